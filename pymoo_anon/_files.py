@@ -33,22 +33,21 @@ _PREFIX = ".pymoo_anon-"
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
-def content_of(path: str | os.PathLike[str], most: int = MOST) -> bytes:
-    """What a file holds, of at most so many bytes."""
-    check_regular(path, most)
+def content_of(path: str | os.PathLike[str]) -> bytes:
+    """What a file holds, of at most `MOST` bytes."""
+    size = check_regular(path)
+    if size > MOST:
+        raise ValueError(f"{os.fspath(path)} must be a file of at most {MOST:,} bytes, got {size:,}; name another file")
     return Path(path).read_bytes()
 
 
-def check_regular(path: str | os.PathLike[str], most: int | None = None) -> None:
-    """Refuse what may never end, such as a device or a pipe, a folder, and a file of more bytes than are read."""
+def check_regular(path: str | os.PathLike[str]) -> int:
+    """Refuse what may never end, such as a device or a pipe, and a folder; the size of the file."""
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
         got = "a folder" if stat.S_ISDIR(found.st_mode) else "a device or a pipe"
         raise ValueError(f"{os.fspath(path)} must be a file, got {got}; name a file")
-    if most is not None and found.st_size > most:
-        raise ValueError(
-            f"{os.fspath(path)} must be a file of at most {most:,} bytes, got {found.st_size:,}; name another file"
-        )
+    return found.st_size
 
 
 @contextlib.contextmanager
@@ -221,7 +220,7 @@ def _has_ended(process: int) -> bool:
         return True
     except OSError:
         # It lives and belongs to somebody else.
-        return False
+        pass
     return False
 
 

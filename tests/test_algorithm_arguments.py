@@ -1,5 +1,7 @@
 """What algorithms take of pymoo's arguments, and that a misspelt one is refused."""
 
+from inspect import isclass
+
 import numpy as np
 import pytest
 from pymoo.core.evaluator import Evaluator
@@ -11,9 +13,12 @@ from pymoo_anon.algorithms import (
     PBGEA,
     BitStringLocalSearch,
     BranchAndBound,
+    Datafly,
     ExhaustiveSearch,
     ParetoLocalSearch,
     PreferenceNSGA2,
+    SamaratiSearch,
+    TargetSweep,
 )
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -28,6 +33,18 @@ UNKNOWN = {
     BitStringLocalSearch: ["pop_size", "n_start"],
     BranchAndBound: ["eps", "batch_size"],
     ExhaustiveSearch: ["pop_size", "batchsize"],
+    Datafly: ["pop_size"],
+    SamaratiSearch: ["pop_size"],
+    TargetSweep: ["n_points"],
+}
+
+# How many there are of something, which is a whole number.
+COUNTS = {
+    PBGEA: "pop_size",
+    ParetoLocalSearch: "n_offsprings",
+    ExhaustiveSearch: "batch_size",
+    BitStringLocalSearch: "n_starts",
+    TargetSweep: "n_targets",
 }
 
 
@@ -36,6 +53,40 @@ def test_unknown_arguments_are_refused(algorithm, name):
     with pytest.raises(TypeError) as caught:
         algorithm(**{name: 10})
     assert str(caught.value) == f"{algorithm.__name__} takes no argument '{name}'"
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, "25", None, True])
+@pytest.mark.parametrize("algorithm", COUNTS)
+def test_counts_are_positive_whole_numbers(algorithm, bad):
+    with pytest.raises(ValueError) as caught:
+        algorithm(**{COUNTS[algorithm]: bad})
+    assert str(caught.value) == f"{COUNTS[algorithm]} must be a positive whole number, got {bad!r}"
+
+
+@pytest.mark.parametrize("algorithm", UNKNOWN)
+def test_objects_share_nothing_that_changes(algorithm):
+    """A default in a signature would be one object for all."""
+    one, two = algorithm(), algorithm()
+    kept = {name: value for name, value in vars(one).items() if hasattr(value, "__dict__") and not isclass(value)}
+    assert len(kept) > 2
+    for name, value in kept.items():
+        # pymoo's NSGA-II has one survival for all.
+        assert value is not getattr(two, name) or name == "survival", name
+    for name in ("selection", "crossover", "mutation"):
+        if hasattr(one, "mating"):
+            assert getattr(one.mating, name) is not getattr(two.mating, name)
+
+
+@pytest.mark.parametrize("algorithm", [ExhaustiveSearch, BranchAndBound])
+def test_what_evaluates_itself_refuses_to_be_asked(algorithm):
+    made = algorithm()
+    made.setup(LatticeProblem(make_census(50), [GeneralLossMetric(), KAnonymity()]))
+    with pytest.raises(NotImplementedError) as caught:
+        made.ask()
+    assert str(caught.value) == (
+        f"{algorithm.__name__} evaluates nodes itself; call next() or run() instead of ask and tell"
+    )
+    assert len(made.run().F) > 1
 
 
 @pytest.mark.parametrize("algorithm", UNKNOWN)

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 from alive_progress import config_handler
 from pymoo.algorithms.moo.nsga2 import NSGA2
-from pymoo.core.callback import Callback
-from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
-from pymoo.termination.default import DefaultMultiObjectiveTermination
 
 from pymoo_anon.algorithms import PBGEA, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
@@ -65,24 +62,6 @@ def test_a_hundred_generations_by_default():
     assert minimize(problem(), PBGEA(pop_size=4), seed=1).algorithm.n_gen - 1 == 100
 
 
-def test_same_seed_same_result_and_another_seed_another():
-    one, two, other = (minimize(problem(), PBGEA(), ("n_gen", 15), seed=seed, save_history=True) for seed in (1, 1, 2))
-    assert outcome(one) == outcome(two)
-    path = [entry.pop.get("X").tolist() for entry in one.history]
-    assert path == [entry.pop.get("X").tolist() for entry in two.history]
-    assert path != [entry.pop.get("X").tolist() for entry in other.history]
-
-
-def test_same_seed_same_result_in_another_process():
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import test_algorithms as t;"
-        "print(t.outcome(t.minimize(t.problem(), t.PBGEA(), ('n_gen', 15), seed=1)))"
-    )
-    folder = str(__import__("pathlib").Path(__file__).parent)
-    shown = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True).stdout
-    assert shown.strip() == str(outcome(minimize(problem(), PBGEA(), ("n_gen", 15), seed=1)))
-
-
 @pytest.mark.parametrize("generation", [1, 2, 7, 14])
 @pytest.mark.parametrize("copied", ["pickled", pytest.param("in another process", marks=pytest.mark.slow)])
 def test_same_result_after_resuming_at_any_generation(generation, copied, tmp_path):
@@ -116,39 +95,6 @@ def test_a_finished_run_goes_on():
     assert outcome(minimize(problem(), first, copy_algorithm=False)) == outcome(straight)
 
 
-def test_same_result_through_ask_and_tell():
-    own = problem()
-    algorithm = PBGEA()
-    algorithm.setup(own, termination=("n_gen", 15), seed=1)
-    while algorithm.has_next():
-        asked = algorithm.ask()
-        Evaluator().eval(own, asked)
-        algorithm.tell(infills=asked)
-    assert outcome(algorithm.result()) == outcome(minimize(problem(), PBGEA(), ("n_gen", 15), seed=1))
-
-
-def test_values_may_come_from_elsewhere():
-    own = problem()
-    algorithm = PBGEA()
-    algorithm.setup(own, termination=("n_gen", 5), seed=1)
-    while algorithm.has_next():
-        asked = algorithm.ask()
-        asked.set("F", own.compute(asked.get("X")))
-        algorithm.tell(infills=asked)
-    assert outcome(algorithm.result()) == outcome(minimize(problem(), PBGEA(), ("n_gen", 5), seed=1))
-
-
-def test_callbacks_see_every_generation():
-    class Sizes(Callback):
-        def notify(self, algorithm):
-            self.data.setdefault("sizes", []).append(len(algorithm.opt))
-
-    res = minimize(problem(), PBGEA(), ("n_gen", 9), seed=1, callback=Sizes())
-    sizes = res.algorithm.callback.data["sizes"]
-    assert len(sizes) == 9
-    assert sizes[-1] == len(res.F)
-
-
 def test_epsilon_is_checked_before_anything_is_evaluated():
     own = problem()
     with pytest.raises(ValueError) as caught:
@@ -161,16 +107,6 @@ def test_a_history_shares_table_and_memory():
     res = minimize(problem(), PBGEA(), ("n_gen", 5), seed=1, save_history=True)
     assert all(entry.problem.table is CENSUS for entry in res.history)
     assert {id(entry.problem._memory) for entry in res.history} == {id(res.problem._memory)}
-
-
-@pytest.mark.parametrize(
-    "termination",
-    [("n_gen", 3), ("n_eval", 100), ("time", "00:00:01"), DefaultMultiObjectiveTermination(n_max_gen=20)],
-    ids=["n_gen", "n_eval", "time", "default"],
-)
-def test_every_termination_ends_it(termination):
-    res = minimize(problem(), PBGEA(pop_size=5), termination, seed=1)
-    assert len(res.F) > 0
 
 
 def test_verbose_has_columns_of_its_own(capsys):
@@ -195,21 +131,6 @@ def test_progress_bars_run(capsys):
     finally:
         config_handler.reset()
     assert "100%" in capsys.readouterr().out
-
-
-def test_algorithm_objects_do_not_share_operators():
-    one, two = PBGEA(), PBGEA()
-    for name in ("selection", "crossover", "mutation"):
-        assert getattr(one.mating, name) is not getattr(two.mating, name)
-    assert one.box_archive is not two.box_archive
-    assert one.output is not two.output
-
-
-def test_one_algorithm_object_serves_many_runs():
-    algorithm = PBGEA()
-    first = minimize(problem(), algorithm, ("n_gen", 5), seed=1)
-    assert outcome(minimize(problem(), algorithm, ("n_gen", 5), seed=1)) == outcome(first)
-    assert len(algorithm.box_archive) == 0
 
 
 def test_an_archive_of_the_users_own_is_filled_beside():
@@ -264,17 +185,6 @@ def test_exhaustive_search_shows_what_it_has_seen(capsys):
     assert [head.strip() for head in lines[1].split("|")] == ["n_gen", "n_eval", "visited", "front"]
     assert [line.split("|")[2].strip() for line in lines[3:]] == ["50.2%", "100.0%"]
     assert lines[-1].split("|")[3].strip() == str(len(res.F))
-
-
-def test_exhaustive_search_wants_a_lattice():
-    from pymoo.problems import get_problem
-
-    with pytest.raises(TypeError) as caught:
-        minimize(get_problem("zdt1"), ExhaustiveSearch())
-    assert str(caught.value) == "problem must be a LatticeProblem, got ZDT1"
-    with pytest.raises(ValueError) as caught:
-        ExhaustiveSearch(batch_size=0)
-    assert str(caught.value) == "batch_size must be a positive whole number, got 0"
 
 
 def test_swapping_the_algorithm_changes_one_line(capsys):

@@ -15,6 +15,7 @@ from benchmarks.papers.arx_optima import COLUMN, EIGHT, FOLDER, NINE, Node, Plai
 from pymoo_anon.cli import arx
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_front
+from pymoo_anon.cli.tables import open_table, table_of
 
 ROWS = [
     ["name", "Größe", "zip", "note", "diag;nosis"],
@@ -66,7 +67,7 @@ def test_what_is_taken_over(folder):
     assert (own.missing, own.reading.empty) == ("keep", ("NULL",))
     assert own.search["require"] == ["k>=3", "l:diag;nosis>=2"]
     assert own.search["suppression"] == "violating:0.1"
-    table = own.open()
+    table = open_table(own.inputs, list(own.columns))
     assert table["note"].tolist() == [row[3] for row in ROWS[1:]]
     left = [
         "zip: microAggregationFunction = Mode",
@@ -199,7 +200,7 @@ def test_a_column_without_a_hierarchy_is_kept_or_suppressed(folder):
     write("my.deid", entries(ROWS, columns, {"Größe": HIERARCHIES["Größe"]}, config_of(["2-anonymity"])))
     run("init", "my.deid", "--output", ".")
     own = read_project(Path("my.toml"))
-    assert own.table().quasi_identifiers["zip"].length == 0
+    assert table_of(own.inputs).quasi_identifiers["zip"].length == 0
     assert (own.search["suppression"], own.columns["zip"].weight) == ("violating:0.0", None)
 
 

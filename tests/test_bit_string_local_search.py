@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.core.callback import Callback
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
@@ -18,7 +17,6 @@ from tasks import minimal, sorted_rows
 
 from pymoo_anon.algorithms import BitStringLocalSearch
 from pymoo_anon.algorithms.bit_string_local_search import NeighbourSteps, PairSteps, steps_of, string_neighbours
-from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import (
     ClassificationMetric,
     Discernibility,
@@ -30,7 +28,7 @@ from pymoo_anon.objectives import (
     Precision,
     ProsecutorRisk,
 )
-from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 TREES = {"q0": Taxonomy.from_nested(grown(lambda low, high: min(low + 1, high), 7))}
@@ -226,16 +224,6 @@ def test_nothing_feasible_gives_the_least_infeasible_on_request():
 
 
 @kinds
-def test_same_seed_same_result_and_another_seed_another_path(made, n_starts):
-    one, two = (run(made, n_starts, save_history=True) for _ in range(2))
-    assert outcome(one) == outcome(two)
-    path = [entry.off.get("X").tolist() for entry in one.history]
-    assert path == [entry.off.get("X").tolist() for entry in two.history]
-    third = minimize(made(), BitStringLocalSearch(n_starts), ("n_gen", 25), seed=2, save_history=True)
-    assert path != [entry.off.get("X").tolist() for entry in third.history]
-
-
-@kinds
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_same_result_after_resuming(made, n_starts, steps):
     straight = run(made, n_starts, 8)
@@ -248,19 +236,6 @@ def test_same_result_after_resuming(made, n_starts, steps):
             resumed.next()
         res = resumed.result()
         assert (res.X.tolist(), res.F.tolist(), resumed.evaluator.n_eval) == outcome(straight)
-
-
-@kinds
-def test_same_result_through_ask_and_tell_and_values_from_elsewhere(made, n_starts):
-    straight = run(made, n_starts, 8)
-    own = made()
-    algorithm = BitStringLocalSearch(n_starts)
-    algorithm.setup(own, termination=("n_gen", 8), seed=1)
-    while algorithm.has_next():
-        asked = algorithm.ask()
-        asked.set("F", own.compute(asked.get("X")))
-        algorithm.tell(infills=asked)
-    assert algorithm.result().X.tolist() == straight.X.tolist()
 
 
 @kinds
@@ -304,26 +279,6 @@ def test_terminations_are_honoured(n_eval):
     assert res.algorithm.evaluator.n_eval == min(n_eval, 6)
 
 
-@kinds
-def test_archive_evaluator_and_callback_see_every_string(made, n_starts):
-    class Watching(Evaluator):
-        seen = 0
-
-        def _eval(self, problem, pop, evaluate_values_of, **kwargs):
-            self.seen += len(pop)
-            return super()._eval(problem, pop, evaluate_values_of, **kwargs)
-
-    class Fewer(Callback):
-        def notify(self, algorithm):
-            self.data.setdefault("n", []).append(algorithm.evaluator.n_eval)
-
-    watching = Watching()
-    algorithm = BitStringLocalSearch(n_starts, archive=BoxArchive(1e-9), evaluator=watching)
-    res = minimize(made(), algorithm, ("n_gen", 8), seed=1, callback=Fewer(), copy_algorithm=False)
-    assert watching.seen == watching.n_eval == algorithm.callback.data["n"][-1]
-    assert sorted_rows(np.reshape(res.F, (-1, algorithm.problem.n_obj))).tolist() == sorted_rows(res.archive.F).tolist()
-
-
 def test_the_output_shows_starts_and_what_was_found(capsys):
     for made, column in ((loss_below, "least"), (front_of, "front")):
         res = minimize(made(), BitStringLocalSearch(2), ("n_gen", 4), seed=1, verbose=True)
@@ -351,16 +306,3 @@ def test_a_history_shares_the_arrays_of_the_instance():
     assert len({id(entry._steps._space) for entry in res.history}) == 1
     counts = [len(entry.opt) for entry in res.history]
     assert counts[0] < counts[-1] == len(res.F)
-
-
-@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "3"])
-def test_bad_numbers_of_starts_are_refused(bad):
-    with pytest.raises(ValueError) as caught:
-        BitStringLocalSearch(bad)
-    assert str(caught.value) == f"n_starts must be a positive whole number, got {bad!r}"
-
-
-def test_lattices_are_refused():
-    with pytest.raises(TypeError) as caught:
-        minimize(LatticeProblem(TABLE, [GeneralLossMetric()]), BitStringLocalSearch())
-    assert str(caught.value) == "problem must be a BitStringProblem, got LatticeProblem"

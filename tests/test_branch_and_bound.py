@@ -174,13 +174,6 @@ def test_it_may_begin_with_nodes_of_another_search(sampling):
     np.testing.assert_array_equal(sorted_rows(res.F), sorted_rows(own.pareto_front()))
 
 
-def test_same_seed_same_path():
-    objectives = [KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")]
-    one, two = (minimize(census_problem(objectives), BranchAndBound(), seed=3) for _ in range(2))
-    assert one.X.tolist() == two.X.tolist()
-    assert one.algorithm.n_evaluated == two.algorithm.n_evaluated
-
-
 def test_verbose_shows_what_is_left(capsys):
     res = minimize(census_problem(), BranchAndBound(), seed=1, verbose=True)
     lines = capsys.readouterr().out.splitlines()

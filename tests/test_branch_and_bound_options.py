@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from pymoo.core.evaluator import Evaluator
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
 from tasks import sorted_rows
@@ -49,20 +48,6 @@ def test_an_archive_of_the_users_own_is_offered_every_node():
 
     res = minimize(problem(), BranchAndBound(archive=All()))
     assert len(res.archive.X) == res.algorithm.n_evaluated == len(set(map(tuple, res.archive.X)))
-
-
-def test_an_evaluator_of_the_users_own_sees_every_node_once():
-    class Watching(Evaluator):
-        def __init__(self):
-            super().__init__()
-            self.seen = 0
-
-        def _eval(self, problem, pop, evaluate_values_of, **kwargs):
-            self.seen += len(pop)
-            return super()._eval(problem, pop, evaluate_values_of, **kwargs)
-
-    res = minimize(problem(), BranchAndBound(evaluator=Watching()))
-    assert res.algorithm.evaluator.seen == res.algorithm.evaluator.n_eval == res.algorithm.n_evaluated
 
 
 @pytest.mark.parametrize("n_eval", [60, 130])
@@ -138,14 +123,6 @@ def test_a_slice_may_end_at_any_node(monkeypatch, other):
             left = (proof.open_bounds()[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
             assert (settled | left).all()
     np.testing.assert_array_equal(sorted_rows(proof.F), sorted_rows(front))
-
-
-def test_ask_says_what_to_do():
-    algorithm = BranchAndBound()
-    algorithm.setup(problem())
-    with pytest.raises(NotImplementedError) as caught:
-        algorithm.ask()
-    assert str(caught.value) == ("BranchAndBound evaluates nodes itself; call next() or run() instead of ask and tell")
 
 
 def wide(n, levels=2):

@@ -201,6 +201,7 @@ def test_the_label_of_adult_is_no_quasi_identifier():
         (["--require", "k>=five"], "require must be a number, got 'five'"),
         (["--require", "k>=inf"], "the bound of KAnonymity() must be finite, got inf"),
         (["--objectives", "GLM:age"], "objectives: GLM reads no column, got 'GLM:age'"),
+        (["--objectives", r'k["\q"],GLM'], r'a name in quotes must be written as in JSON, got "\q"'),
         (["--objectives", "k,k"], "objectives must differ, given more than once: KAnonymity()"),
         (
             ["--objectives", "CM"],

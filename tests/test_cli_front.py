@@ -34,10 +34,8 @@ def searched():
 
 
 def record_of(front):
-    inputs, algorithm = {"mine.csv": "ab12"}, ("exhaustive", "asked for")
-    seconds = {"compile": 0.1234, "search": 2.0}
-    told = {"algorithm": algorithm, "n_undecided": 0, "stopped": "proof complete", "seconds": seconds}
-    return results.search_record(front, {"seed": 1}, inputs, **told)
+    found = searching.Found(front, seconds=2.0, n_undecided=0, stopped="proof complete")
+    return searching.search_record(found, {"seed": 1}, {"mine.csv": "ab12"}, ("exhaustive", "asked for"), 0.1234)
 
 
 def text_of(front, width=160):
@@ -168,7 +166,7 @@ def test_the_files(searched, tmp_path):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 @pytest.mark.parametrize(
-    "stage", ["cli.results.search_record", "visualization.fronts.plot_front", "cli.results.json.dumps"]
+    "stage", ["cli.searching.search_record", "visualization.fronts.plot_front", "cli.results.json.dumps"]
 )
 @pytest.mark.parametrize("existing", [False, True])
 def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkeypatch, error, stage, existing):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command import FILES, MINE, SMALL, front, record, search, without_compiling, write_own_table
+from command import FILES, MINE, SMALL, front, record, run, search, without_compiling, write_own_table
 
 from pymoo_anon import _files
 from pymoo_anon.cli import searching
@@ -205,3 +205,16 @@ def test_names_are_printed_and_drawn_as_they_stand(folder):
     assert not re.search("[\x1b\u202e]", result.stdout)
     result = search(*MINE, "--sensitive", "a\x1b[1mb")
     assert not re.search("\x1b", result.stderr)
+
+
+@pytest.mark.parametrize(("args", "said"), [(("out of it",), ": out of it"), ((), "")])
+def test_what_needs_more_memory_than_there_is(monkeypatch, args, said):
+    def fail(*_):
+        raise MemoryError(*args)
+
+    monkeypatch.setattr(searching, "read_table", fail)
+    monkeypatch.setattr("pymoo_anon.cli.initializing.profiles_of", fail)
+    Path("t.csv").write_text("a,b\n1,2\n")
+    message = f"Error: more memory is needed than there is{said}"
+    assert run("search", *SMALL, code=2) == f"{message}; --algorithm pbgea needs the least\n"
+    assert run("init", "t.csv", code=2) == f"{message}\n"

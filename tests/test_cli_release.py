@@ -380,10 +380,11 @@ def test_verify_counts_what_was_released_last():
     assert command("verify", "mine.toml").stderr.startswith("Error: out_other.csv is not the file that was released")
     other.unlink()
     assert command("verify", "mine.toml").exit_code == 0
-    Path("front", "releases.json").write_text("[1]", encoding="utf-8")
-    wrong = command("verify", "mine.toml")
-    assert wrong.exit_code == 2
-    assert wrong.stderr.startswith("Error: front/releases.json must be what pymoo-anon release wrote, got ")
+    for damaged in ("[1]", "[" * 100_000):
+        Path("front", "releases.json").write_text(damaged, encoding="utf-8")
+        wrong = command("verify", "mine.toml")
+        assert wrong.exit_code == 2
+        assert wrong.stderr.startswith("Error: front/releases.json must be what pymoo-anon release wrote, got ")
 
 
 def test_parquet_without_its_package_is_one_sentence(monkeypatch):

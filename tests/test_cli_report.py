@@ -3,12 +3,17 @@
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from persons_of_a_report import payload, read
 from test_cli_release import EVIDENCE, RELEASE, command, write_data, write_project
+
+from pymoo_anon.cli import reporting
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.results import read_front
 
 REPORT, EXTERNAL = Path("out.report.html"), Path("out.external.html")
 
@@ -98,6 +103,15 @@ def test_a_population_is_read_like_the_table(folder):
     journalist = data["pool"][member["tables"]["risks"]][2]
     sizes = pd.read_csv(RELEASE, dtype=str).groupby(["zip", "sex"]).size()
     assert journalist[2] == pytest.approx(1 / (3 * sizes.min()), rel=1e-5)
+
+
+@pytest.mark.parametrize("own", [{"strip": True}, {"names": ("zip", "sex")}])
+def test_a_population_that_is_no_csv_file_is_read_by_its_own_rules(folder, own):
+    pd.read_csv("mine.csv", dtype=str).to_parquet("people.parquet")
+    project = read_project(Path("mine.toml"))
+    front, _ = read_front(project)
+    odd = replace(project, reading=project.reading._replace(**own))
+    assert reporting._population(front, odd, "people.parquet").n_rows == front.table.n_rows
 
 
 def test_a_report_is_replaced_where_that_is_asked_for(folder):

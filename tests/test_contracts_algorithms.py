@@ -91,6 +91,9 @@ def test_preferences_keep_the_contract(pop_size):
         ),
         (PreferenceNSGA2(), small_problems()["two objectives"], "problem must be a PreferenceProblem, got Lattice"),
         (ExhaustiveSearch(), get_problem("zdt1"), "problem must be a LatticeProblem, got ZDT1"),
+        (Datafly(), small_problems(BitStringProblem)["one objective"], "problem must be a LatticeProblem, got BitS"),
+        (TargetSweep(), small_problems()["two objectives"], "problem must be a LocalRecodingProblem, got LatticePr"),
+        (BranchAndBound(), get_problem("zdt1"), "problem must be a LatticeProblem or a BitStringProblem, got ZDT1"),
     ],
     ids=named,
 )

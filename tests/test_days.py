@@ -100,6 +100,9 @@ def test_an_empty_text_is_missing_where_no_value_is_empty():
     assert Hierarchy.flat(["a", None]).encode(["", None]).tolist() == [1, 1]
     assert Hierarchy.flat(["", None]).encode(["", None]).tolist() == [0, 1]
     assert Hierarchy.flat(["", "a"]).encode(["", None]).tolist() == [0, -1]
+    bins = Hierarchy.intervals(0, 4, widths=[2])
+    assert bins.with_missing().encode(["", None, 3, "3"]).tolist() == [4, 4, 3, -1]
+    assert bins.encode(["", None, 3]).tolist() == [-1, -1, 3]
 
 
 @given(st.datetimes(timezones=st.none() | st.timezones()))

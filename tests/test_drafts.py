@@ -247,6 +247,7 @@ def test_days_of_a_year_or_so_get_a_row_each():
         (["Dec-2011", "2011-10", "März 2012"], "dates", "dates (month, year) from 2011-10-01 to 2012-03-01; quarter"),
         (["[50-60)", "[40-50)", "<40"], "ordered", "3 intervals in their order; 2 together"),
         (["A1", "B2", "C3", "D4"], "categories", "4 categories; 2 groups"),
+        ([Decimal(9 * "123456789"), 10**400, Decimal("1E+400")], "categories", "2 categories"),
         (["1" * 19, "2" * 19, "3" * 19, "4" * 19], "categories", "4 categories; 2 groups"),
     ],
 )

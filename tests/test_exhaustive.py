@@ -7,10 +7,8 @@ import pytest
 from pymoo.constraints.as_obj import ConstraintsAsObjective
 from pymoo.core.evaluator import Evaluator
 from pymoo.optimize import minimize
-from pymoo.util.archive import MultiObjectiveArchive
 
 from pymoo_anon.algorithms import ExhaustiveSearch
-from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
@@ -84,14 +82,6 @@ def test_it_ends_with_the_last_node_whatever_the_termination_allows():
     assert (res.algorithm.n_gen - 1, res.algorithm.n_visited) == (4, 256)
 
 
-def test_an_archive_of_the_users_own_is_filled():
-    own = problem()
-    res = minimize(own, ExhaustiveSearch(60, archive=BoxArchive(1e-9)))
-    assert {tuple(f) for f in res.archive.F} == {tuple(f) for f in res.F}
-    res = minimize(own, ExhaustiveSearch(60, archive=MultiObjectiveArchive()))
-    assert {tuple(f) for f in res.archive.get("F")} == {tuple(f) for f in res.F}
-
-
 def test_the_evaluator_is_used_and_counts():
     seen = []
     own = problem()
@@ -148,15 +138,6 @@ def test_after_ctrl_c_it_goes_on(interrupted, monkeypatch):
         assert (res.X.tolist(), res.F.tolist()) == (straight.X.tolist(), straight.F.tolist())
 
 
-def test_asking_says_what_to_do_instead():
-    algorithm = ExhaustiveSearch()
-    algorithm.setup(problem())
-    with pytest.raises(NotImplementedError) as caught:
-        algorithm.ask()
-    assert str(caught.value) == "ExhaustiveSearch evaluates its nodes itself; call next() or run(), not ask and tell"
-    assert len(algorithm.run().F) > 1
-
-
 def test_constraints_may_be_an_objective():
     own = problem()
     res = minimize(ConstraintsAsObjective(own), ExhaustiveSearch(60))
@@ -171,13 +152,6 @@ def test_the_output_counts_feasible_members(capsys):
     minimize(problem(k=81), ExhaustiveSearch(200), verbose=True)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("|")[3].strip() for line in lines[3:]] == ["0", "0"]
-
-
-@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "10", None])
-def test_bad_sizes_of_batches_are_refused(bad):
-    with pytest.raises(ValueError) as caught:
-        ExhaustiveSearch(batch_size=bad)
-    assert str(caught.value) == f"batch_size must be a positive whole number, got {bad!r}"
 
 
 def test_a_front_of_all_nodes_is_proven():

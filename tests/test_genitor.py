@@ -1,10 +1,7 @@
 """GENITOR: a slow twin of its births, its ranks, and every door of pymoo's loop."""
 
 import pickle
-import subprocess
-import sys
 from bisect import insort
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -230,16 +227,6 @@ def test_evaluations_are_counted_and_end_it():
     assert GENITOR().termination.n_max_evals == 30_000
 
 
-def test_same_seed_same_result_and_another_seed_another():
-    one, two, other = (
-        minimize(problem(), GENITOR(20), ("n_gen", 20), seed=seed, save_history=True) for seed in (1, 1, 2)
-    )
-    assert outcome(one) == outcome(two) == outcome(minimize(problem(), GENITOR(20), ("n_gen", 20), seed=1))
-    path = [entry.pop.get("X").tolist() for entry in one.history]
-    assert path == [entry.pop.get("X").tolist() for entry in two.history]
-    assert path != [entry.pop.get("X").tolist() for entry in other.history]
-
-
 @pytest.mark.parametrize("operators", [dict, trad], ids=["NEW", "TRAD"])
 @pytest.mark.parametrize("births", [1, 2, 20, 21, 22, 173])
 def test_same_result_after_resuming_at_any_birth(births, operators):
@@ -252,35 +239,6 @@ def test_same_result_after_resuming_at_any_birth(births, operators):
     assert outcome(finished(resumed).result()) == outcome(straight)
     assert resumed.problem.n_unique == straight.problem.n_unique
     assert outcome(finished(algorithm).result()) == outcome(straight)
-
-
-def test_same_result_in_another_process():
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import test_genitor as t;"
-        "print(t.outcome(t.minimize(t.problem(), t.GENITOR(20), ('n_gen', 15), seed=1)))"
-    )
-    folder = str(Path(__file__).parent)
-    shown = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True).stdout
-    assert shown.strip() == str(outcome(minimize(problem(), GENITOR(20), ("n_gen", 15), seed=1)))
-
-
-def test_same_result_through_ask_and_tell():
-    straight = minimize(problem(), GENITOR(20), ("n_gen", 15), seed=1)
-    algorithm = GENITOR(20)
-    algorithm.setup(problem(), termination=("n_gen", 15), seed=1)
-    born(algorithm)
-    assert outcome(algorithm.result()) == outcome(straight)
-
-
-def test_values_may_come_from_elsewhere():
-    own = problem()
-    algorithm = GENITOR(20)
-    algorithm.setup(own, termination=("n_gen", 5), seed=1)
-    while algorithm.has_next():
-        asked = algorithm.ask()
-        asked.set("F", own.compute(asked.get("X")))
-        algorithm.tell(infills=asked)
-    assert outcome(algorithm.result()) == outcome(minimize(problem(), GENITOR(20), ("n_gen", 5), seed=1))
 
 
 def test_of_equal_values_the_one_that_came_first_ranks_first():
@@ -320,12 +278,6 @@ def test_callbacks_and_output_see_every_iteration(capsys):
     assert last[:2] == ["9", "180"]
     assert float(last[heads.index("f_min")]) == pytest.approx(res.F[0], rel=1e-4)
     assert float(last[heads.index("f_avg")]) == pytest.approx(res.pop.get("F").mean(), rel=1e-4)
-
-
-def test_objects_do_not_share_operators():
-    one, two = GENITOR(), GENITOR()
-    for name in ("crossover", "mutation", "initialization", "termination", "output"):
-        assert getattr(one, name) is not getattr(two, name)
 
 
 def test_a_first_population_may_be_given():

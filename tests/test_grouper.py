@@ -209,7 +209,7 @@ def test_a_workspace_that_could_not_be_laid_out_is_dropped(monkeypatch):
     own = Grouper(tuples)
     assert_still_right(own, tuples)
     with monkeypatch.context() as patch:
-        patch.setattr(grouper, "_room_for_values", lambda *_: (_ for _ in ()).throw(MemoryError))
+        patch.setattr(grouper, "Output", lambda **_: (_ for _ in ()).throw(MemoryError))
         with pytest.raises(MemoryError):
             list(own.classes(*random_maps(4, 2), columns=("s", "t")))
     assert own._pool == []

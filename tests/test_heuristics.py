@@ -12,7 +12,7 @@ from strategies import fewer
 from pymoo_anon.algorithms import Datafly, SamaratiSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Violating
 
 
@@ -63,11 +63,3 @@ def test_arx_s_rule_suppresses_what_is_left():
     problem = problem_of(500, 5, Violating(0.05))
     res = minimize(problem, Datafly())
     assert 0 < problem.equivalence_classes(res.X).n_suppressed[0] <= 25
-
-
-def test_another_space_is_refused():
-    strings = BitStringProblem(make_census(50), [GeneralLossMetric()])
-    with pytest.raises(TypeError, match="problem must be a LatticeProblem, got BitStringProblem"):
-        minimize(strings, Datafly())
-    with pytest.raises(TypeError, match="pop_size"):
-        Datafly(pop_size=3)

@@ -104,6 +104,7 @@ def test_instances_do_not_change(hierarchy):
         ([[], []], "levels must hold at least one value, got none"),
         ([["a", "b"], ["*"]], "levels must be equally long: level 0 has 2 values, level 1 has 1 labels"),
         ([[1.0, float("nan")]], "levels must not hold NaN; None stands for a missing value"),
+        ([[1, Decimal("sNaN")]], "levels must not hold NaN; None stands for a missing value"),
         ([[1, pd.NA]], "levels must not hold NaN; None stands for a missing value"),
         ([[1, 2], ["*", np.nan]], "levels must not hold NaN; None stands for a missing value"),
         ([[1, 2, 1.0]], "levels must name each value once, given more than once: 1.0"),

@@ -13,6 +13,7 @@ from pymoo_anon.cli.app import app
 from pymoo_anon.cli.initializing import file_names, is_padded
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_front
+from pymoo_anon.cli.tables import open_table, table_of
 
 ROWS = 60
 
@@ -109,7 +110,7 @@ def test_nothing_is_overwritten_without_force():
     Path("hierarchies/mine.csv").write_text("stays")
     assert init("patients.csv", "--force").exit_code == 0
     assert sorted(os.listdir("hierarchies")) == ["birth_date.csv", "mine.csv", "sex.csv", "zip.csv"]
-    assert decided("patients.toml").table().n_rows == ROWS
+    assert table_of(decided("patients.toml").inputs).n_rows == ROWS
 
 
 @pytest.mark.parametrize("failing", range(4))
@@ -147,7 +148,7 @@ def test_another_folder(folder):
     Path("made").mkdir()
     assert init("patients.csv", "--output", "made/project").exit_code == 0
     own = decided("made/project/patients.toml")
-    assert own.table().n_rows == ROWS
+    assert table_of(own.inputs).n_rows == ROWS
     assert 'file = "../../patients.csv"' in Path("made/project/patients.toml").read_text()
 
 
@@ -180,8 +181,8 @@ def test_a_file_without_names_and_with_blanks():
         True,
         ("?",),
     )
-    assert own.open()["workclass"].tolist() == ["State-gov", None, "Private"]
-    assert own.table().domain_of("salary") == ("<=50K", ">50K")
+    assert open_table(own.inputs, list(own.columns))["workclass"].tolist() == ["State-gov", None, "Private"]
+    assert table_of(own.inputs).domain_of("salary") == ("<=50K", ">50K")
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_what_stands_for_suppressed_is_no_value():
     own = decided("patients.toml")
     assert own.reading.empty == ("?", "*")
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n;*\n"
-    assert own.table().n_rows == ROWS
+    assert table_of(own.inputs).n_rows == ROWS
 
 
 def roles_of(project):
@@ -301,8 +302,8 @@ def test_any_name_survives(folder):
     assert list(own.columns) == list(frame)
     assert {column.role for column in own.columns.values()} == {"quasi-identifier"}
     assert len({path.name.lower() for path in own.quasi_identifiers.values()}) == len(frame.columns)
-    assert own.table().n_rows == len(frame)
-    assert own.open().to_numpy().tolist() == frame.to_numpy().tolist()
+    assert table_of(own.inputs).n_rows == len(frame)
+    assert open_table(own.inputs, list(own.columns)).to_numpy().tolist() == frame.to_numpy().tolist()
 
 
 def test_names_of_files():
@@ -329,7 +330,7 @@ def test_engines_write_the_same(engine):
             assert two.replace(f'engine = "{engine}"', 'engine = "pandas"') == one, file
         for output in ("one", "two"):
             (project,) = Path(output).glob("*.toml")
-            assert decided(project).table().n_rows == ROWS
+            assert table_of(decided(project).inputs).n_rows == ROWS
             project.unlink()
             for path in Path(output, "hierarchies").iterdir():
                 path.unlink()

@@ -358,6 +358,12 @@ def test_a_release_holds_for_every_set_and_not_for_their_union(suppressed):
     assert min(smallest) == 1
 
 
+def test_rows_that_are_marked_agree_with_no_others():
+    """All have * in what is known; one has it in the other column, too."""
+    frame = pd.DataFrame({"a": ["*"] * 4, "b": ["*", "1", "1", "1"]})
+    assert verify(frame, ["a", "b"], [KAnonymity(known=["a"])]).recounted.tolist() == [1]
+
+
 def test_a_release_counts_every_set_once_whoever_asks_for_it(monkeypatch):
     """The problem, the choice, and every release that leaves nobody alone ask for the same k."""
     frame, table = frame_of(0)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from math import exp, log, log2
 
 import numpy as np
@@ -248,6 +249,16 @@ def test_a_damaged_release_never_holds(damage):
     assert not damaged.equals(made.frame)
     with pytest.raises(RecountError, match="nothing is released"):
         made.counted_again(damaged)
+
+
+def test_labels_of_other_values_are_never_released():
+    """Held against the hierarchies: to the recoding itself they are as good as any."""
+    made = ward()
+    known = made._recoding.generalization
+    cells = np.roll(known.nodes[known.class_of], 1, axis=0)
+    other = made._recoding._replace(generalization=LocalGeneralization(known.quasi_identifiers, cells))
+    with pytest.raises(RecountError, match="labels of 'age' do not stand for the values that they came from"):
+        replace(made, _recoding=other).counted_again(made.frame)
 
 
 @pytest.mark.parametrize("kind", FRAMES)

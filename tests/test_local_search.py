@@ -201,13 +201,6 @@ def test_what_bounds_can_settle():
     assert can_settle(LatticeProblem(CENSUS, [k, delta], Below(5), constraints=[loss <= 100]))
 
 
-def test_same_seed_same_path():
-    one, two, three = (minimize(census(), ParetoLocalSearch(), ("n_eval", 120), seed=seed) for seed in (3, 3, 4))
-    assert one.X.tolist() == two.X.tolist()
-    assert one.problem._memory._rows == two.problem._memory._rows
-    assert one.problem._memory._rows != three.problem._memory._rows
-
-
 def test_threads_change_nothing():
     path = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
     runs = []

@@ -55,6 +55,14 @@ def test_bad_arguments_are_refused():
         assert refused(TypeError, lambda kind=kind: kind(["s"])) == "column must be the name of a column, got ['s']"
 
 
+def test_what_was_asked_of_truth_values_is_not_answered_for_numbers():
+    """Python takes True for 1: what one table was told must not reach the other."""
+    truths, numbers = one_class_each([[True, False]]), one_class_each([[1, 0]])
+    for order, own, other in (([0, 1], numbers, truths), ([False, True], truths, numbers)):
+        TCloseness("s", order).check(own)
+        assert "lacks " in refused(ValueError, lambda other=other, order=order: TCloseness("s", order).check(other))
+
+
 def test_what_does_not_fit_the_table_is_refused():
     table = one_class_each(["ab", "bc"])
     assert refused(ValueError, lambda: TCloseness("s", "ordered").check(table)) == (

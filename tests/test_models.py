@@ -211,6 +211,24 @@ def test_c_beyond_the_rows_is_as_good_as_the_rows():
     assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (5, 5.1, 1e18, 1e300)] == [1, 2, 2, 2]
 
 
+def test_a_c_of_many_digits_holds_billions_of_rows():
+    """The rest c times, in millionths, is beyond what 64 bits hold."""
+    counts = np.array([10**9, 10**9])
+    table = Microdata.from_codes(
+        {"q": Hierarchy.flat([0])}, [np.zeros(2, int)], counts, {"s": np.arange(2)}, {"s": ["a", "b"]}, ["s"]
+    )
+    classes = raw(table)
+    assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (1, 1.5, 92233.720369, 1e-9)] == [1, 2, 2, 1]
+
+
+@pytest.mark.parametrize("weights", [[1e30, 1], [1, 1e300]])
+def test_a_weight_beyond_whole_numbers_costs_nothing_where_nothing_is_lost(weights):
+    table = Microdata.from_frame(pd.DataFrame({"p": [0, 1], "q": [0, 1]}), dict.fromkeys("pq", Hierarchy.flat([0, 1])))
+    problem = LatticeProblem(table, [GeneralLossMetric(weights)])
+    assert problem.compute(np.array([[0, 0]])).tolist() == [[0]]
+    assert problem.compute(np.array([[1, 1]])).tolist() == [[2 * sum(weights)]]
+
+
 # Examples worked by hand
 
 

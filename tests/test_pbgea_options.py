@@ -54,13 +54,6 @@ def outcome(res):
 NODES = LatticeSampling().do(free(), 10, random_state=np.random.default_rng(0)).get("X")
 
 
-@pytest.mark.parametrize("pop_size", [0, -1, 2.5, "25", None, True])
-def test_the_population_has_a_whole_number_of_nodes(pop_size):
-    with pytest.raises(ValueError) as caught:
-        PBGEA(pop_size)
-    assert str(caught.value) == f"pop_size must be a positive whole number, got {pop_size!r}"
-
-
 @pytest.mark.parametrize("pop_size", [1, 2, 7, np.int64(5)])
 def test_small_and_odd_populations(pop_size):
     res = minimize(free(), PBGEA(pop_size), ("n_gen", 6), seed=1, save_history=True)

@@ -145,6 +145,8 @@ def test_without_an_estimate_there_is_none_and_a_reason():
     assert found.missing["Pitman"] == "as no row is unique in the table"
     assert population_uniques([5, 1], 7).missing["slide negative binomial"] == "as no class has two rows"
     assert population_uniques([5], 7).range == (0, 0)
+    # A guess of the parameters at which a sum of chances rounds to 0.
+    assert population_uniques([1, 2, 2], 500).estimates["slide negative binomial"] == pytest.approx(0, abs=1)
     assert PopulationUniques(9, {"Pitman": None}, {"Pitman": "as"}).range is None
     assert str(PopulationUniques(9, {"Pitman": None}, {"Pitman": "as"})).startswith("No estimate of how many of 9 ")
 

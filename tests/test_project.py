@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_front
+from pymoo_anon.cli.tables import open_table, table_of
 from pymoo_anon.table import Hierarchy, Microdata
 
 #: Files that are broken; more by hand.
@@ -60,10 +61,10 @@ def test_what_a_project_says(folder):
 
 def test_the_table_of_a_project():
     own = read_project(Path("my.toml"))
-    frame = own.open()
+    frame = open_table(own.inputs, list(own.columns))
     assert list(frame) == ["zip", "sex", "diagnosis", "paid", "note"]
     assert frame.loc[1].tolist() == ["02131", "M", "cold", "yes", "1"]
-    table = own.table()
+    table = table_of(own.inputs)
     assert isinstance(table, Microdata)
     assert (list(table.quasi_identifiers), table.sensitive, table.n_rows) == (["zip", "sex"], ("diagnosis",), 40)
 
@@ -283,8 +284,10 @@ def test_what_becomes_of_other_columns_changes_no_front():
 def test_every_key_of_a_record_is_checked():
     assert search("my.toml").exit_code == 0
     whole = json.loads(Path("out/run.json").read_text())
-    for key in ("options", "project", "front"):
-        Path("out/run.json").write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
+    keys = ("options", "project", "front", "certified", "n_undecided", "stopped", "algorithm")
+    lacking = [json.dumps({name: value for name, value in whole.items() if name != key}) for key in keys]
+    for damaged in [*lacking, json.dumps({**whole, "algorithm": {}}), "[" * 100_000]:
+        Path("out/run.json").write_text(damaged)
         with pytest.raises(ValueError, match="must be what pymoo-anon search wrote"):
             read_front(read_project(Path("my.toml")))
 

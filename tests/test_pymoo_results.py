@@ -7,20 +7,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from pymoo.algorithms.soo.nonconvex.ga import GA
+from pymoo.constraints.eps import AdaptiveEpsilonConstraintHandling
 from pymoo.core.algorithm import Algorithm
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import (
+    GENITOR,
     PBGEA,
     BitStringLocalSearch,
     BranchAndBound,
+    Datafly,
     ExhaustiveSearch,
     ParetoLocalSearch,
     SamaratiSearch,
     TargetSweep,
 )
 from pymoo_anon.datasets import census_rows, load_hierarchy
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives import EntropyLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
 from pymoo_anon.publishing import codebook, explain, release
@@ -88,6 +91,21 @@ def test_all_reads_a_result_with_and_without_rows(problem, algorithm, with_rows)
     assert rows.X.shape == (1, problem.n_var)
     assert rows.F.shape == (1, 1)
     assert told_of(problem, rows) == told_of(problem, flat)
+
+
+@pytest.mark.parametrize(
+    ("problem", "algorithm"),
+    [*(one for one in SEARCHES if not isinstance(one[1], GA)), (LATTICE, Datafly()), (STRINGS, GENITOR(20))],
+    ids=lambda one: type(one).__name__,
+)
+def test_pymoos_wrappers_tolerate_for_the_time_being_alone(problem, algorithm):
+    """Wrappers pass over `_setup`: all begins without it, and on the grid of the problem."""
+    res = minimize(problem, AdaptiveEpsilonConstraintHandling(algorithm), ("n_gen", 30), seed=1)
+    assert (problem.evaluate(np.atleast_2d(res.X), return_values_of=["G"]) <= 0).all()
+    if isinstance(algorithm, PBGEA):
+        fine = LatticeProblem(TABLE, [EntropyLDiversity("occupation")], suppression=0.01)
+        res = minimize(fine, AdaptiveEpsilonConstraintHandling(PBGEA(pop_size=20)), ("n_gen", 2), seed=1)
+        assert res.algorithm.box_archive.epsilon.tolist() == fine.steps.tolist() == [0.01]
 
 
 def test_a_result_is_refined_bounded_and_gone_on_from(with_rows):

@@ -256,6 +256,22 @@ def test_the_report_holds_the_codebook(made):
     assert [row[4] for row in book[3:]] == [cell_text(cell_of(counts[label]), "share") for label in ("0–19", "20–39")]
 
 
+def test_a_name_may_be_a_tuple(tmp_path):
+    own = pd.DataFrame({0: [1, 1, 2, 2]}).set_axis(pd.Index([("a", 1)], tupleize_cols=False), axis="columns")
+    tupled = Microdata.from_frame(own, {("a", 1): Hierarchy.flat([1, 2])})
+    page = read(report(tmp_path / "r.html", LatticeProblem(tupled, [KAnonymity()]), [[0], [1]], 0, evidence=None))
+    assert page.tables["left"] == [["('a', 1)", "0\N{NO-BREAK SPACE}%", "1.5", "1.5"]]
+
+
+def test_a_codebook_of_very_many_labels_is_shown_in_part(tmp_path):
+    """20,000 labels would be more than a report has room for."""
+    values = Hierarchy.flat(range(4000))
+    own = Microdata.from_frame(pd.DataFrame({"n": np.repeat(range(4000), 2)}), {"n": values})
+    page = read(report(tmp_path / "r.html", LatticeProblem(own, [KAnonymity()]), [[0], [1]], 0, evidence=None))
+    assert len(page.tables["codebook"]) == 3000
+    assert page.sentences["codebook"] == ["There are 1,000 labels more: the codebook of the release has all."]
+
+
 @pytest.mark.parametrize(
     ("known", "kind", "told"),
     [
@@ -462,6 +478,11 @@ def test_equal_arguments_give_equal_files(tmp_path, made):
     assert report(tmp_path / "again.html") == made
 
 
+def test_no_hash_decides_the_order_of_charts(made, data):
+    """Those of texts differ from process to process."""
+    assert list(data["charts"]) == sorted({value for name, value in read(made).attributes if name == "data-chart"})
+
+
 def test_the_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     target.write_text("old")
@@ -475,8 +496,11 @@ def test_the_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
             report(target)
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["report.html"]
-    with pytest.raises(OSError, match=r"No such file"):
-        report(tmp_path / "no folder" / "r.html")
+    with monkeypatch.context() as patched:
+        # The folder is tried before the work.
+        patched.setattr("pymoo_anon.publishing.report.page._page", None)
+        with pytest.raises(OSError, match=r"No such file"):
+            report(tmp_path / "no folder" / "r.html")
     assert len(report(target)) > 1000
     assert os.listdir(tmp_path) == ["report.html"]
 

@@ -57,6 +57,36 @@ def here(name):
     return json.loads(json.dumps(found(name, 1)))
 
 
+def test_another_process_finds_the_same():
+    """There texts have other hashes."""
+    names = ("PBGEA", "GENITOR")
+    assert told_by(1, *names) == {name: here(name) for name in names}
+
+
+@pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "neighbours"])
+def test_another_seed_takes_another_way(name):
+    make, problem, termination = RUNS[name]
+    ways = []
+    for seed in (1, 1, 2):
+        own = problem()
+        minimize(own, make(), termination, seed=seed)
+        ways.append(list(own._memory._rows))
+    assert ways[0] == ways[1] != ways[2]
+
+
+@pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "neighbours"])
+def test_values_may_come_from_elsewhere(name):
+    """By ask and tell, without an evaluator."""
+    make, problem, _ = RUNS[name]
+    own, algorithm = problem(), make()
+    algorithm.setup(own, termination=("n_gen", 5), seed=1)
+    while algorithm.has_next():
+        asked = algorithm.ask()
+        asked.set("F", own.compute(asked.get("X")))
+        algorithm.tell(infills=asked)
+    assert algorithm.result().X.tolist() == minimize(problem(), make(), ("n_gen", 5), seed=1).X.tolist()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_neither_load_nor_threads_decide_what_a_stopped_search_has_found(name, loaded):

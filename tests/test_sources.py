@@ -237,6 +237,14 @@ def test_parquet_keeps_its_types(typed):
         assert cells(frame) == [(1, 0.5, "a"), (2, None, None), (3, 2.0, "")], engine
 
 
+@pytest.mark.parametrize("engine", ["pandas", *QUICK])
+def test_what_stands_for_no_value_does_so_in_columns_of_categories_too(tmp_path, engine):
+    texts = pd.Categorical(["a", "?", None, "a"])
+    pd.DataFrame({"t": texts, "n": [1, 2, 3, 4]}).to_parquet(tmp_path / "file.parquet")
+    reading = Reading(Source("parquet", tmp_path / "file.parquet"), engine, ("?",))
+    assert cells(open_frame(reading, list)) == [("a", 1), (None, 2), (None, 3), ("a", 4)]
+
+
 def test_a_table_of_duckdb(typed):
     import duckdb
 

@@ -245,41 +245,29 @@ def test_line_ends_do_not_count(files):
     assert files.found() == []
 
 
-@pytest.mark.parametrize("damage", INSTANCES)
-def test_damaged_instances_are_found(files, damage):
-    change, message = INSTANCES[damage]
-    files.edit_instance(change)
-    assert any(message in found for found in files.found())
-    assert not any("hash" in found for found in files.found())
-
-
-@pytest.mark.parametrize("damage", FRONTS)
-def test_damaged_fronts_are_found(files, damage):
-    change, message = FRONTS[damage]
-    files.edit_front(change)
-    assert any(message in found for found in files.found())
-    assert not any("hash" in found for found in files.found())
-
-
 def test_taxonomies_and_violated_constraints_hold(grown):
     sentences, recounted = faults(grown.folder, GROWN)
     assert sentences == []
     assert re.fullmatch(r"\d+ members and all 112 points recounted", recounted)
 
 
-@pytest.mark.parametrize("damage", GROWN_INSTANCES)
-def test_damaged_taxonomies_and_rules_are_found(grown, damage):
-    change, message = GROWN_INSTANCES[damage]
-    grown.edit_instance(change)
-    assert any(message in found for found in grown.found())
-    assert not any("hash" in found for found in grown.found())
+#: What is damaged, by the files of which instance and how these are edited.
+DAMAGES = {
+    ("files", "edit_instance"): INSTANCES,
+    ("files", "edit_front"): FRONTS,
+    ("grown", "edit_instance"): GROWN_INSTANCES,
+    ("grown", "edit_front"): GROWN_FRONTS,
+}
 
 
-@pytest.mark.parametrize("damage", GROWN_FRONTS)
-def test_damaged_fronts_of_taxonomies_are_found(grown, damage):
-    change, message = GROWN_FRONTS[damage]
-    grown.edit_front(change)
-    assert any(message in found for found in grown.found())
+@pytest.mark.parametrize(("which", "damage"), [(which, damage) for which in DAMAGES for damage in DAMAGES[which]])
+def test_damaged_instances_and_fronts_are_found(request, which, damage):
+    change, message = DAMAGES[which][damage]
+    files = request.getfixturevalue(which[0])
+    getattr(files, which[1])(change)
+    found = files.found()
+    assert any(message in one for one in found)
+    assert not any("hash" in one for one in found)
 
 
 def test_taxonomies_beside_levels_are_found(files):

@@ -23,6 +23,8 @@ def test_a_limit_is_below_the_number_of_rows(rule):
     with pytest.raises(ValueError) as caught:
         rule(10).limit_of(10)
     assert str(caught.value) == f"{SHARE} to 9, got 10"
+    with pytest.raises(ValueError, match="to 9, got 10000"):
+        rule(10**400).limit_of(10)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 2.0, True, "1"])

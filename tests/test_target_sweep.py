@@ -10,7 +10,7 @@ from pymoo_anon.algorithms import TargetSweep
 from pymoo_anon.algorithms.target_sweep import sweep_of
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import AverageClassSize, DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
-from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
+from pymoo_anon.problems import LocalRecodingProblem
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
 
@@ -83,12 +83,3 @@ def test_it_stops_where_it_is_told_to(census):
     res = minimize(problem, TargetSweep(), ("n_gen", 2), seed=1)
     assert problem.n_unique == 8
     assert len(res.X) <= 8
-
-
-def test_another_problem_is_refused(census):
-    with pytest.raises(TypeError, match="problem must be a LocalRecodingProblem, got LatticeProblem"):
-        minimize(LatticeProblem(census, GOALS), TargetSweep(), seed=1)
-    with pytest.raises(ValueError, match="n_targets"):
-        TargetSweep(n_targets=0)
-    with pytest.raises(TypeError, match="n_points"):
-        TargetSweep(n_points=3)

@@ -111,6 +111,11 @@ class Mine(KAnonymity):
             "frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame",
         ),
         ((RELEASED, [], [KAnonymity()]), ValueError, "quasi_identifiers must name at least one column, got none"),
+        (
+            (RELEASED, ["age", "sex", "age"], [KAnonymity()]),
+            ValueError,
+            "quasi_identifiers must name each column once, got more than once: 'age'",
+        ),
         ((RELEASED, ["town"], [KAnonymity()]), KeyError, "frame must have the columns 'town'"),
         ((RELEASED, QUASI, [DistinctLDiversity("salary")]), KeyError, "frame must have the columns 'salary'"),
         ((RELEASED[:0], QUASI, [KAnonymity()]), ValueError, "frame must have at least one row, got none"),

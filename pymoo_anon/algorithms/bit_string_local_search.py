@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
-from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
-from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import Matrix, check_arguments, check_kind, checked_first, ending, front_size
+from pymoo_anon.algorithms.common import Matrix, Search, check_arguments, front_size
 from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, asks_no_more, goal
 from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
 from pymoo_anon.algorithms.proofs.strings.space import StringSpace
@@ -28,7 +26,7 @@ from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
 
-class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
+class BitStringLocalSearch(Search):
     """Local search of a `BitStringProblem` from several starts: two attributes at a time get their best strings.
 
     This package's own.
@@ -70,6 +68,8 @@ class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
         TypeError: An argument is not known. At setup: the problem is no `BitStringProblem`.
     """
 
+    kinds = (BitStringProblem,)
+
     def __init__(
         self,
         n_starts: int = 12,
@@ -81,27 +81,15 @@ class BitStringLocalSearch(Algorithm):  # type: ignore[misc]
         super().__init__(output=PairLocalSearchOutput() if output is None else output, **kwargs)
         self.n_starts = positive_whole("n_starts", n_starts)
         self.initialization = Initialization(BitStringSampling() if sampling is None else sampling)
-        self.n_done = 0
 
-    def setup(self, problem: Problem, **kwargs: Any) -> BitStringLocalSearch:
-        """Set the algorithm up; without a termination it runs until all starts lead no further.
-
-        Raises:
-            TypeError: The problem is no `BitStringProblem`.
-        """
-        check_kind(problem, BitStringProblem)
-        super().setup(problem, **ending(self, kwargs, NoTermination()))
-        return self
-
-    def _setup(self, problem: BitStringProblem, **kwargs: Any) -> None:
+    def _begin(self, problem: BitStringProblem) -> None:
         self.n_done = 0
         self._steps: Steps = steps_of(problem)
         # The best of all that was evaluated: what satisfies the constraints, or else what breaks them least.
         self._best = Population.empty()
 
     def _initialize_infill(self) -> Population:
-        pop = self.initialization.do(self.problem, self.n_starts, random_state=self.random_state)
-        pop = checked_first(pop, self.problem)
+        pop = self._sampled(self.n_starts)
         self._starts = self.problem.checked(pop.get("X"))
         return pop
 
@@ -210,19 +198,16 @@ class PairSteps(Steps):
 
     def ask(self, random_state: np.random.Generator) -> Bits:
         """The strings that pairs lead to at this k; the first from where the walk is."""
-        starts = [self._at]
-        best = self._best()
+        starts, best = [self._at], self._goal.best(self._F, self._k)
         if best is not None:
             starts.append(self._X[best])
-        found = [self._improved(start, random_state) for start in starts]
+        instance, limit = self._space.instance, self._goal.limit
+        found = [
+            improve_within(self._space, instance.cuts_of(x), self._k, limit, random_state, self._price) for x in starts
+        ]
+        # What was enough from where the walk is.
         self._next_price = found[0][1]
-        strings = np.array([self._space.instance.bits_of(cuts) for made, _ in found for cuts in made])
-        return np.unique(strings, axis=0)
-
-    def _improved(self, x: Bits, random_state: np.random.Generator) -> tuple[list[list[NDArray[np.int64]]], float]:
-        """Strings that pairs lead to from one, and the price that was enough."""
-        cuts = self._space.instance.cuts_of(x)
-        return improve_within(self._space, cuts, self._k, self._goal.limit, random_state, self._price)
+        return np.unique([instance.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
         """Go on above the k of the best string; the walk ends where no string has a k so large."""
@@ -231,16 +216,12 @@ class PairSteps(Steps):
             return True
         feasible = violations <= 0
         self._X, self._F = merge_front(self._X, self._F, X[feasible], F[feasible])
-        best = self._best()
+        best = self._goal.best(self._F, self._k)
         if best is None:
             return True
         k = self._goal.next_k(float(self._F[best, privacy]), self._goal.of_k)
         self._at, self._k, self._price = self._X[best], k, self._next_price
         return k > self.problem.table.n_rows
-
-    def _best(self) -> int | None:
-        """The string of least loss, of those seen whose k is large enough, or None."""
-        return self._goal.best(self._F, self._k)
 
 
 class NeighbourSteps(Steps):

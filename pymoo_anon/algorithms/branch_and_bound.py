@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,24 +13,22 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
-from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
-from pymoo.core.termination import NoTermination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import check_arguments, ending, front_size, least_infeasible, show
+from pymoo_anon.algorithms.common import OwnSearch, check_arguments, front_size
 from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
 from pymoo_anon.algorithms.proofs.boxes import BoxProof
 from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
 from pymoo_anon.algorithms.proofs.strings.proof import StringProof
-from pymoo_anon.fronts.archive import evaluated, front_order, in_order
+from pymoo_anon.fronts.archive import evaluated, front_order
 from pymoo_anon.problems.base import keys_of, uncounted_compilation
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 
 
-class BranchAndBound(Algorithm):  # type: ignore[misc]
+class BranchAndBound(OwnSearch):
     """Finds the complete front of a `LatticeProblem` or a `BitStringProblem` and proves it: few points are visited.
 
     The principle is that of Land and Doig 1960, the bounds are this package's own.
@@ -77,6 +75,8 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
             `BitStringProblem`.
     """
 
+    kinds = (LatticeProblem, BitStringProblem)
+
     def __init__(
         self,
         epsilon: float | str | Sequence[float | str] | None = None,
@@ -93,18 +93,6 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         self.epsilon = epsilon
         self.sampling = sampling
         self.max_bytes = max_bytes
-
-    def setup(self, problem: Problem, **kwargs: Any) -> BranchAndBound:
-        """Set the algorithm up; without a termination it runs until the front is proven.
-
-        Raises:
-            TypeError: The problem is neither a `LatticeProblem` nor a `BitStringProblem`.
-            ValueError: It cannot be proven: an objective states no bounds, or its bit strings have other ones.
-        """
-        tolerance(self.epsilon, problem.n_obj)
-        _kind(problem, self.max_bytes).check(problem, self.max_bytes)
-        super().setup(problem, **ending(self, kwargs, NoTermination()))
-        return self
 
     @property
     def certified(self) -> bool:
@@ -140,14 +128,6 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         """
         return gap(self.proof.F[front_order(self.proof.F)], self.open_bounds)
 
-    def ask(self) -> NoReturn:
-        """Refuse: there is nothing to evaluate outside.
-
-        Raises:
-            NotImplementedError: Always.
-        """
-        raise NotImplementedError("BranchAndBound evaluates nodes itself; call next() or run() instead of ask and tell")
-
     def next(self) -> None:
         """One iteration; Ctrl-C ends the search with what it has."""
         try:
@@ -171,12 +151,13 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         made.__dict__.update(copy.deepcopy(state, memo))
         return made
 
-    def _setup(self, problem: LatticeProblem, **kwargs: Any) -> None:
-        # The members of the front by the bytes of their points; while there is none, who breaks constraints least.
+    def _begin(self, problem: LatticeProblem | BitStringProblem) -> None:
+        super()._begin(problem)
+        # The members of the front by the bytes of their points.
         self._members: dict[bytes, Individual] = {}
-        self._least_infeasible = Population.empty()
-        own = tolerance(self.epsilon, problem.n_obj)
-        self.proof: Any = _kind(problem, self.max_bytes)(problem, own, self.max_bytes, self.random_state)
+        own, kind = tolerance(self.epsilon, problem.n_obj), _kind(problem, self.max_bytes)
+        kind.check(problem, self.max_bytes)
+        self.proof: Any = kind(problem, own, self.max_bytes, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
@@ -195,15 +176,12 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
                 work()
             finally:
                 # Also where Ctrl-C ends the iteration.
-                self._count(self.proof.drain())
-
-    def _count(self, X: NDArray[np.int64]) -> None:
-        """Show evaluated nodes to pymoo, which finds their values in memory."""
-        if len(X) == 0:
-            return
-        F, G = show(self, X)
-        if not len(self.proof.X):
-            self._least_infeasible = least_infeasible(self._least_infeasible, X, F, G)
+                X = self.proof.drain()
+                if len(X):
+                    # pymoo finds their values in the memory.
+                    F, G = self._show(X)
+                    if not len(self.proof.X):
+                        self._stand_in(X, F, G)
 
     def _set_optimum(self) -> None:
         X = self.proof.X
@@ -212,8 +190,7 @@ class BranchAndBound(Algorithm):  # type: ignore[misc]
         made = evaluated(new, *self.problem.evaluate(new, return_values_of=["F", "G"]))
         known = {**self._members, **dict(zip(keys_of(new), made, strict=True))}
         self._members = {key: known[key] for key in keys}
-        front = Population(list(self._members.values()))
-        self.pop = self.opt = in_order(front) if len(front) else self._least_infeasible
+        self._tell(Population(list(self._members.values())))
 
 
 class _Counts:
@@ -233,13 +210,11 @@ class _Counts:
         return self._open_bounds
 
 
-def _kind(problem: Problem, max_bytes: int) -> type[Proof]:
+def _kind(problem: LatticeProblem | BitStringProblem, max_bytes: int) -> type[Proof]:
     """The proof that a problem asks for."""
-    if isinstance(problem, LatticeProblem):
-        return BoxProof if bytes_of(problem) > max_bytes else StoredLatticeProof
     if isinstance(problem, BitStringProblem):
         return StringProof
-    raise TypeError(f"problem must be a LatticeProblem or a BitStringProblem, got {type(problem).__name__}")
+    return BoxProof if bytes_of(problem) > max_bytes else StoredLatticeProof
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]

@@ -6,14 +6,16 @@ from collections.abc import Callable, Collection
 from functools import partial
 from inspect import signature
 from operator import attrgetter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.evaluator import Evaluator
+from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
+from pymoo.core.termination import NoTermination, Termination
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
@@ -34,30 +36,111 @@ def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collecti
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
 
 
-def check_kind(problem: Problem, kind: type[Problem]) -> None:
+class Search(Algorithm):  # type: ignore[misc]
+    """What searches share: the kinds of problems that they are for, a beginning, an end of their own, alike iterations.
+
+    pymoo's wrappers of algorithms pass over `_setup`, so that `_begin` is in its place.
+    """
+
+    archive: Any
+    initialization: Initialization
+    opt: Any
+    termination: Any
+    kinds: tuple[type[Problem], ...] = (Problem,)
+
+    def setup(self, problem: Problem, **kwargs: Any) -> Algorithm:
+        """Set the algorithm up; without a termination it runs until it ends by itself.
+
+        Raises:
+            TypeError: The problem is of another kind than the algorithm is for.
+            ValueError: The problem is none that it can search, as its class says.
+        """
+        check_kind(problem, *self.kinds)
+        has_end = self.termination is not None or kwargs.get("termination") is not None
+        super().setup(problem, **kwargs)
+        self._begin(problem)
+        if not has_end:
+            self.termination = self._end(problem)
+        return self
+
+    def _begin(self, problem: Problem) -> None:
+        """Forget what was found, and refuse a problem that cannot be searched."""
+        raise NotImplementedError
+
+    def _end(self, problem: Problem) -> Termination:
+        """What ends no search before it ends by itself."""
+        return NoTermination()
+
+    def _sampled(self, n: int) -> Population:
+        """First points in the type of the problem; none that were evaluated under another problem."""
+        problem = self.problem
+        pop = self.initialization.do(problem, n, algorithm=self, random_state=self.random_state)
+        if not len(pop):
+            raise ValueError("sampling must give at least one individual, got none")
+        expected = (problem.n_obj, problem.n_ieq_constr, problem.n_eq_constr)
+        for one in pop:
+            found = tuple(np.size(values) for values in (one.F, one.G, one.H))
+            if one.evaluated and found != expected:
+                raise ValueError(
+                    f"sampling must hold individuals of this problem, with {expected} values in F, G and H, got {found}"
+                )
+        return in_type_of_problem(pop, problem)
+
+    def _initialize_infill(self) -> Population | None:
+        return self._infill()
+
+    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
+        self._advance(infills)
+
+
+class OwnSearch(Search):
+    """A search that evaluates points itself, and shows them to pymoo."""
+
+    def _begin(self, problem: Problem) -> None:
+        # While there is no front, who breaks the constraints least.
+        self._least_infeasible = Population.empty()
+
+    def ask(self) -> NoReturn:
+        """Refuse: there is nothing to evaluate outside.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        name = type(self).__name__
+        raise NotImplementedError(f"{name} evaluates nodes itself; call next() or run() instead of ask and tell")
+
+    def _show(self, X: NDArray[Any]) -> tuple[Matrix, Matrix]:
+        """F and G of points, through pymoo's evaluator and into the user's archive."""
+        evaluator = self.evaluator
+        if self.archive is None and type(evaluator) is Evaluator and evaluator.callback is None:
+            # Individuals for nobody: 10 microseconds for each of all points would outweigh their evaluation.
+            names = evaluator.evaluate_values_of
+            out = self.problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
+            evaluator.n_eval += len(X)
+            return out["F"], out.get("G", np.empty((len(X), 0)))
+        pop = evaluator.eval(self.problem, Population.new(X=X), algorithm=self)
+        if self.archive is not None:
+            self.archive = self.archive.add(pop)
+        F, G = pop.get("F", "G")
+        return F, G
+
+    def _stand_in(self, X: NDArray[Any], F: Matrix, G: Matrix) -> None:
+        """Remember who of these and of those before breaks the constraints least."""
+        violations = np.maximum(G, 0).sum(axis=1)
+        least = [int(violations.argmin())]
+        if not len(self._least_infeasible) or self._least_infeasible[0].cv > violations[least[0]]:
+            self._least_infeasible = evaluated(X[least], F[least], G[least])
+
+    def _tell(self, front: Population) -> None:
+        """Tell pymoo the front. Its `result` leaves out who stands in, unless `return_least_infeasible` asks for it."""
+        self.pop = self.opt = in_order(front) if len(front) else self._least_infeasible
+
+
+def check_kind(problem: Problem, *kinds: type[Problem]) -> None:
     """Refuse a problem of another kind than an algorithm is for."""
-    if not isinstance(problem, kind):
-        raise TypeError(f"problem must be a {kind.__name__}, got {type(problem).__name__}")
-
-
-def ending(algorithm: Algorithm, given: dict[str, Any], termination: Any) -> dict[str, Any]:
-    """The arguments of `setup`, with a termination where neither the algorithm nor they have one."""
-    has_one = algorithm.termination is not None or given.get("termination") is not None
-    return given if has_one else {**given, "termination": termination}
-
-
-def checked_first(pop: Population, problem: Problem) -> Population:
-    """A first population in the type of a problem; none that is empty or was evaluated under another problem."""
-    if not len(pop):
-        raise ValueError("sampling must give at least one individual, got none")
-    expected = (problem.n_obj, problem.n_ieq_constr, problem.n_eq_constr)
-    for one in pop:
-        found = tuple(np.size(values) for values in (one.F, one.G, one.H))
-        if one.evaluated and found != expected:
-            raise ValueError(
-                f"sampling must hold individuals of this problem, with {expected} values in F, G and H, got {found}"
-            )
-    return in_type_of_problem(pop, problem)
+    if not isinstance(problem, kinds):
+        wanted = " or a ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"problem must be a {wanted}, got {type(problem).__name__}")
 
 
 def in_type_of_problem(pop: Population, problem: Problem) -> Population:
@@ -78,31 +161,6 @@ def in_type_of_problem(pop: Population, problem: Problem) -> Population:
     copies = Population([one.copy() for one in pop])
     copies.set("X", whole)
     return copies
-
-
-def show(algorithm: Algorithm, X: NDArray[Any]) -> tuple[Matrix, Matrix]:
-    """F and G of points that an algorithm evaluates itself, through pymoo's evaluator and into the user's archive."""
-    evaluator = algorithm.evaluator
-    if algorithm.archive is None and type(evaluator) is Evaluator and evaluator.callback is None:
-        # Individuals for nobody: 10 microseconds for each of all points would outweigh their evaluation.
-        names = evaluator.evaluate_values_of
-        out = algorithm.problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
-        evaluator.n_eval += len(X)
-        return out["F"], out.get("G", np.empty((len(X), 0)))
-    pop = evaluator.eval(algorithm.problem, Population.new(X=X), algorithm=algorithm)
-    if algorithm.archive is not None:
-        algorithm.archive = algorithm.archive.add(pop)
-    F, G = pop.get("F", "G")
-    return F, G
-
-
-def least_infeasible(so_far: Population, X: NDArray[Any], F: Matrix, G: Matrix) -> Population:
-    """Of the point that broke the constraints least so far and of further ones the one that does."""
-    violations = np.maximum(G, 0).sum(axis=1)
-    least = [int(violations.argmin())]
-    if len(so_far) and so_far[0].cv <= violations[least[0]]:
-        return so_far
-    return evaluated(X[least], F[least], G[least])
 
 
 def one_of_each(front: Population) -> Population:

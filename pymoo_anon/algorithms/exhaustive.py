@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-from pymoo.core.algorithm import Algorithm
-from pymoo.core.individual import Individual
 from pymoo.core.population import Population
-from pymoo.core.problem import Problem
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments, check_kind, ending, least_infeasible, show
-from pymoo_anon.fronts.archive import evaluated, in_order, merge_front
+from pymoo_anon.algorithms.common import FrontOutput, OwnSearch, check_arguments
+from pymoo_anon.fronts.archive import evaluated, first_non_dominated
 from pymoo_anon.problems.base import uncounted_compilation
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
 
-class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
+class ExhaustiveSearch(OwnSearch):
     """Evaluates every node of a `LatticeProblem`, a batch an iteration, and ends by itself with the exact front.
 
     This package's own: others are held against it.
@@ -42,31 +39,20 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
         TypeError: An argument is not known. At setup: the problem is no `LatticeProblem`.
     """
 
-    archive: Any
+    kinds = (LatticeProblem,)
 
     def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
         super().__init__(output=FrontOutput("visited", _visited) if output is None else output, **kwargs)
         self.batch_size = positive_whole("batch_size", batch_size)
-        self.n_visited = 0
 
-    def setup(self, problem: Problem, **kwargs: Any) -> ExhaustiveSearch:
-        """Set the algorithm up; without a termination it runs until the lattice is exhausted.
-
-        Raises:
-            TypeError: The problem is no `LatticeProblem`.
-            ValueError: The lattice has more than a billion nodes.
-        """
-        check_kind(problem, LatticeProblem)
+    def _begin(self, problem: LatticeProblem) -> None:
+        super()._begin(problem)
         check_visitable(problem)
-        turns = MaximumGenerationTermination(-(-problem.n_nodes // self.batch_size))
-        super().setup(problem, **ending(self, kwargs, turns))
-        # The front so far: numbers of its nodes in ascending order, their values, and their individuals.
-        self._numbers, self._F = np.empty((0, 1), dtype=np.int64), np.empty((0, problem.n_obj))
-        self._members: dict[int, Individual] = {}
-        # The node that breaks the constraints least, until one breaks none.
-        self._least_infeasible = Population()
-        return self
+        self.n_visited, self._front = 0, Population.empty()
+
+    def _end(self, problem: LatticeProblem) -> MaximumGenerationTermination:
+        return MaximumGenerationTermination(-(-problem.n_nodes // self.batch_size))
 
     @property
     def n_undecided(self) -> int:
@@ -78,42 +64,23 @@ class ExhaustiveSearch(Algorithm):  # type: ignore[misc]
         """Whether all nodes were evaluated, so that the front is proven to be complete."""
         return self.n_undecided == 0
 
-    def ask(self) -> NoReturn:
-        """There are no infills to ask for.
-
-        Raises:
-            NotImplementedError: Always.
-        """
-        raise NotImplementedError("ExhaustiveSearch evaluates its nodes itself; call next() or run(), not ask and tell")
-
-    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        self._advance()
-
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        start = self.n_visited
-        batch = self.problem.nodes(start, start + self.batch_size)
+        batch = self.problem.nodes(self.n_visited, self.n_visited + self.batch_size)
         with uncounted_compilation(self):
-            F, G = show(self, batch)
-        feasible = np.flatnonzero((G <= 0).all(axis=1))
-        numbers, front = merge_front(self._numbers, self._F, start + feasible[:, np.newaxis], F[feasible])
-        new = numbers[numbers >= start] - start
-        known = {
-            **self._members,
-            **dict(zip((start + new).tolist(), evaluated(batch[new], F[new], G[new]), strict=True)),
-        }
-        if len(numbers) == 0:
-            self._least_infeasible = least_infeasible(self._least_infeasible, batch, F, G)
-        self._members = {number: known[number] for number in numbers[:, 0].tolist()}
-        self._numbers, self._F = numbers, front
+            F, G = self._show(batch)
+        best = np.flatnonzero((G <= 0).all(axis=1))
+        best = best[first_non_dominated(F[best])]
+        together = Population.merge(self._front, evaluated(batch[best], F[best], G[best]))
+        if len(together):
+            self._front = together[first_non_dominated(together.get("F"))]
+        else:
+            self._stand_in(batch, F, G)
         self.n_visited += len(batch)
         if self.n_visited >= self.problem.n_nodes:
             self.termination.terminate()
 
     def _set_optimum(self) -> None:
-        # As with pymoo's algorithms, what breaks constraints least stands in where nothing is feasible; pymoo's
-        # `result` leaves it out unless `return_least_infeasible` asks for it.
-        front = Population(list(self._members.values()))
-        self.pop = self.opt = in_order(front) if self._members else self._least_infeasible
+        self._tell(self._front)
 
 
 def _visited(algorithm: ExhaustiveSearch) -> str:

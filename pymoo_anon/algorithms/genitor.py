@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
@@ -24,7 +23,7 @@ from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.util.display.output import Output
 from pymoo.util.display.single import SingleObjectiveOutput
 
-from pymoo_anon.algorithms.common import check_arguments, checked_first
+from pymoo_anon.algorithms.common import Search, check_arguments
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import BitStringSampling
@@ -33,7 +32,7 @@ from pymoo_anon.operators.sampling import BitStringSampling
 _ATTEMPTS = 100
 
 
-class GENITOR(Algorithm):  # type: ignore[misc]
+class GENITOR(Search):
     """GENITOR (Whitley 1989), as Lunacek et al. 2006 use it for one objective.
 
     Two parents are drawn by rank, one child is made of them, and it replaces the worst of the population if it is
@@ -105,13 +104,12 @@ class GENITOR(Algorithm):  # type: ignore[misc]
         self._keys: dict[bytes, int] = {}
         self._n_births: int = 0
 
-    def _setup(self, problem: Problem, **kwargs: Any) -> None:
+    def _begin(self, problem: Problem) -> None:
         if problem.n_obj != 1:
             raise ValueError(f"problem must have one objective, got {problem.n_obj}")
 
     def _initialize_infill(self) -> Population:
-        pop = self.initialization.do(self.problem, self.pop_size, algorithm=self, random_state=self.random_state)
-        return checked_first(pop, self.problem)
+        return self._sampled(self.pop_size)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None

@@ -8,37 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
-from pymoo.core.problem import Problem
+from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments, check_kind, ending, one_of_each
+from pymoo_anon.algorithms.common import FrontOutput, Search, check_arguments, one_of_each
+from pymoo_anon.fronts.archive import satisfies_constraints
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Nodes = NDArray[np.int64]
 
 
-class _Heuristic(Algorithm):  # type: ignore[misc]
+class _Heuristic(Search):
     """Evaluates nodes in turns; the last turn with a feasible node has the result."""
 
-    opt: Any
+    kinds = (LatticeProblem,)
 
     def __init__(self, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
         super().__init__(output=FrontOutput("height", _height) if output is None else output, **kwargs)
 
-    def setup(self, problem: Problem, **kwargs: Any) -> Algorithm:
-        """Set the algorithm up.
-
-        Raises:
-            TypeError: The problem is no `LatticeProblem`.
-        """
-        check_kind(problem, LatticeProblem)
-        # It ends by itself, after at most so many turns.
-        super().setup(problem, **ending(self, kwargs, ("n_gen", int(problem.lengths.sum()) + 1)))
+    def _begin(self, problem: LatticeProblem) -> None:
         self._found: Population | None = None
         self._next: Nodes = self._first()
-        return self
+
+    def _end(self, problem: LatticeProblem) -> MaximumGenerationTermination:
+        return MaximumGenerationTermination(int(problem.lengths.sum()) + 1)
 
     def _first(self) -> Nodes:
         """The nodes of the first turn."""
@@ -48,20 +43,14 @@ class _Heuristic(Algorithm):  # type: ignore[misc]
         """The nodes of the next turn, none where it ends; told whether one of the last turn was feasible."""
         raise NotImplementedError
 
-    def _initialize_infill(self) -> Population:
-        return self._infill()
-
     def _infill(self) -> Population:
         return Population.new(X=self._next)
-
-    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        self._advance(infills)
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if infills is None:
             return
         self.pop = infills
-        feasible = infills[infills.get("feas")]
+        feasible = infills[[satisfies_constraints(one) for one in infills]]
         if len(feasible):
             self._found = feasible
         self._next = self._after(len(feasible) > 0)

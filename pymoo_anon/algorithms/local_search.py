@@ -29,9 +29,9 @@ from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import (
+    Search,
     add_columns,
     check_arguments,
-    checked_first,
     has_own_columns,
     in_type_of_problem,
 )
@@ -59,7 +59,7 @@ Matrix = NDArray[np.float64]
 _CHILDREN, _MATINGS = 8, 3
 
 
-class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
+class ParetoLocalSearch(Search):
     """Pareto local search: the neighbors of every member of the archive, until none is left (Paquete et al. 2004).
 
     It starts at the corners of the lattice. Each iteration takes members of the archive in random order and proposes
@@ -131,14 +131,7 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         self.bounds: bool = bounds
         self.front: ParetoArchive = ParetoArchive()
 
-    def setup(self, problem: Problem, **kwargs: Any) -> ParetoLocalSearch:
-        """Set the algorithm up for a problem.
-
-        Raises:
-            ValueError: `epsilon` has another number of objectives.
-        """
-        # Here and not in `_setup`, which pymoo's wrappers of algorithms pass over.
-        super().setup(problem, **kwargs)
+    def _begin(self, problem: Problem) -> None:
         sides, own = np.zeros(problem.n_obj), has_own_columns(problem)
         self.front = ParetoArchive()
         if self.epsilon is not None:
@@ -154,7 +147,6 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         self._explored: dict[bytes, int] = {}
         # The nodes that violate the constraints least, until one violates none.
         self._closest = Population.empty()
-        return self
 
     @property
     def certified(self) -> bool:
@@ -180,13 +172,9 @@ class ParetoLocalSearch(Algorithm):  # type: ignore[misc]
         self.advance(infills=infills)
 
     def _initialize_infill(self) -> Population:
-        n_corners = 2 * self.problem.n_var + 2
-        pop = self.initialization.do(self.problem, n_corners, algorithm=self, random_state=self.random_state)
-        pop = checked_first(pop, self.problem)
+        # As many as there are corners.
+        pop = self._sampled(2 * self.problem.n_var + 2)
         return Population(list({one.X.tobytes(): one for one in pop}.values()))
-
-    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        self._advance(infills)
 
     def _infill(self) -> Population:
         """Nodes to evaluate; none where an iteration finds none, which need not be the last."""

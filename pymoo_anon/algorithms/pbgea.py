@@ -20,7 +20,7 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import add_columns, check_arguments, checked_first, has_own_columns
+from pymoo_anon.algorithms.common import Search, add_columns, check_arguments, has_own_columns
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon, in_order
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
@@ -32,7 +32,7 @@ from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 _OPTIONS = ("repair", "eliminate_duplicates")
 
 
-class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
+class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
     """PBG-EA finds a representative set of minimal property based generalizations (Dewri et al. 2010, Algorithm 2).
 
     Each generation all children replace the population; nothing of it survives but what the box archive holds. Parents
@@ -92,7 +92,7 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
         self.epsilon: NDArray[np.float64] | None = None if epsilon is None else checked_epsilon(epsilon)
         self.box_archive: BoxArchive = BoxArchive()
 
-    def _setup(self, problem: Problem, **kwargs: Any) -> None:
+    def _begin(self, problem: Problem) -> None:
         # Step 1: an empty archive.
         sides, maximize = _grid(problem)
         epsilon = sides if self.epsilon is None else self.epsilon
@@ -108,7 +108,7 @@ class PBGEA(GeneticAlgorithm):  # type: ignore[misc]
 
     def _initialize_infill(self) -> Population:
         # Step 2: the first population.
-        return checked_first(super()._initialize_infill(), self.problem)
+        return self._sampled(self.pop_size)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self._replace(infills)

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
-from pymoo.core.problem import Problem
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import FrontOutput, check_arguments, check_kind, ending, one_of_each
+from pymoo_anon.algorithms.common import FrontOutput, Search, check_arguments, one_of_each
 from pymoo_anon.objectives.loss import AverageClassSize
 from pymoo_anon.objectives.privacy import MarketerRisk
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
@@ -30,7 +28,7 @@ _BINDING = 0.25
 _BATCH = 4
 
 
-class TargetSweep(Algorithm):  # type: ignore[misc]
+class TargetSweep(Search):
     """Makes the local recoding of every target of k with equal weights, and ends by itself with their front.
 
     This package's own.
@@ -61,32 +59,24 @@ class TargetSweep(Algorithm):  # type: ignore[misc]
     (True, 200.0)
     """
 
-    opt: Any
+    kinds = (LocalRecodingProblem,)
 
     def __init__(self, n_targets: int = 58, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
         super().__init__(output=FrontOutput("done", _done) if output is None else output, **kwargs)
         self.n_targets = positive_whole("n_targets", n_targets)
 
-    def setup(self, problem: Problem, **kwargs: Any) -> TargetSweep:
-        """Set the algorithm up; without a termination it runs until the sweep is done.
-
-        Raises:
-            TypeError: The problem is no `LocalRecodingProblem`.
-        """
-        check_kind(problem, LocalRecodingProblem)
+    def _begin(self, problem: LocalRecodingProblem) -> None:
         self._points = sweep_of(problem, self.n_targets)
-        super().setup(problem, **ending(self, kwargs, MaximumGenerationTermination(-(-len(self._points) // _BATCH))))
         self._n_done = 0
-        return self
+
+    def _end(self, problem: LocalRecodingProblem) -> MaximumGenerationTermination:
+        return MaximumGenerationTermination(-(-len(self._points) // _BATCH))
 
     @property
     def n_points(self) -> int:
         """Number of points of the whole sweep."""
         return len(self._points)
-
-    def _initialize_infill(self) -> Population:
-        return self._infill()
 
     def _infill(self) -> Population:
         return Population.new(X=self._points[self._n_done : self._n_done + _BATCH])

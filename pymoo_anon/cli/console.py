@@ -86,8 +86,8 @@ def tell(console: Console, text: str) -> None:
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
-    """Bad input is one sentence and its exit code, Ctrl-C is another."""
+def clear_errors(less_memory: str = "") -> Iterator[None]:
+    """Bad input is one sentence and its exit code, Ctrl-C is another; where memory ends it is said what needs less."""
     try:
         yield
     except (ValueError, KeyError, TypeError, OSError, MemoryError) as error:
@@ -95,7 +95,7 @@ def clear_errors() -> Iterator[None]:
         if isinstance(error, OSError) and error.filename is not None:
             message = f"{error.filename}: {error.strerror}"
         if isinstance(error, MemoryError):
-            message = f"the search needs more memory than there is: {message}; --algorithm pbgea needs the least"
+            message = f"more memory is needed than there is{': ' * bool(message)}{message}{less_memory}"
         typer.echo(f"Error: {plain(' '.join(message.split()))}", err=True)
         raise typer.Exit(ExitCode.BAD_USE) from None
     except KeyboardInterrupt:

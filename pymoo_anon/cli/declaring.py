@@ -12,11 +12,14 @@ from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, get_args
 
 import typer
 
 from pymoo_anon._messages import repeated
+
+#: Makes a value of what a project file gives; a ValueError says what it must be.
+Reader: TypeAlias = Callable[[Any], Any]
 
 
 class Option(NamedTuple):
@@ -29,21 +32,13 @@ class Option(NamedTuple):
     shown: str | None = None  # What help says in place of the default, or None
     least: int | None = None  # The least whole number that it may be, or None
     choices: tuple[str, ...] = ()  # All that it may be, or nothing where it may be more
-    # Takes what a project file gives, and returns the value; a ValueError says what it must be. None reads its type,
-    # its choices and the least.
-    read: Callable[[Any], Any] | None = None
+    # Reads it from a project file; None reads its type, its choices and the least.
+    read: Reader | None = None
     in_file: bool = False  # Whether the project file may have it
     key: str | None = None  # Its name in the project file, or None for that of its field
     idle: tuple[str, ...] = ()  # What it means nothing with, so that it must not be given: choices of other options
     recorded: bool = True  # Whether the record of a run holds it
     argument: bool = False  # Whether it has a place on the command line, and no name
-
-
-class Key(NamedTuple):
-    """A key of a project file: what the program calls it, and what reads its value, as `Option.read` does."""
-
-    name: str
-    read: Callable[[Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,12 +144,10 @@ def idle_with(asked: type[Invocation], choice: str) -> list[str]:
     return [name for name, known in options_of(asked).items() if choice in known.idle]
 
 
-def file_keys(asked: type[Invocation]) -> dict[str, Key]:
-    """The keys of a project file that are options of a command, by their names in the file."""
+def file_keys(asked: type[Invocation]) -> dict[str, Reader]:
+    """What reads the options of a command from a project file, by their names in it."""
     return {
-        known.key or dashed(name): Key(name, reader_of(asked, name))
-        for name, known in options_of(asked).items()
-        if known.in_file
+        known.key or dashed(name): reader_of(asked, name) for name, known in options_of(asked).items() if known.in_file
     }
 
 
@@ -163,7 +156,7 @@ def record_of(asked: Invocation) -> dict[str, Any]:
     return {name: getattr(asked, name) for name, known in options_of(asked).items() if known.recorded}
 
 
-def reader_of(asked: type[Invocation], name: str) -> Callable[[Any], Any]:
+def reader_of(asked: type[Invocation], name: str) -> Reader:
     """What reads the value of an option from a project file."""
     known = options_of(asked)[name]
     if known.read is not None:
@@ -364,8 +357,18 @@ def measure_parts(name: str) -> Measure:
         elif token == ",":
             sets[-1].append("")
         else:
-            sets[-1][-1] += json.loads(token) if token.startswith('"') else token.strip()
+            sets[-1][-1] += _unquoted(token)
     return Measure(short, sets, column)
+
+
+def _unquoted(token: str) -> str:
+    """A name between commas, which may stand in quotes."""
+    if not token.startswith('"'):
+        return token.strip()
+    try:
+        return str(json.loads(token))
+    except ValueError:
+        raise ValueError(f"a name in quotes must be written as in JSON, got {token}") from None
 
 
 def measure_text(measure: Measure) -> str:

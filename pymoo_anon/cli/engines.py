@@ -18,10 +18,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.cli.names import Reading, Source
+from pymoo_anon.cli.names import Reading
 from pymoo_anon.publishing.release import Recoded
 from pymoo_anon.table.delimited import decoded, rows_of, scanned, separator_of
-from pymoo_anon.table.frames import fetched
+from pymoo_anon.table.frames import as_text, fetched
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
@@ -114,7 +114,8 @@ class _Engine(NamedTuple):
     """How an engine opens a table."""
 
     package: str | None  # The package that it needs besides what is always installed
-    csv: Callable[[Path, Dialect, bool], Any]  # Opens a CSV file that every reader takes for the same cells
+    # Opens a CSV file that every reader takes for the same cells; None where this program's own reader does.
+    csv: Callable[[Path, Dialect, bool], Any] | None
     adopt: Callable[[pd.DataFrame], Any]  # Takes the cells that this program's own reader read
     parquet: Callable[[Path], Any]  # Opens a Parquet file
 
@@ -122,8 +123,7 @@ class _Engine(NamedTuple):
 def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -> Any:
     """Some columns of a table as a frame of its engine, lazy where it can be; of a CSV file all is text."""
     source = reading.source
-    if source.path is not None and not source.path.is_file():
-        raise ValueError(f"{source} must be a file, got none of this name")
+    source.check()
     name = engine_of(reading)
     package = _ENGINES[name].package
     if package is not None and find_spec(package) is None:
@@ -137,15 +137,22 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
             assert source.path is not None
             frame = _ENGINES[name].parquet(source.path)
         else:
-            frame = _duckdb_table(source) if source.kind == "duckdb" else _spark().table(source.table)
+            duckdb = import_module("duckdb") if source.kind == "duckdb" else None
+            catalog = _spark() if duckdb is None else duckdb.connect(str(source.path), read_only=True)
+            frame = catalog.table(source.table)
         schema = nw.from_native(frame).collect_schema()
     except (ImportError, MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:
         # Every engine has errors of its own.
         raise ValueError(f"{source} cannot be read by {name}: {first_line(error)}") from None
-    texts = [column for column, dtype in schema.items() if dtype == nw.String]
-    return _cleaned(frame, choose(list(schema)), texts, reading.empty, False)
+    columns = choose(list(schema))
+    coded = [column for column in columns if reading.empty and schema[column] in (nw.Categorical, nw.Enum)]
+    if coded:
+        # What stands for no value may be one of their categories.
+        frame = nw.from_native(frame).with_columns([as_text(column).alias(column) for column in coded]).to_native()
+    texts = [column for column in columns if schema[column] == nw.String] + coded
+    return _cleaned(frame, columns, texts, reading.empty, False)
 
 
 def engine_of(reading: Reading) -> str:
@@ -168,15 +175,14 @@ def _csv(reading: Reading, engine: _Engine, choose: Callable[[list[str]], Sequen
     assert path is not None
     dialect = dialect_of(path, reading.names, reading.strip)
     columns = list(dict.fromkeys(choose(dialect.names)))
-    if engine.package is None:
-        return read_frame(reading, dialect, columns)
-    scan = scanned(path, dialect.separator)
-    certain = scan.certain and scan.n_fields == len(dialect.names) and all(dialect.names)
-    if not certain or path.name.startswith((".", "_")) or _PATTERNS & set(str(path)):
-        # Here a file that is wrong is refused, with what is wrong.
-        return engine.adopt(read_frame(reading, dialect, columns))
-    frame = engine.csv(path, dialect, scan.line_ends_inside)
-    return _cleaned(frame, columns, columns, ("", *reading.empty), reading.strip)
+    if engine.csv is not None:
+        scan = scanned(path, dialect.separator)
+        certain = scan.certain and scan.n_fields == len(dialect.names) and all(dialect.names)
+        if certain and not path.name.startswith((".", "_")) and not _PATTERNS & set(str(path)):
+            frame = engine.csv(path, dialect, scan.line_ends_inside)
+            return _cleaned(frame, columns, columns, ("", *reading.empty), reading.strip)
+    # Here a file that is wrong is refused, with what is wrong.
+    return engine.adopt(read_frame(reading, dialect, columns))
 
 
 def _cleaned(frame: Any, columns: Sequence[str], texts: Sequence[str], empty: Sequence[str], strip: bool) -> Any:
@@ -204,11 +210,6 @@ def _pandas_parquet(path: Path) -> Any:
     if find_spec("pyarrow") is None:
         raise ValueError("pandas reads Parquet with the package pyarrow: pip install pyarrow")
     return pd.read_parquet(path)
-
-
-def _parquet_of(module: str) -> Callable[[Path], Any]:
-    """What opens a Parquet file with a function `read_parquet`."""
-    return lambda path: import_module(module).read_parquet(str(path))
 
 
 def _polars_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
@@ -261,10 +262,6 @@ def _duckdb_adopt(frame: pd.DataFrame) -> Any:
     return relation.select(*(duckdb.ColumnExpression(name).cast("VARCHAR").alias(name) for name in frame))
 
 
-def _duckdb_table(source: Source) -> Any:
-    return import_module("duckdb").connect(str(source.path), read_only=True).table(source.table)
-
-
 def _dask_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
     # A part of a file has to begin with a row.
     return import_module("dask.dataframe").read_csv(
@@ -277,10 +274,6 @@ def _dask_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
         na_filter=False,
         **({"blocksize": None} if line_ends_inside else {}),
     )
-
-
-def _dask_adopt(frame: pd.DataFrame) -> Any:
-    return import_module("dask.dataframe").from_pandas(frame, npartitions=1)
 
 
 def _spark() -> Any:
@@ -316,11 +309,17 @@ def _spark_adopt(frame: pd.DataFrame) -> Any:
 
 
 _ENGINES = {
-    # pandas is what this program's own reader gives.
-    "pandas": _Engine(None, lambda *_: None, lambda frame: frame, _pandas_parquet),
+    "pandas": _Engine(None, None, lambda frame: frame, _pandas_parquet),
     "polars": _Engine("polars", _polars_csv, _polars_adopt, lambda path: import_module("polars").scan_parquet(path)),
-    "duckdb": _Engine("duckdb", _duckdb_csv, _duckdb_adopt, _parquet_of("duckdb")),
-    "dask": _Engine("dask", _dask_csv, _dask_adopt, _parquet_of("dask.dataframe")),
+    "duckdb": _Engine(
+        "duckdb", _duckdb_csv, _duckdb_adopt, lambda path: import_module("duckdb").read_parquet(str(path))
+    ),
+    "dask": _Engine(
+        "dask",
+        _dask_csv,
+        lambda frame: import_module("dask.dataframe").from_pandas(frame, npartitions=1),
+        lambda path: import_module("dask.dataframe").read_parquet(str(path)),
+    ),
     "spark": _Engine("pyspark", _spark_csv, _spark_adopt, lambda path: _spark().read.parquet(str(path.resolve()))),
 }
 

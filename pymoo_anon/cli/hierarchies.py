@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output
 from pymoo_anon.cli.declaring import is_project
-from pymoo_anon.cli.names import Inputs
+from pymoo_anon.cli.interrupt import ExitCode
+from pymoo_anon.cli.names import Inputs, Reading, Source
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import DraftRequest
-from pymoo_anon.cli.tables import by_column, check_known, columns_of, csv_files, csv_inputs, open_table
+from pymoo_anon.cli.tables import by_column, columns_of, csv_files, open_table
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.findings import check_hierarchy
@@ -45,12 +45,17 @@ def write_drafts(request: DraftRequest) -> None:
         frame = open_table(inputs, names)
         drafts, why = {}, {}
         for name in names:
-            values, counts = _values(frame, name)
-            if not counts:
+            found = combinations_of(frame, [name])
+            if not len(found.weights):
                 raise ValueError(f"{request.data} must have at least one row below its header, got none")
-            drafts[name] = _draft(name, values, counts, request.kind)
+            column = found.columns[name].astype(object)
+            values = column.where(column.notna(), None).tolist()
+            try:
+                drafts[name] = draft_hierarchy(values, found.weights.tolist(), request.kind, name)
+            except ValueError as error:
+                raise ValueError(f"column {name!r}: {error}") from None
             if not request.column:
-                why[name] = _useless(drafts[name], sum(counts))
+                why[name] = _useless(drafts[name], int(found.weights.sum()))
         kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
         written = [f"{name}.csv" for name in kept]
         if not written:
@@ -63,7 +68,11 @@ def write_drafts(request: DraftRequest) -> None:
             for name, draft in kept.items():
                 draft.hierarchy.to_csv(temporary / f"{name}.csv")
             paths = put_in_place(temporary, folder, written)
-        console.print(_table(kept), soft_wrap=False)
+        table = new_table(["column", "kind", "groups by level", "from what, and how"])
+        for name, draft in kept.items():
+            groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
+            table.add_row(*map(plain, (name, draft.kind, groups, draft.reason)))
+        console.print(table, soft_wrap=False)
         for name, reason in why.items():
             if reason is not None:
                 console.print(plain(f"No draft for {name}: {reason}; --column {name} makes one all the same."))
@@ -83,27 +92,16 @@ def _others(folder: Path, names: Collection[str]) -> str:
 def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], Path]:
     """Where the table is and how it is read, the columns, and the folder; a project file knows how to read."""
     if not is_project(request.data):
-        inputs = csv_inputs(request.data)
-        return inputs, request.column or columns_of(request.data), request.output
+        return _csv_inputs(request.data, {}), request.column or columns_of(request.data), request.output
     project = read_project(request.data, decided=False)
     folder = request.output if "output" in request.given else project.path.parent / request.output
     names = request.column or project.with_role("quasi-identifier")
     return project.inputs._replace(hierarchies={}, columns=None), names, folder
 
 
-def _values(frame: Any, name: str) -> tuple[list[Any], list[int]]:
-    """The distinct values of a column, None where there is none, and how many rows hold each."""
-    found = combinations_of(frame, [name])
-    column = found.columns[name].astype(object)
-    return column.where(column.notna(), None).tolist(), found.weights.tolist()
-
-
-def _draft(name: str, values: Sequence[Any], counts: Sequence[int], kind: str) -> Draft:
-    """The draft of a column."""
-    try:
-        return draft_hierarchy(values, counts, kind, name)
-    except ValueError as error:
-        raise ValueError(f"column {name!r}: {error}") from None
+def _csv_inputs(data: Path, hierarchies: Mapping[str, Path]) -> Inputs:
+    """A CSV file that pandas reads, without roles."""
+    return Inputs(Reading(Source("csv", data), "pandas"), hierarchies)
 
 
 def _useless(draft: Draft, n_rows: int) -> str | None:
@@ -124,34 +122,29 @@ def _check_names(names: Iterable[str]) -> None:
         raise ValueError(f"columns must have names that files can have, got {examples(bad)}; --column names the others")
 
 
-def _table(drafts: Mapping[str, Draft]) -> Table:
-    """What was drafted, a row per column."""
-    table = new_table(["column", "kind", "groups by level", "from what, and how"])
-    for name, draft in drafts.items():
-        groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
-        table.add_row(*map(plain, (name, draft.kind, groups, draft.reason)))
-    return table
-
-
 def say_findings(path: Path, data: Path | None) -> None:
     """Say everything that was found in a hierarchy file or in those of a folder."""
     with clear_errors(), standard_output() as console:
         files = csv_files(path, data) if path.is_dir() else [path]
         if not files:
             raise ValueError(f"hierarchies must be a folder with CSV files, got {str(path)!r}, which has none")
-        columns = {} if data is None else _columns(files, data)
-        frame = None if data is None else open_table(csv_inputs(data), list(columns.values()))
+        known: list[tuple[Path, list[Any] | None]] = [(file, None) for file in files]
+        if data is not None:
+            with said_warnings():
+                found = by_column(files, data, columns_of(data))
+            frame = open_table(_csv_inputs(data, found), list(found))
+            known = [(file, frame[name].unique().tolist()) for name, file in found.items()]
         n_found = dict.fromkeys(("error", "warning", "note"), 0)
-        for file in files if data is None else columns:
-            found = check_hierarchy(file, None if frame is None else frame[columns[file]].unique().tolist())
-            for finding in found:
+        for file, values in known:
+            findings = check_hierarchy(file, values)
+            for finding in findings:
                 n_found[finding.severity] += 1
                 console.print(plain(f"{file}: {finding}"))
-            if not found:
+            if not findings:
                 console.print(plain(f"{file}: no findings"))
         console.print(", ".join(f"{n:,} {severity}{'s' * (n != 1)}" for severity, n in n_found.items()) + ".")
     if n_found["error"]:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.DOES_NOT_HOLD)
 
 
 def show_levels(path: Path) -> None:
@@ -173,15 +166,6 @@ def show_levels(path: Path) -> None:
             )
         )
         console.print(table, soft_wrap=False)
-
-
-def _columns(files: Sequence[Path], data: Path) -> dict[Path, str]:
-    """The column that each file is of, by the file's name."""
-    known = columns_of(data)
-    with said_warnings():
-        found = by_column(files, data, known)
-    check_known(str(data), found, known)
-    return {path: name for name, path in found.items()}
 
 
 def _some(labels: Sequence[Hashable]) -> str:

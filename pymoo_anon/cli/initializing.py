@@ -47,21 +47,22 @@ def initialize(request: InitRequest) -> None:
             _take_over(request, source, console)
             return
         reading = _reading(request, source)
-        stem = file_names([source.table or (source.path.stem if source.path is not None else "")])[0][: -len(".csv")]
+        stem = Path(file_names([source.table or (source.path.stem if source.path is not None else "")])[0]).stem
         with said_warnings():
             profiles, empty = _profiles(reading)
-            columns, drafts = _columns(profiles, _asked(request.role, [profile.name for profile in profiles]))
+            columns = _columns(profiles, _asked(request.role, [profile.name for profile in profiles]))
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
             "engine": reading.engine,
             "missing": "keep" if any(profile.n_missing for profile in used) else "raise",
             "empty": empty,
-            **({} if reading.names is None else {"names": list(reading.names)}),
+            "names": reading.names,
             "strip": reading.strip,
         }
         text = project_text(data, profiles[0].n_rows, columns, stem)
         project = request.output / f"{stem}.toml"
+        drafts = {column.hierarchy: column.draft for column in columns if column.draft is not None}
         _write(request, source, {f"{stem}.toml": text, **drafts})
         _say(console, columns, project)
 
@@ -75,9 +76,8 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
     for name in ("names", "role", "engine"):
         if name in request.given:
             raise ValueError(f"--{name} means nothing with {source}, which says what its table is")
-    if not source.path.is_file():
-        raise ValueError(f"{source} must be a file, got none of this name")
-    stem = file_names([source.path.stem])[0][: -len(".csv")]
+    source.check()
+    stem = Path(file_names([source.path.stem])[0]).stem
     taken = taken_over(source.path, file_names, f"{stem}.csv", HIERARCHIES)
     text = taken.project(source.path.name, f"{stem}.csv", stem)
     _write(request, source, {f"{stem}.toml": text, **taken.files})
@@ -105,8 +105,7 @@ def _reading(request: InitRequest, source: Source) -> Reading:
     strip = False
     if source.kind == "csv":
         assert source.path is not None
-        if not source.path.is_file():
-            raise ValueError(f"{source} must be a file, got none of this name")
+        source.check()
         strip = is_padded(source.path, names)
         header = dialect_of(source.path, names, strip).names
         numbers = [name for name in header if is_number(spelled(name, float))]
@@ -160,12 +159,9 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
     return asked
 
 
-def _columns(
-    profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]]
-) -> tuple[list[ColumnText], dict[str, str]]:
-    """What is written of every column, and the drafts by their path."""
+def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]]) -> list[ColumnText]:
+    """What is written of every column."""
     columns: list[ColumnText] = []
-    drafts: dict[str, str] = {}
     persons = [name for name, (role, _) in asked.items() if role == "person"]
     for profile, file in zip(profiles, file_names([profile.name for profile in profiles]), strict=True):
         role, reason = asked.get(profile.name) or guess_of(profile)[:2]
@@ -177,16 +173,11 @@ def _columns(
         if role == "identifier" and profile.name not in asked:
             # Whatever names a person is proposed to be left out.
             role, reason = "drop", f"an identifier: {reason}"
-        text = levels = None
-        if role == "quasi-identifier":
-            text, levels = _drafted(profile)
-            if text is None:
-                role, reason, levels = "other", f"{reason}, but {levels}", ""
-        path = None if text is None else f"{HIERARCHIES}/{file}"
-        columns.append(ColumnText(profile, role, reason, path, levels or ""))
-        if path is not None and text is not None:
-            drafts[path] = text
-    return columns, drafts
+        draft, levels = _drafted(profile) if role == "quasi-identifier" else (None, "")
+        if role == "quasi-identifier" and draft is None:
+            role, reason = "other", f"{reason}, but {levels}"
+        columns.append(ColumnText(profile, role, reason, f"{HIERARCHIES}/{file}", draft, levels))
+    return columns
 
 
 def _drafted(profile: Profile) -> tuple[str | None, str]:
@@ -230,10 +221,10 @@ def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None
     """What was guessed, and what to type next."""
     table = new_table(["column", "role", "reason", "hierarchy"])
     for column in columns:
-        cells = (column.profile.name, column.role, column.reason, column.levels)
+        cells = (column.profile.name, column.role, column.reason, column.levels if column.draft is not None else "")
         table.add_row(*map(plain, cells), style="bold red" if column.role == "other" else None)
     console.print(table, soft_wrap=False)
-    n_drafts = sum(column.hierarchy is not None for column in columns)
+    n_drafts = sum(column.draft is not None for column in columns)
     folder = project.parent / HIERARCHIES
     console.print(plain(f"Written: {project}" + (f", {n_drafts} drafts in {folder}" if n_drafts else "")))
     others = [column.profile.name for column in columns if column.role == "other"]
@@ -275,8 +266,9 @@ class ColumnText(NamedTuple):
     profile: Profile  # What it holds
     role: str  # What it is taken for
     reason: str  # Why, in one line
-    hierarchy: str | None  # The path of its draft in the project's folder, or None
-    levels: str  # What the draft is, such as "numbers, 4 levels"
+    hierarchy: str  # The path of its draft in the project's folder
+    draft: str | None  # The drafted hierarchy, as its file holds it; None where there is none
+    levels: str  # What the draft is, such as "numbers, 4 levels"; else why there is none
 
 
 def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText], stem: str) -> str:
@@ -288,14 +280,14 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
         "",
         "[data]",
         f"file = {_value(data['file'])}",
-        f"engine = {_value(data.get('engine', 'auto'))}  # {', '.join(ENGINES)}",
-        f"missing = {_value(data.get('missing', 'raise'))}  # rows without a value: raise (refuse them), drop (leave "
+        f"engine = {_value(data['engine'])}  # {', '.join(ENGINES)}",
+        f"missing = {_value(data['missing'])}  # rows without a value: raise (refuse them), drop (leave "
         "them out) or keep (a value of its own)",
-        f"empty = {_value(data.get('empty', []))}  # texts that mean: no value, as an empty field always does",
+        f"empty = {_value(data['empty'])}  # texts that mean: no value, as an empty field always does",
     ]
-    if "names" in data:
+    if data["names"] is not None:
         lines.append(f"names = {_value(data['names'])}  # the file has no row with names")
-    if data.get("strip"):
+    if data["strip"]:
         lines.append("strip = true  # blanks around a field are no part of it")
     lines += ["", _ROLES, ""]
     for column in columns:
@@ -327,7 +319,7 @@ def _column_lines(column: ColumnText) -> list[str]:
     lines += [_TODO] if column.role == "other" else []
     lines.append(f"[columns.{_value(column.profile.name)}]")
     lines.append(f"role = {_value(column.role)}  # {plain(column.reason)}")
-    if column.hierarchy is not None:
+    if column.draft is not None:
         lines.append(f"hierarchy = {_value(column.hierarchy)}  # a draft: {plain(column.levels)}")
     return [*lines, ""]
 
@@ -356,6 +348,6 @@ def file_names(names: Sequence[str]) -> list[str]:
 
 def _value(value: Any) -> str:
     """A value as TOML writes it in one line."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return str(tomlkit.item(value).as_string())

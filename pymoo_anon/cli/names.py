@@ -79,6 +79,11 @@ class Source(NamedTuple):
     path: Path | None  # The file, or None for a table of Spark's catalog
     table: str | None = None  # The name of the table in a database or a catalog, or None
 
+    def check(self) -> None:
+        """Refuse a file that is none."""
+        if self.path is not None and not self.path.is_file():
+            raise ValueError(f"{self} must be a file, got none of this name")
+
     def __str__(self) -> str:
         if self.table is None:
             return str(self.path)

@@ -15,14 +15,13 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
 from pymoo_anon.cli import declaring
-from pymoo_anon.cli.declaring import Key
+from pymoo_anon.cli.declaring import Reader
 from pymoo_anon.cli.names import Inputs, Reading, Source, source_of
 from pymoo_anon.cli.requests import ReleaseRequest, ReportRequest
 from pymoo_anon.cli.settings import Settings, levels_of, weights_of
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.keeping import Kept
-    from pymoo_anon.table.microdata import Microdata
 
 #: What a column can be.
 ROLES = ("quasi-identifier", "sensitive", "label", "person", "identifier", "keep", "drop", "other")
@@ -30,27 +29,27 @@ ROLES = ("quasi-identifier", "sensitive", "label", "person", "identifier", "keep
 _TABLES = ("data", "columns", "search", "release", "report")
 _ADVERSARIES = "adversary"
 _DATA = {
-    "file": Key("file", declaring.read_text),
-    "engine": Key("engine", declaring.reader_of(Settings, "engine")),
-    "missing": Key("missing", declaring.reader_of(Settings, "missing")),
-    "empty": Key("empty", declaring.read_texts),
-    "names": Key("names", declaring.read_names),
-    "strip": Key("strip", declaring.read_truth),
+    "file": declaring.read_text,
+    "engine": declaring.reader_of(Settings, "engine"),
+    "missing": declaring.reader_of(Settings, "missing"),
+    "empty": declaring.read_texts,
+    "names": declaring.read_names,
+    "strip": declaring.read_truth,
 }
-_RELEASE = {"file": Key("file", declaring.read_path), **declaring.file_keys(ReleaseRequest)}
+_RELEASE = {"file": declaring.read_path, **declaring.file_keys(ReleaseRequest)}
 _REPORT = {
-    **{name: Key(name, declaring.read_text) for name in ("owner", "recipients", "purpose")},
+    **dict.fromkeys(("owner", "recipients", "purpose"), declaring.read_text),
     **declaring.file_keys(ReportRequest),
 }
-_COLUMN_KEYS = {
-    "role": Key("role", declaring.read_text),
-    "hierarchy": Key("hierarchy", declaring.read_text),
-    "reason": Key("reason", declaring.read_text),
-    "levels": Key("levels", declaring.read_levels),
-    "weight": Key("weight", declaring.read_number),
-    "round": Key("round", declaring.read_number),
-    "clip": Key("clip", declaring.read_ends),
-    "level": Key("level", declaring.read_whole(0)),
+_COLUMN = {
+    "role": declaring.read_text,
+    "hierarchy": declaring.read_text,
+    "reason": declaring.read_text,
+    "levels": declaring.read_levels,
+    "weight": declaring.read_number,
+    "round": declaring.read_number,
+    "clip": declaring.read_ends,
+    "level": declaring.read_whole(0),
 }
 # What says how coarse a column is kept, besides the hierarchy of a level.
 _COARSE = ("round", "clip", "level")
@@ -91,8 +90,7 @@ class Project:
     @property
     def quasi_identifiers(self) -> dict[str, Path]:
         """The file with the hierarchy of every quasi-identifier."""
-        named = self.with_role("quasi-identifier")
-        return {name: file for name in named if (file := self.columns[name].hierarchy) is not None}
+        return self._hierarchies("quasi-identifier")
 
     @property
     def sensitive(self) -> list[str]:
@@ -112,7 +110,7 @@ class Project:
     @property
     def kept_hierarchies(self) -> dict[str, Path]:
         """The file with the hierarchy of every column that is kept at a level of one."""
-        return {name: file for name in self.with_role("keep") if (file := self.columns[name].hierarchy) is not None}
+        return self._hierarchies("keep")
 
     @property
     def files(self) -> list[Path]:
@@ -138,23 +136,15 @@ class Project:
         """Names of the columns with any of these roles, in the order of the file."""
         return [name for name, column in self.columns.items() if column.role in roles]
 
+    def _hierarchies(self, role: str) -> dict[str, Path]:
+        """The files with the hierarchies of the columns with a role, where they have one."""
+        return {name: file for name in self.with_role(role) if (file := self.columns[name].hierarchy) is not None}
+
     @property
     def inputs(self) -> Inputs:
         """What a search of the table reads."""
         named = (self.quasi_identifiers, self.sensitive, self.label, self.person)
         return Inputs(self.reading, *named, self.missing, list(self.columns))
-
-    def open(self) -> Any:
-        """The table as a frame of the engine, with all of its columns; of a CSV file all is text."""
-        from pymoo_anon.cli.tables import open_table
-
-        return open_table(self.inputs, list(self.columns))
-
-    def table(self) -> Microdata:
-        """The table with its hierarchies, ready to be searched."""
-        from pymoo_anon.cli.tables import table_of
-
-        return table_of(self.inputs)
 
     def settings(self, asked: Settings) -> Settings:
         """The settings of a search: what was given on the command line wins over the file."""
@@ -267,6 +257,8 @@ def read_project(path: Path, decided: bool = True) -> Project:
             raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
     data = _values(path, "data", given["data"], _DATA)
     search = _values(path, "search", given["search"], declaring.file_keys(Settings))
+    if "recoding" in search:
+        search["local"] = search.pop("recoding")
     adversaries = _adversaries(path, content.get(_ADVERSARIES, []))
     if adversaries:
         search["require"] = [*search.get("require", []), *adversaries]
@@ -309,8 +301,8 @@ def _adversaries(path: Path, given: Any) -> list[str]:
     """The bounds of all adversaries of the file."""
     if not isinstance(given, list):
         raise ValueError(f"{path}: each adversary must be a table of its own, [[{_ADVERSARIES}]], got {given!r:.80}")
-    key = Key("require", declaring.bounds_of_adversary)
-    found = [_value(path, f"[[{_ADVERSARIES}]] {number}", key, one) for number, one in enumerate(given, start=1)]
+    read = declaring.bounds_of_adversary
+    found = [_value(path, f"[[{_ADVERSARIES}]] {number}", read, one) for number, one in enumerate(given, start=1)]
     return [bound for bounds in found for bound in bounds]
 
 
@@ -320,16 +312,18 @@ def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[s
         raise ValueError(f"{path}: {where} may have {', '.join(known)}, got {examples(unknown)}")
 
 
-def _values(path: Path, table: str, given: Mapping[str, Any], known: Mapping[str, Key]) -> dict[str, Any]:
+def _values(path: Path, table: str, given: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
     """The values of a table of the file, as the program uses them."""
-    _check_keys(path, f"[{table}]", given, tuple(known))
-    return {known[name].name: _value(path, f"[{table}] {name}", known[name], value) for name, value in given.items()}
+    _check_keys(path, f"[{table}]", given, tuple(readers))
+    return {
+        name.replace("-", "_"): _value(path, f"[{table}] {name}", readers[name], value) for name, value in given.items()
+    }
 
 
-def _value(path: Path, where: str, key: Key, given: Any) -> Any:
+def _value(path: Path, where: str, read: Reader, given: Any) -> Any:
     """A value of the file, as the program uses it."""
     try:
-        return key.read(given)
+        return read(given)
     except ValueError as error:
         raise ValueError(f"{path}: {where} must be {error}, got {given!r:.80}") from None
 
@@ -339,8 +333,7 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
     where = f'[columns."{name}"]'
     if not isinstance(given, Mapping):
         raise ValueError(f"{path}: {where} must be a table with a role, got {given!r:.80}")
-    _check_keys(path, where, given, tuple(_COLUMN_KEYS))
-    read = {key: _value(path, f"{where} {key}", _COLUMN_KEYS[key], value) for key, value in given.items()}
+    read = _values(path, f'columns."{name}"', given, _COLUMN)
     role, hierarchy = read.get("role"), read.get("hierarchy")
     if role not in ROLES:
         got = "none" if role is None else repr(role)

@@ -21,17 +21,17 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._files import put_in_place, replaced, tried
+from pymoo_anon._files import content_of, put_in_place, replaced, tried
 from pymoo_anon._messages import number, plain
 from pymoo_anon.cli import engines
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
-from pymoo_anon.cli.declaring import dashed
+from pymoo_anon.cli.declaring import dashed, options_of
 from pymoo_anon.cli.interrupt import ExitCode
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
-from pymoo_anon.cli.results import read_choice, read_front, text_of
-from pymoo_anon.cli.tables import Roles, constraint, objective
+from pymoo_anon.cli.results import as_written, read_choice, read_front, text_of
+from pymoo_anon.cli.tables import Roles, constraint, objective, open_table
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -121,20 +121,15 @@ def read_back(project: Project, path: Path) -> Any:
     return engines.open_frame(Reading(Source(engines.kind_of(path), path), engines.engine_of(project.reading)), list)
 
 
-def prepared(project: Project, kind: str) -> Any:
-    """The table of a project as it is recoded: where the release is a CSV file, what is not recoded is text."""
-    frame = project.open()
+def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked: Any) -> Recoded:
+    """The table of a project, recoded by a point; where the release is a CSV file, what is not recoded is text."""
+    frame = open_table(project.inputs, list(project.columns))
     if kind == "csv" and project.data.kind != "csv":
         table = nw.from_native(frame)
         others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
-        return table.with_columns([as_text(name).alias(name) for name in others]).to_native()
-    return frame
-
-
-def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked: Any) -> Recoded:
-    """The table of a project, recoded by a point of its front."""
-    roles = Asked(project.with_role("drop", "identifier"), project.kept)
-    return recode(prepared(project, kind), front.problem, choice, roles._replace(**asked))
+        frame = table.with_columns([as_text(name).alias(name) for name in others]).to_native()
+    roles = Asked(project.with_role("drop", "identifier"), project.kept, **asked)
+    return recode(frame, front.problem, choice, roles)
 
 
 def _written(
@@ -203,11 +198,10 @@ def _commands(choice: Choice, request: ReleaseRequest) -> list[str]:
         commands.append(["pymoo-anon", "pick", file, *row, *asked])
     else:
         again += row
-    for name in ("suppressed", "output", "lower_bound"):
+    for name in options_of(request):
         value = getattr(request, name)
-        again += [] if value is None else [f"--{dashed(name)}", str(value)]
-    for name in ("local", "like_input", "k_of_one", "below_requirements", "external_evidence"):
-        again += [f"--{dashed(name)}"] if getattr(request, name) else []
+        if name not in ("file", "row", "force") and value:
+            again += [f"--{dashed(name)}", *([] if value is True else [str(value)])]
     return [shlex.join(command) for command in (*commands, again)]
 
 
@@ -237,11 +231,9 @@ def _releases(project: Project) -> list[dict[str, Any]]:
     path = project.output / RELEASES
     if not path.is_file():
         return []
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
+    with as_written(path, "release wrote", "; remove it"):
+        known = json.loads(content_of(path))
         return [{**{key: one[key] for key in (*_TOLD, "columns")}, "recoding": one.get("recoding")} for one in known]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} must be what pymoo-anon release wrote, got {error!r:.80}; remove it") from None
 
 
 def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from pymoo_anon._files import put_in_place, tried
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
-from pymoo_anon.cli.names import FILES, checksum, source_of
+from pymoo_anon.cli.names import FILES, Reading, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import EVIDENCE, beside, counted_as_told, released_last
 from pymoo_anon.cli.requests import ReportRequest
@@ -93,6 +93,9 @@ def _evidence(project: Project, front: Front, released: Path, choice: Choice) ->
 
 def _population(front: Front, project: Project, named: str) -> Microdata:
     """A table of the population, with the domains of the table."""
-    reading = project.reading._replace(source=source_of(named, Path()))
+    source = source_of(named, Path())
+    # What says how the project's own table is read may mean nothing with one that is no CSV file.
+    own = project.reading._replace(source=source)
+    reading = own if source.kind == "csv" else Reading(source, empty=own.empty)
     table = table_of(project.inputs._replace(reading=reading, sensitive=(), label=None, person=None, columns=None))
     return table.recoded(dict(front.table.quasi_identifiers))

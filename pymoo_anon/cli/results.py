@@ -4,65 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-import pymoo_anon
 from pymoo_anon._files import content_of, put_in_place, tried
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import numeral
 from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL, checksum
 from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.tables import constraint, problem_of
+from pymoo_anon.cli.tables import constraint, problem_of, table_of
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import free_name, short_name
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.evidence import as_json
-
-
-def search_record(
-    front: Front,
-    options: Mapping[str, Any],
-    inputs: Mapping[str, str | None],
-    *,
-    algorithm: tuple[str, str],
-    n_undecided: int | None,
-    stopped: str,
-    seconds: Mapping[str, float],
-) -> dict[str, Any]:
-    """What is needed to understand a search and to repeat it."""
-    problem = front.problem
-    return {
-        "options": dict(options),
-        "inputs": {"sha256": dict(inputs)},
-        "algorithm": dict(zip(("name", "why"), algorithm, strict=True)),
-        "objectives": [repr(objective) for objective in problem.objectives],
-        "constraints": [repr(one) for one in problem.constraints],
-        "n_rows": problem.table.n_rows,
-        "n_distinct": problem.table.n_distinct,
-        "suppression": repr(problem.suppression),
-        "n_nodes": getattr(problem, "n_nodes", None),
-        "n_unique": problem.n_unique,
-        "n_front": len(front),
-        "certified": front.certified,
-        "n_undecided": n_undecided,
-        "stopped": stopped,
-        **{f"{name}_seconds": round(each, 3) for name, each in seconds.items()},
-        "versions": {
-            "pymoo_anon": pymoo_anon.__version__,
-            **{name: version(name) for name in ("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")},
-            "python": platform.python_version(),
-        },
-        "platform": platform.platform(),
-    }
 
 
 def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
@@ -102,7 +63,7 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
     if checksum(table_path) != record["front"]["sha256"]:
         raise ValueError(f"{table_path} is not the front that {record_path} speaks of; search again")
     options = record["options"]
-    problem = problem_of(project.table(), options)
+    problem = problem_of(table_of(project.inputs), options)
     try:
         # As text, so that every number is the one that was written.
         written = pd.read_csv(table_path, dtype=str, keep_default_na=False)
@@ -123,20 +84,29 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
     return front, record
 
 
-def _record(path: Path) -> dict[str, Any]:
-    """The record of a run."""
+@contextmanager
+def as_written(path: Path, by: str, hint: str = "") -> Iterator[None]:
+    """Refuse in one sentence what is not as a command wrote it."""
     try:
-        record = json.loads(content_of(path))
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} must be what pymoo-anon {by}, got {error!r:.80}{hint}") from None
+
+
+def _record(path: Path) -> dict[str, Any]:
+    """The record of a run, with all that is read of it."""
+    with as_written(path, "search wrote with a project file"):
+        record: dict[str, Any] = json.loads(content_of(path))
         options = record["options"]
         lists = [options["require"], options.get("level", []), options.get("weight", [])]
         whole = isinstance(options["suppression"], str) and all(isinstance(one, list) for one in lists)
-        if not whole or not isinstance(options["objectives"], str | None):
+        if not whole or "seed" not in options or not isinstance(options["objectives"], str | None):
             raise ValueError("an option is missing")
         if not isinstance(record["front"]["sha256"], str) or not isinstance(record["project"]["hierarchies"], dict):
             raise ValueError("no checksums")
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} must be what pymoo-anon search wrote with a project file, got {error}") from None
-    return dict(record)
+        if not {"certified", "n_undecided", "stopped"} <= {*record} or not {"name"} <= {*record["algorithm"]}:
+            raise ValueError("no end of the search")
+    return record
 
 
 def write_choice(project: Project, front: Front, choice: Choice) -> Path:
@@ -165,13 +135,11 @@ def read_choice(project: Project, front: Front) -> Choice:
     path = project.output / CHOICE
     if not path.is_file():
         raise ValueError(f"no point of {project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
-    try:
+    with as_written(path, "pick wrote"):
         content = json.loads(content_of(path))
         row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))
         levels = list(content["levels"].values()) if "levels" in content else list(content["x"])
         reason = str(content["reason"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} must be what pymoo-anon pick wrote, got {error!r:.80}") from None
     if sha256 != checksum(project.output / FILES[0]):
         raise ValueError(f"{path} was chosen from another front than {project.output / FILES[0]}: pick again")
     if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():

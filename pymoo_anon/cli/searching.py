@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,8 +37,7 @@ from pymoo_anon.cli.console import clear_errors, count, new_table, said_warnings
 from pymoo_anon.cli.declaring import dashed, idle_with, record_of
 from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
-from pymoo_anon.cli.project import Project
-from pymoo_anon.cli.results import search_record, write_front
+from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
@@ -215,13 +215,16 @@ def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
 
 def search_and_write(settings: Settings) -> None:
     """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing."""
-    with clear_errors(), standard_output() as console:
+    with clear_errors("; --algorithm pbgea needs the least"), standard_output() as console:
         inputs = find_inputs(settings)
         read = inputs.paths if settings.project is None else settings.project.files
         with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
-            own = {} if settings.project is None else _of_project(settings.project, checksums)
+            own: dict[str, Any] = {}
+            if (project := settings.project) is not None:
+                own["project"] = {"file": project.path.name, "sha256": checksum(project.path)}
+                own["project"] |= project.identity(checksums)
             with said_warnings():
                 problem = problem_of(read_table(settings, inputs), record_of(settings))
             _say_the_table(console, problem)
@@ -241,9 +244,7 @@ def search_and_write(settings: Settings) -> None:
                     journal.remove()
                 _check_found(problem, front, settings)
                 with said_warnings():
-                    seconds = {"compile": compile_seconds, "search": found.seconds}
-                    told: Any = {"algorithm": algorithm, "n_undecided": found.n_undecided, "stopped": found.stopped}
-                    record = search_record(front, record_of(settings), checksums, **told, seconds=seconds)
+                    record = search_record(found, record_of(settings), checksums, algorithm, compile_seconds)
                     write_front(front, {**record, **own}, temporary)
                 paths = put_in_place(temporary, settings.output, FILES)
                 if found.stopped != "Ctrl-C":
@@ -256,6 +257,42 @@ def search_and_write(settings: Settings) -> None:
         _say_the_end(console, problem, found)
     if found.stopped == "Ctrl-C":
         raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+def search_record(
+    found: Found,
+    options: Mapping[str, Any],
+    inputs: Mapping[str, str | None],
+    algorithm: tuple[str, str],
+    compile_seconds: float,
+) -> dict[str, Any]:
+    """What is needed to understand a search and to repeat it."""
+    problem = found.front.problem
+    return {
+        "options": dict(options),
+        "inputs": {"sha256": dict(inputs)},
+        "algorithm": dict(zip(("name", "why"), algorithm, strict=True)),
+        "objectives": [repr(objective) for objective in problem.objectives],
+        "constraints": [repr(one) for one in problem.constraints],
+        "n_rows": problem.table.n_rows,
+        "n_distinct": problem.table.n_distinct,
+        "suppression": repr(problem.suppression),
+        "n_nodes": getattr(problem, "n_nodes", None),
+        "n_unique": problem.n_unique,
+        "n_front": len(found.front),
+        "certified": found.front.certified,
+        "n_undecided": found.n_undecided,
+        "stopped": found.stopped,
+        "compile_seconds": round(compile_seconds, 3),
+        "search_seconds": round(found.seconds, 3),
+        "versions": _versions("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")
+        | {"python": platform.python_version()},
+        "platform": platform.platform(),
+    }
+
+
+def _versions(*packages: str) -> dict[str, str]:
+    return {"pymoo_anon": __version__, **{name: version(name) for name in packages}}
 
 
 def _searched(problem: Searched, name: str, settings: Settings) -> Found:
@@ -285,8 +322,7 @@ def _kept(console: Console, problem: Searched, algorithm: str, settings: Setting
     if path.exists() and not settings.resume:
         console.print(plain(f"{path} is of a search that did not end; --resume would go on with it. This one is new."))
     asked = {name: getattr(settings, name) for name in ("seed", "generations", "pop_size", "epsilon")}
-    versions = {"pymoo_anon": __version__, **{name: version(name) for name in ("pymoo", "moocore", "numpy")}}
-    identity = {**asked, "algorithm": algorithm, "versions": versions}
+    identity = {**asked, "algorithm": algorithm, "versions": _versions("pymoo", "moocore", "numpy")}
     with journaled(problem, path, settings=identity, resume=settings.resume) as journal:
         if settings.resume:
             console.print(f"Resumed: {problem.n_unique:,} nodes were evaluated before.")
@@ -296,11 +332,6 @@ def _kept(console: Console, problem: Searched, algorithm: str, settings: Setting
             journal.close()
             if path.exists():
                 console.print(plain(f"What was evaluated is in {path}; --resume goes on with it."))
-
-
-def _of_project(project: Project, checksums: Mapping[str, str | None]) -> Mapping[str, Any]:
-    """What ties a front to a project file, as `run.json` holds it."""
-    return {"project": {"file": project.path.name, "sha256": checksum(project.path), **project.identity(checksums)}}
 
 
 def _say_the_table(console: Console, problem: Searched) -> None:
@@ -341,8 +372,8 @@ class _Column(NamedTuple):
 
 def front_tables(front: Front, width: int) -> list[Table]:
     """A front as one table where that fits, else as several with some of the columns and the number of the row each."""
-    n = len(front.table.quasi_identifiers)
-    levels, measures = front.cells()[:n], front.cells()[n:]
+    cells, n = front.cells(), len(front.table.quasi_identifiers)
+    levels, measures = cells[:n], cells[n:]
     # Long names fold where a person would divide them.
     columns = [_Column(name.replace("-", "-\n").replace("_", "_\n"), "", cells) for name, cells in levels]
     columns += [_Column(name.replace(" lost", "\nlost"), "bold", cells) for name, cells in measures]

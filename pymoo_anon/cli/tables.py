@@ -11,7 +11,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.console import said_warnings
 from pymoo_anon.cli.declaring import bound_parts, choice_of, measure_parts, measures_in, numeral
 from pymoo_anon.cli.engines import dialect_of, open_frame
-from pymoo_anon.cli.names import TABLES, Inputs, Reading, Source, source_of
+from pymoo_anon.cli.names import TABLES, Inputs, Reading, source_of
 from pymoo_anon.cli.settings import Settings, levels_of, weights_of
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
 from pymoo_anon.objectives.base import Knowing
@@ -77,11 +77,6 @@ def columns_of(path: Path) -> list[str]:
     return [column for column in dialect_of(path, None).names if column]
 
 
-def csv_inputs(path: Path) -> Inputs:
-    """A CSV file that pandas reads, without roles."""
-    return Inputs(Reading(Source("csv", path), "pandas"), {})
-
-
 def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
     """Some columns of a table, as a frame of its engine."""
     assert inputs.reading is not None
@@ -90,7 +85,7 @@ def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
     def choose(found: list[str]) -> Sequence[str]:
         if inputs.columns is None:
             known = [column for column in found if column]
-            check_known(name, inputs.hierarchies, known)
+            _check_known(name, inputs.hierarchies, known)
             _check_there(name, known, wanted)
         else:
             _check_same(name, found, inputs.columns)
@@ -99,7 +94,7 @@ def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
     return open_frame(inputs.reading, choose)
 
 
-def check_known(name: str, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
+def _check_known(name: str, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
     """Refuse hierarchies of what is no column of a table."""
     unknown = [str(path) for column, path in hierarchies.items() if column not in columns]
     if unknown:

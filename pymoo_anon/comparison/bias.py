@@ -173,7 +173,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
     aligned = align([d1, d2])
     if not isinstance(d1, PropertyVector) or d1.tuples is not table.tuples:
         raise ValueError("d1 and d2 must be of the table, got vectors of another Microdata object or plain arrays")
-    names, groups, places, counts = _people(table, d1, column, level)
+    names, groups, places, counts = people_by(table, d1, column, level)
     first, second = aligned.values[:, places]
     difference = d1.values[places] - d2.values[places]
 
@@ -193,7 +193,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
     return found.assign(difference=found["difference"] / found["tuples"])
 
 
-def _people(
+def people_by(
     table: Microdata, vector: PropertyVector, column: Any, level: int
 ) -> tuple[tuple[Hashable, ...], Ints, Ints, Ints]:
     """Names of groups, and of tuples that agree in group and value: group, place of the value in the vector, count."""

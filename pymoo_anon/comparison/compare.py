@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.comparison.comparators import VERDICTS, Comparator, Tournament
+from pymoo_anon.comparison.comparators import Comparator, Tournament
 from pymoo_anon.comparison.properties import Property
 from pymoo_anon.comparison.vectors import PropertyVector
 from pymoo_anon.table.generalization import Decoded
@@ -75,10 +75,8 @@ class Comparison:
         frames = []
         for (of, comparator), played in self.tournaments.items():
             # The diagonal, each against itself, is always equal and no game.
-            counts = {
-                verdict: (played.outcomes == code).sum(axis=1) - (verdict == "equal")
-                for code, verdict in zip((0, 1, 2, -1), VERDICTS, strict=True)
-            }
+            verdicts = played.verdicts
+            counts = {one: (verdicts == one).sum(axis=1) - (one == "equal") for one in _COUNTED}
             # A win outweighs all losses, which are fewer than the names.
             points = counts["better"] * len(names) - counts["worse"]
             frames.append(
@@ -87,7 +85,7 @@ class Comparison:
                         "property": of,
                         "comparator": comparator,
                         "generalization": names.array,
-                        **{verdict: counts[verdict] for verdict in _COUNTED},
+                        **counts,
                         # Equals share the smaller rank.
                         "rank": 1 + (points[:, np.newaxis] < points).sum(axis=1),
                     }

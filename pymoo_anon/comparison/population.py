@@ -125,12 +125,25 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
     sample = _drawn(_sizes_of(classes), n_population)
     if sample.n_rows == n_population:
         return PopulationUniques(sample.n_population, {"the table itself": sample.of_size(1)})
-    found = {name: _asked(estimator, sample) for name, estimator in _ESTIMATORS.items()}
-    return PopulationUniques(
-        sample.n_population,
-        {name: None if isinstance(answer, str) else answer for name, answer in found.items()},
-        {name: answer for name, answer in found.items() if isinstance(answer, str)},
-    )
+    return _estimated(sample)
+
+
+def _estimated(sample: _Sample) -> PopulationUniques:
+    """What each estimator says, or why it says nothing."""
+    estimates: dict[str, float | None] = {}
+    missing = {}
+    for name, estimator in _ESTIMATORS.items():
+        estimates[name] = None
+        try:
+            estimate = estimator(sample)
+        except _NoEstimateError as error:
+            missing[name] = str(error)
+            continue
+        if 0 <= estimate <= sample.n_population * (1 + 1e-9):
+            estimates[name] = estimate
+        else:
+            missing[name] = f"as it came to {estimate:,.0f} of {sample.n_population:,} persons"
+    return PopulationUniques(sample.n_population, estimates, missing)
 
 
 def _sizes_of(classes: EquivalenceClasses | ArrayLike) -> Ints:
@@ -159,17 +172,6 @@ def _drawn(sizes: Ints, n_population: int) -> _Sample:
         )
     different, counts = np.unique(sizes, return_counts=True)
     return _Sample(different.astype(float), counts.astype(float), int(n_population))
-
-
-def _asked(estimator: Callable[[_Sample], float], sample: _Sample) -> float | str:
-    """The estimate, or why there is none."""
-    try:
-        estimate = estimator(sample)
-    except _NoEstimateError as error:
-        return str(error)
-    if 0 <= estimate <= sample.n_population * (1 + 1e-9):
-        return estimate
-    return f"as it came to {estimate:,.0f} of {sample.n_population:,} persons"
 
 
 def _zayatz(sample: _Sample) -> float:
@@ -261,12 +263,13 @@ def _shlosser(sample: _Sample) -> float:
 
 def _solved(
     sides: Callable[[float, float], list[tuple[float, float]]], first: tuple[float, float], why: str
-) -> tuple[float, float]:
+) -> tuple[np.float64, np.float64]:
     """A number above 0 and one between 0 and 1 at which both sides of two equations are the same, by least squares."""
     from scipy.optimize import least_squares
 
-    def inside(point: Values) -> tuple[float, float]:
-        return float(np.exp(point[0])), float(1 / (1 + np.exp(-point[1])))
+    def inside(point: Values) -> tuple[np.float64, np.float64]:
+        # Of numpy, as Python's floats raise an error where they divide by 0.
+        return np.exp(point[0]), 1 / (1 + np.exp(-point[1]))
 
     def off(point: Values) -> list[float]:
         shares = [left / right - 1 for left, right in sides(*inside(point))]

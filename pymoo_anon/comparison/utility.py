@@ -283,7 +283,7 @@ def total_variation(table: Microdata, classes: EquivalenceClasses, suppressed: s
     names = list(table.quasi_identifiers)
     found = np.zeros((len(names), len(names)))
     for i, j in combinations_with_replacement(range(len(names)), 2):
-        found[i, j] = found[j, i] = _distance(before, after, i, j)
+        found[i, j] = found[j, i] = distance(before, after, i, j)
     index = pd.Index(names, tupleize_cols=False)
     return pd.DataFrame(found, index, index)
 
@@ -320,7 +320,7 @@ def _narrowed(codes: Ints, after: Column) -> Column:
     return Column(places, np.searchsorted(held, after.first), np.searchsorted(held, after.stop), after.cells)
 
 
-def _distance(before: Boxes, after: Boxes, i: int, j: int) -> float:
+def distance(before: Boxes, after: Boxes, i: int, j: int) -> float:
     """The total variation of two columns, or of one where they are the same.
 
     Both distributions sum up to 1, so half the sum of all differences is the sum of those where the table has more. So

@@ -9,12 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, U
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import SPREAD, row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-
-_U = np.uint64
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,11 +316,11 @@ def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts): 
     for i in range(len(starts) - 1):
         starts[i] = n
         for c in range(class_starts[i], class_starts[i + 1]):
-            key = _U(kept[c])
+            key = U(kept[c])
             for j in attributes:
-                key = (key ^ _U(cells[c, j])) * SPREAD
-                key ^= key >> _U(32)
-            slot = np.int64(key >> _U(32)) & mask
+                key = (key ^ U(cells[c, j])) * SPREAD
+                key ^= key >> U(32)
+            slot = np.int64(key >> U(32)) & mask
             # A number below the first of this generalization is one of another: the slot counts as empty. No empty slot
             # stands between the hash of a class and its slot.
             while slots[slot] >= starts[i]:

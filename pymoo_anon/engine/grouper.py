@@ -57,13 +57,6 @@ class Workspace:
             tally=np.zeros(0, dtype=np.int64),
             members=np.empty(2 * n_distinct + 1, dtype=np.int64),
         )
-        n_classes = max(_BATCH_CLASSES, n_distinct)
-        self.output = Output(
-            np.empty(n_classes, dtype=np.int64),
-            np.empty(n_classes + 1, dtype=np.int64),
-            np.empty(n_classes, dtype=np.bool_),
-            *_room_for_values(0, n_classes, 0),
-        )
         self._columns: tuple[Hashable, ...] | None = None
         self.fit((), 0)
 
@@ -78,9 +71,17 @@ class Workspace:
             self._scratch = self._scratch._replace(tally=np.zeros(longest + 1, dtype=np.int64))
         if self._columns != columns:
             self._entries = self._first_entries(wanted)
-            most = max([_BATCH_ENTRIES, *(len(column.values) for column in wanted)])
-            room = _room_for_values(len(columns), len(self.output.sizes), most)
-            self.output = Output(self.output.sizes, self.output.representatives, self.output.kept, *room)
+            n_classes = max(_BATCH_CLASSES, len(self._tuples))
+            # There is room for one entry more, since an entry is written before it is known whether it counts.
+            n_entries = 1 + max([_BATCH_ENTRIES, *(len(column.values) for column in wanted)])
+            self.output = Output(
+                sizes=np.empty(n_classes, dtype=np.int64),
+                representatives=np.empty(n_classes + 1, dtype=np.int64),
+                kept=np.empty(n_classes, dtype=np.bool_),
+                value_starts=np.empty((len(columns), n_classes + 1), dtype=np.int64),
+                values=np.empty((len(columns), n_entries), dtype=np.int64),
+                value_counts=np.empty((len(columns), n_entries), dtype=np.int64),
+            )
             self._columns = columns
         # In the order of `arrays.named`, without those of `Request`.
         groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
@@ -126,18 +127,6 @@ class Workspace:
             entries.values[c, :n_entries] = column.values
             entries.counts[c, :n_entries] = column.counts
         return entries
-
-
-def _room_for_values(n_columns: int, n_classes: int, n_entries: int) -> tuple[Ints, Ints, Ints]:
-    """The value counts of `Output` for so many columns, classes and entries a column.
-
-    There is room for one entry more, since an entry is written before it is known whether it counts.
-    """
-    return (
-        np.empty((n_columns, n_classes + 1), dtype=np.int64),
-        np.empty((n_columns, n_entries + 1), dtype=np.int64),
-        np.empty((n_columns, n_entries + 1), dtype=np.int64),
-    )
 
 
 # What a request does not need. Making arrays takes long beside the grouping of a small table.
@@ -218,7 +207,11 @@ class Grouper:
     def _batches(
         self, request: Request, columns: tuple[Hashable, ...], limit: int, below: int
     ) -> Iterator[EquivalenceClasses]:
-        space = self._workspace()
+        try:
+            # Not asked before whether there is one: another thread may take the last one in between.
+            space = self._pool.pop()
+        except IndexError:
+            space = Workspace(self._tuples, self._tree)
         space.fit(columns, limit)
         lease = _Lease(self._pool, space)
         done, n = 0, len(request.maps)
@@ -262,14 +255,6 @@ class Grouper:
         classes = output.sizes[:n], output.representatives[:n], output.kept[:n]
         return EquivalenceClasses(self._tuples, maps, starts, *classes, counted, class_of, lease=lease)
 
-    def _workspace(self) -> Workspace:
-        """A workspace that nobody else uses."""
-        try:
-            # Not asked before whether there is one: another thread may take the last one in between.
-            return self._pool.pop()
-        except IndexError:
-            return Workspace(self._tuples, self._tree)
-
 
 class _Lease:
     """What a call and its batches share: as soon as all of them are gone, their workspace goes back to the pool."""
@@ -290,17 +275,16 @@ class _Lease:
 def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Flags | None, n_distinct: int) -> Request:
     """The arrays of one call; `n_distinct` is 0 where nobody wants the class of every distinct tuple."""
     n = len(maps)
-    reused, layers = _NO_FLAGS, _NO_NUMBERS
+    layers = _NO_NUMBERS
     if sources is not None:
-        reused, layers = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
-        reused[sources[sources >= 0]] = True
+        layers = np.zeros(n, dtype=np.int64)
+        layers[sources[sources >= 0]] = -1
     # Arrays in another order would be compiled for once more.
     return Request(
         np.require(maps, requirements=["C", "W"]),
         np.require(n_groups, requirements=["C", "W"]),
         _NO_NUMBERS if sources is None else sources,
         _NO_FLAGS if asked is None else asked,
-        reused,
         layers,
         np.empty(n + 1, dtype=np.int64),
         np.empty((n, n_distinct), dtype=np.int64) if n_distinct > 0 else _NO_CLASSES,

@@ -6,13 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Numbers32, named
+from pymoo_anon.engine.arrays import Ints, Numbers32, U, named
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import number_joins, take_maps
-
-# An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. The loops
-# over rows and entries are a third faster.
-_U = np.uint64
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -47,36 +43,30 @@ def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
     layers.starts[layer + 1] = last
     for row in range(first, last):
         # All tuples of a class have the same numbers, so the pair of one of them is the pair of the class.
-        t = _U(output.representatives[_U(a + row - first)])
+        t = U(output.representatives[U(a + row - first)])
         layers.tuples[row] = t
         layers.left[row] = layers.left[t]
         layers.right[row] = layers.right[t]
-        layers.counts[row] = output.sizes[_U(a + row - first)]
+        layers.counts[row] = output.sizes[U(a + row - first)]
     for c in range(len(entries.n_values)):
-        _push_column(c, first, a, b, entries, output)
+        starts = output.value_starts[c]
+        begin, end = starts[a], starts[b]
+        to = entries.starts[c, first]
+        for e in range(end - begin):
+            entries.values[c, to + e] = output.values[c, begin + e]
+            entries.counts[c, to + e] = output.value_counts[c, begin + e]
+            entries.rows[c, to + e] = 0
+        # The row of an entry is the number of rows that begin after the layer's first entry and not after this one:
+        # mark where they begin, and add up. A loop over each row's few entries would be mispredicted row by row.
+        for row in range(1, b - a):
+            at = to + starts[a + row] - begin
+            entries.starts[c, first + row] = at
+            if starts[a + row] < end:
+                entries.rows[c, at] += 1
+        entries.starts[c, last] = to + end - begin
+        for e in range(to + 1, to + end - begin):
+            entries.rows[c, e] += entries.rows[c, e - 1]
     return layer
-
-
-@njit(cache=True, nogil=True, allocates=False, inner=True)
-def _push_column(c, first, a, b, entries, output):  # type: ignore[no-untyped-def]
-    """Keep the value counts of classes a to b - 1 in column c as those of the rows from `first` on."""
-    starts = output.value_starts[c]
-    begin, end = starts[a], starts[b]
-    to = entries.starts[c, first]
-    for e in range(end - begin):
-        entries.values[c, to + e] = output.values[c, begin + e]
-        entries.counts[c, to + e] = output.value_counts[c, begin + e]
-        entries.rows[c, to + e] = 0
-    # The row of an entry is the number of rows that begin after the layer's first entry and not after this one: mark
-    # where they begin, and add up. A loop over each row's few entries would be mispredicted row by row.
-    for row in range(1, b - a):
-        at = to + starts[a + row] - begin
-        entries.starts[c, first + row] = at
-        if starts[a + row] < end:
-            entries.rows[c, at] += 1
-    entries.starts[c, first + b - a] = to + end - begin
-    for e in range(to + 1, to + end - begin):
-        entries.rows[c, e] += entries.rows[c, e - 1]
 
 
 class LayerColumn(NamedTuple):
@@ -125,19 +115,19 @@ def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyp
     """Count the values of each class in a dense histogram, and write down what is not zero."""
     n_values = column.n_values
     rows, values, counts = column.rows, column.values, column.counts
-    for e in range(_U(column.starts[0]), _U(column.starts[-1])):
-        cells[ids[rows[e]] * _U(n_values) + values[e]] += np.uint32(counts[e])
-    at = _U(counted.starts[0])
+    for e in range(U(column.starts[0]), U(column.starts[-1])):
+        cells[ids[rows[e]] * U(n_values) + values[e]] += np.uint32(counts[e])
+    at = U(counted.starts[0])
     # Invariant: what comes before `at` are the positive counts of all cells so far.
     for c in range(n_classes):
         for value in range(n_values):
-            count = cells[_U(c * n_values + value)]
+            count = cells[U(c * n_values + value)]
             # Write always and move on if positive: a branch would be mispredicted every other time.
             counted.values[at] = value
             counted.counts[at] = count
-            at += _U(count > 0)
+            at += U(count > 0)
         counted.starts[c + 1] = at
-    for cell in range(_U(n_classes * n_values)):
+    for cell in range(U(n_classes * n_values)):
         cells[cell] = 0
 
 
@@ -165,11 +155,11 @@ def merge_values(n_classes, column, scratch, counted):  # type: ignore[no-untype
 
     This takes longer than `add_values` and no memory for classes times values.
     """
-    members, ends = scratch.members, scratch.members[len(column.starts) - 1 :]
+    members, ends, tally = scratch.members, scratch.members[len(column.starts) - 1 :], scratch.tally
     begin, at = 0, counted.starts[0]
     # Invariant: the rows of class c begin at members[begin], its value counts at `at`.
     for c in range(n_classes):
-        end = ends[c]
+        first, end = at, ends[c]
         if end - begin == 1:
             # One row: its counts are those of the class.
             t = members[begin]
@@ -178,27 +168,19 @@ def merge_values(n_classes, column, scratch, counted):  # type: ignore[no-untype
                 counted.counts[at] = column.counts[e]
                 at += 1
         else:
-            at = _merge_rows(members[begin:end], column, scratch.tally, at, counted)
+            # Invariant: tally holds the counts so far. Its positive values are those from `first` to `at`.
+            for t in members[begin:end]:
+                for e in range(column.starts[t], column.starts[t + 1]):
+                    value = column.values[e]
+                    if tally[value] == 0:
+                        counted.values[at] = value
+                        at += 1
+                    tally[value] += column.counts[e]
+            for e in range(first, at):
+                counted.counts[e] = tally[counted.values[e]]
+                tally[counted.values[e]] = 0
         counted.starts[c + 1] = at
         begin = end
-
-
-@njit(cache=True, nogil=True, allocates=False, inner=True)
-def _merge_rows(rows, column, tally, at, counted):  # type: ignore[no-untyped-def]
-    """Write the value counts of some rows together from `at` on; returns where they end."""
-    first = at
-    # Invariant: tally holds the counts so far. Its positive values are those from `first` to `at`.
-    for t in rows:
-        for e in range(column.starts[t], column.starts[t + 1]):
-            value = column.values[e]
-            if tally[value] == 0:
-                counted.values[at] = value
-                at += 1
-            tally[value] += column.counts[e]
-    for e in range(first, at):
-        counted.counts[e] = tally[counted.values[e]]
-        tally[counted.values[e]] = 0
-    return at
 
 
 _BEYOND_ALL = np.iinfo(np.int64).max
@@ -238,11 +220,13 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
             for t in range(request.class_of.shape[1]):
                 request.class_of[i, t] = ids[t]
         count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
-        if len(request.reused) > 0 and request.reused[i]:
+        if len(request.layers) > 0 and request.layers[i] < 0:
             request.layers[i] = push(layer + 1, a, b, layers, entries, output)
         if len(request.asked) == 0 or request.asked[i]:
-            smallest = below if below > 0 else _smallest_kept(output.sizes[a:b], limit, scratch.tally)
-            _keep_from(smallest, output.sizes[a:b], output.kept[a:b])
+            sizes, kept = output.sizes[a:b], output.kept[a:b]
+            smallest = below if below > 0 else _smallest_kept(sizes, limit, scratch.tally)
+            for c in range(len(sizes)):
+                kept[c] = sizes[c] >= smallest
             n_out += 1
             request.starts[n_out] = b
     return len(request.maps)
@@ -275,17 +259,10 @@ def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-
     representatives, sizes, counts = output.representatives[a:], output.sizes[a:], layers.counts[first:last]
     for c in range(n_classes):
         # So far a representative is a row of the layer.
-        representatives[c] = layers.tuples[_U(first + representatives[c])]
+        representatives[c] = layers.tuples[U(first + representatives[c])]
         sizes[c] = 0
-    for t in range(_U(len(counts))):
+    for t in range(U(len(counts))):
         sizes[ids[t]] += counts[t]
-
-
-@njit(cache=True, nogil=True, allocates=False, inner=True)
-def _keep_from(smallest, sizes, kept):  # type: ignore[no-untyped-def]
-    """Mark the classes that have at least the smallest size."""
-    for c in range(len(sizes)):
-        kept[c] = sizes[c] >= smallest
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -297,7 +274,7 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
     k = _BEYOND_ALL
     for size in sizes:
         if size <= limit:
-            tally[_U(size)] += size
+            tally[U(size)] += size
         elif size < k:
             k = size
     total = np.int64(0)

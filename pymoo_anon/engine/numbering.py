@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Numbers32, Tree
+from pymoo_anon.engine.arrays import Ints, Numbers32, Tree, U
 from pymoo_anon.engine.compiled import njit
 
 # So many tuples tell well enough how to split the attributes.
@@ -95,14 +95,10 @@ def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
     return halves
 
 
-# An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. The loops
-# over tuples are a third faster.
-_U = np.uint64
-
 _LARGEST_MARK = np.iinfo(np.uint32).max
 
 #: 2^64 divided by the golden ratio: multiplication by it spreads neighbouring keys over the upper bits (Knuth).
-SPREAD = _U(0x9E3779B97F4A7C15)
+SPREAD = U(0x9E3779B97F4A7C15)
 
 
 class Pairs(NamedTuple):
@@ -198,17 +194,17 @@ def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
 def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-def]
     """Every key has a slot of its own."""
     left, right, left_ids, right_ids, _, n_right = pairs
-    n = _U(0)
+    n = U(0)
     # Invariant: the pairs before p hold n distinct keys, and the slot of each of them its number.
-    for p in range(_U(len(left))):
-        slot = _U(left_ids[left[p]] * n_right + right_ids[right[p]])
+    for p in range(U(len(left))):
+        slot = U(left_ids[left[p]] * n_right + right_ids[right[p]])
         number = np.int64(marks[slot]) - base
         # Write the next number always and count it if it is new: a branch would be mispredicted class by class.
         is_new = number < 0
         number = np.int64(n) if is_new else number
         marks[slot] = number + base
         firsts[n] = p
-        n += _U(is_new)
+        n += U(is_new)
         ids[p] = number
     return np.int64(n)
 
@@ -221,21 +217,21 @@ def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     """
     left, right, left_ids, right_ids, _, n_right = pairs
     marks, keys, base = slots.marks, slots.keys, slots.base[0]
-    mask = _U(len(marks) - 1)
-    n = _U(0)
+    mask = U(len(marks) - 1)
+    n = U(0)
     # Invariant: as above; no empty slot stands between the hash of a key and its slot.
-    for p in range(_U(len(left))):
+    for p in range(U(len(left))):
         key = left_ids[left[p]] * n_right + right_ids[right[p]]
-        slot = ((_U(key) * SPREAD) >> _U(32)) & mask
+        slot = ((U(key) * SPREAD) >> U(32)) & mask
         number = np.int64(marks[slot]) - base
         while number >= 0 and keys[slot] != key:
-            slot = (slot + _U(1)) & mask
+            slot = (slot + U(1)) & mask
             number = np.int64(marks[slot]) - base
         if number < 0:
             number = np.int64(n)
             marks[slot] = number + base
             keys[slot] = key
             firsts[n] = p
-            n += _U(1)
+            n += U(1)
         ids[p] = number
     return np.int64(n)

@@ -145,7 +145,7 @@ class Objective(Boundable):
     def recountable(self) -> bool:
         """Whether `recount` is of this measure: no class that derives from that which defines it changes the value."""
         for kind in type(self).__mro__:
-            if "recount" in vars(kind):
+            if vars(kind).keys() & {"recount", "_recount"}:
                 break
             said = {name for name in vars(kind) if not (name.startswith("__") and name.endswith("__"))}
             if said - _WORDS:
@@ -248,7 +248,7 @@ class ColumnObjective(Objective):
         return classes.columns[self.column]
 
 
-class WorstClassObjective(ColumnObjective):
+class WorstClassObjective(Objective):
     """The value of the worst equivalence class that is not suppressed; of the whole table where all are.
 
     A subclass defines `of_classes`.
@@ -258,18 +258,27 @@ class WorstClassObjective(ColumnObjective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the value of the worst class of each of n generalizations."""
-        return worst_kept(self, classes)
+        worst_of, none = (np.minimum, np.inf) if self.maximize else (np.maximum, -np.inf)
+        of_classes = np.where(classes.kept, self.of_classes(classes), none)
+        worst: Values = worst_of.reduceat(of_classes, classes.starts[:-1])
+        if (worst == none).any():
+            columns = () if self.column is None else (self.column,)
+            worst[classes.n_suppressed == classes.n_rows] = self.of_classes(one_class(classes.tuples, *columns))
+        return worst
 
 
-def worst_kept(measure: Objective, classes: EquivalenceClasses) -> Values:
-    """(n,) float array: what the worst kept class of each generalization is worth; the whole table where none is."""
-    sign = 1.0 if measure.maximize else -1.0
-    worst: Values = sign * _least(classes.starts, classes.kept, sign * measure.of_classes(classes))
-    none_kept = np.isnan(worst)
-    if none_kept.any():
-        columns = () if measure.column is None else (measure.column,)
-        worst[none_kept] = measure.of_classes(one_class(classes.tuples, *columns))
-    return worst + 0.0
+class FewestObjective(WorstClassObjective):
+    """The fewest of something that is counted in each class that is not suppressed; `value_range` has all there are."""
+
+    maximize = True
+    whole = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
+        """(n,) float array, the fewest of each of n generalizations; all there are where every class is suppressed."""
+        fewest = np.empty(len(classes))
+        most = int(self.value_range(classes.tuples)[1])
+        _write_least(classes.starts, self.of_classes(classes), classes.kept, most, fewest)
+        return fewest
 
 
 def one_class(tuples: DistinctTuples, *columns: Hashable) -> EquivalenceClasses:
@@ -321,16 +330,15 @@ def sums_of_squares(starts, sizes, kept, cost):  # type: ignore[no-untyped-def]
     return sums
 
 
-@njit(cache=True, nogil=True)
-def _least(starts, kept, values):  # type: ignore[no-untyped-def]
-    """(n,) float array: the least value of the kept classes of each generalization; nan where none is kept."""
-    least = np.full(len(starts) - 1, np.nan)
-    for i in range(len(least)):
-        for c in range(starts[i], starts[i + 1]):
-            # Also true while the least is nan.
-            if kept[c] and not values[c] >= least[i]:
-                least[i] = values[c]
-    return least
+@njit(cache=True, nogil=True, allocates=False)
+def _write_least(starts, numbers, kept, most, fewest):  # type: ignore[no-untyped-def]
+    """Write the least number of a kept class of each generalization, or the most there are."""
+    for i in range(len(fewest)):
+        least = most
+        own, stays = numbers[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
+        for c in range(len(own)):
+            least = min(least, own[c] if stays[c] else most)
+        fewest[i] = least
 
 
 # --- adversaries who know some columns alone --------------------------------------------------------------------------
@@ -470,16 +478,23 @@ def _quoted(name: str) -> str:
     return json.dumps(name, ensure_ascii=False) if set(name) & set(',|[]"') or name != name.strip() else name
 
 
-class Knowing(Objective):
+class Knowing(WorstClassObjective):
     """A measure of the worst class that may be of adversaries who each know some of the quasi-identifiers.
 
-    A class then is worth what it is among all kept rows that agree with it on a known set, the worst of these sets.
+    A class then is worth what it is among all kept rows that agree with it on a known set, the worst of these sets. A
+    subclass says what it is worth of one who knows all: `_of_classes` and `_recount` are as `of_classes` and `recount`.
 
     Attributes:
         known: What they know; None for one who knows all quasi-identifiers.
     """
 
     known: Known = None
+
+    def _of_classes(self, classes: EquivalenceClasses) -> Values:
+        raise NotImplementedError
+
+    def _recount(self, recount: Recount) -> Counted:
+        raise NotImplementedError
 
     def _called(self, name: str) -> str:
         """A name of the measure with what is known."""
@@ -495,15 +510,19 @@ class Knowing(Objective):
         """For each known set the classes of rows that agree on it, and in which of them each class is."""
         return agreeing(classes, sets_of(self.known, classes.tuples.names), self.column)
 
-    def of_known(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) array: what `of_classes` is of each class among the rows that agree with it on a known set."""
-        found = (self.knowing().of_classes(merged)[ids] for merged, ids in self.merged(classes))
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) array: what each class is worth; of known sets the worst of the rows that agree with it."""
+        if self.known is None:
+            return self._of_classes(classes)
+        found = (self._of_classes(merged)[ids] for merged, ids in self.merged(classes))
         return reduce(np.minimum if self.maximize else np.maximum, found)
 
-    def recount_known(self, recount: Recount) -> Counted:
-        """The worst of all known sets, counted again."""
+    def recount(self, recount: Recount) -> Counted:
+        """What the worst class is worth; of known sets the worst of all."""
+        if self.known is None:
+            return self._recount(recount)
         sets = [[recount.names[place] for place in one] for one in sets_of(self.known, recount.names)]
-        found = [self.knowing().recount(recount.agreeing(names)) for names in sets]
+        found = [self._recount(recount.agreeing(names)) for names in sets]
         return min(found) if self.maximize else max(found)
 
     def check(self, table: Microdata) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.table.domain_values import Name, label_text
 from pymoo_anon.table.frames import combinations_of
@@ -75,18 +75,18 @@ class Labels:
         return made
 
 
-def labels_of_groups(name: Name, generalization: Generalization) -> Labels:
+def _labels_of_groups(name: Name, generalization: Generalization) -> Labels:
     """The labels of a column that is recoded value by value."""
     groups = generalization.groups[name]
     texts = label_texts({name: generalization.labels[name]})[name]
-    return Labels(texts, _by_group(groups), None, len(groups), "generalization")
+    return Labels(texts, by_group(groups), None, len(groups), "generalization")
 
 
-def labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
+def _labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
     """The labels of a column whose cells may be of any level; the level of each is the lowest that has it."""
     known: dict[str | None, tuple[Ints, int]] = {}
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
-        for label, places in zip(labels, _by_group(groups), strict=True):
+        for label, places in zip(labels, by_group(groups), strict=True):
             first, _ = known.setdefault(label_text(label), (places, level))
             if not np.array_equal(first, places):
                 raise ValueError(
@@ -96,17 +96,7 @@ def labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
     return Labels(list(known), [places for places, _ in known.values()], levels, len(hierarchy.domain), "hierarchy")
 
 
-def labels_by_column(
-    names: Sequence[Name], generalization: Any, hierarchies: Mapping[Name, Hierarchy] | None
-) -> dict[Name, Labels]:
-    """The labels of some columns: by groups where a generalization has them, else by all levels of hierarchies."""
-    if isinstance(generalization, Generalization):
-        return {name: labels_of_groups(name, generalization) for name in names}
-    known = hierarchies or {}
-    return {name: labels_of_nodes(name, known[name]) for name in names}
-
-
-def _by_group(groups: Ints) -> list[Ints]:
+def by_group(groups: Ints) -> list[Ints]:
     """For each group the places that are in it, ascending."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
@@ -138,6 +128,8 @@ class Recount:
         self.names = list(quasi_identifiers)
         if not self.names:
             raise ValueError("quasi_identifiers must name at least one column, got none")
+        if twice := repeated(self.names):
+            raise ValueError(f"quasi_identifiers must name each column once, got more than once: {examples(twice)}")
         self._original = original
         self._hierarchies, self._generalization = hierarchies, generalization
         self._wholes: dict[Name, pd.Series[int]] = {}
@@ -241,27 +233,29 @@ class Recount:
     def labels(self) -> dict[Name, Labels]:
         """Per quasi-identifier what its labels stand for."""
         known, hierarchies = self._generalization, self._hierarchies
-        if isinstance(known, LocalGeneralization) and hierarchies is None:
-            hierarchies = known.quasi_identifiers
+        if hierarchies is None:
+            hierarchies = known.quasi_identifiers if isinstance(known, LocalGeneralization) else {}
         lacks_names = known is not None and list(known.labels) != self.names
-        if lacks_names or (known is None and any(name not in (hierarchies or {}) for name in self.names)):
+        if lacks_names or (known is None and any(name not in hierarchies for name in self.names)):
             got = None if known is None else examples(list(known.labels))
             raise ValueError(
                 f"generalization must be what {examples(self.names)} were recoded by, got {got}; the measure needs the "
                 "number of values that a label stands for, which the hierarchies of all of them tell, too"
             )
-        return labels_by_column(self.names, known, hierarchies)
+        if isinstance(known, Generalization):
+            return {name: _labels_of_groups(name, known) for name in self.names}
+        return {name: _labels_of_nodes(name, hierarchies[name]) for name in self.names}
 
     @property
     def is_local(self) -> bool:
         """Whether each cell is read by itself."""
         return not isinstance(self._generalization, Generalization)
 
-    def became(self, name: Name, values: Sequence[Any]) -> pd.Series:
-        """The label that each original value of a quasi-identifier became, in a table recoded value by value."""
+    def became(self, name: Name, places: Ints) -> pd.Series:
+        """The label that each value of a quasi-identifier became, given by its place, in a table recoded by values."""
         assert isinstance(self._generalization, Generalization)
         texts = self.labels[name].texts
-        return values_of([texts[group] for group in self._generalization.groups[name][self.places(name, values)]])
+        return values_of([texts[group] for group in self._generalization.groups[name][places]])
 
     def places(self, name: Name, values: Sequence[Any]) -> Ints:
         """The positions of original values in the domain of a quasi-identifier."""
@@ -323,6 +317,9 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}
     table = pd.DataFrame({**columns, "n": found.weights})
+    if not any(column.hasnans for column in found.columns.values()):
+        return table
+    # None and NaN are one.
     return table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
 
 

@@ -27,15 +27,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.problems.arguments import (
-    check_known,
-    check_table,
-    checked_constraints,
-    checked_objectives,
-    free_name,
-    known_of_all,
-    measure_names,
-)
+from pymoo_anon.problems import arguments
 from pymoo_anon.problems.front import Front, front_of, points_of
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
@@ -202,10 +194,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         constraints: Sequence[Constraint] = (),
         elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
-        check_table(table)
+        arguments.check_table(table)
         self.table = table
-        self.objectives = checked_objectives(objectives, table)
-        self.constraints = checked_constraints(constraints, table)
+        self.objectives = arguments.checked_objectives(objectives, table)
+        self.constraints = arguments.checked_constraints(constraints, table)
         self.suppression = suppression_rule(suppression)
         self._grouping = self.suppression.grouping(table.n_rows)
         self._limit = None
@@ -213,10 +205,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             self.suppression.read(self.constraints)
             self._limit = self.suppression.limit_of(table.n_rows)
         self.measured = self._measures()
-        check_known(self.measured, table, self.suppression)
+        arguments.check_known(self.measured, table, self.suppression)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
-        self.names = measure_names(named, table.quasi_identifiers)
+        self.names = arguments.measure_names(named, table.quasi_identifiers)
         self.objective_names = tuple(self.names[objective] for objective in self.objectives)
         self._columns = tuple(dict.fromkeys(o.column for o in self.measured if o.column is not None))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
@@ -278,6 +270,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self._memory.add(keys, numbers.reshape(len(keys), len(self.measured) + 1))
 
     @property
+    def told_apart(self) -> str | None:
+        """What a journal says of the search space beside the table, or None where it serves no such problem."""
+        return None
+
+    @property
     def n_threads(self) -> int:
         """A batch of points is split among so many threads, at first 1.
 
@@ -310,7 +307,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     @property
     def nobody_alone(self) -> Constraint:
         """What a point has to satisfy to make a release unasked: no adversary finds somebody alone."""
-        known = known_of_all(self.measured, list(self.table.quasi_identifiers))
+        known = arguments.known_of_all(self.measured, list(self.table.quasi_identifiers))
         return KAnonymity(person=self.table.person, known=known) >= 2
 
     def decode(self, x: ArrayLike) -> Decoded:
@@ -375,7 +372,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         X = points_of(self, res)
         frame = self.describe(X)
         if self.constraints:
-            frame[free_name("feasible", frame.columns)] = self.minimised(self.measure(X))[1].max(axis=1) <= 0
+            frame[arguments.free_name("feasible", frame.columns)] = self.minimised(self.measure(X))[1].max(axis=1) <= 0
         return frame
 
     def describe(self, X: NDArray[Any]) -> pd.DataFrame:
@@ -387,7 +384,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         frame, values = self._variables_frame(X), self.measure(X)
         for measure, own in zip(self.measured, values.T[:-1], strict=True):
             frame[self.names[measure]] = own.astype(np.int64) if measure.whole else own
-        frame[free_name("suppressed", frame.columns)] = values[:, -1].astype(np.int64)
+        frame[arguments.free_name("suppressed", frame.columns)] = values[:, -1].astype(np.int64)
         return frame
 
     def words(self, X: NDArray[Any]) -> list[str]:

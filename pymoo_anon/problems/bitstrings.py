@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -172,9 +173,9 @@ class BitStringProblem(AnonymizationProblem):
             if name in self.taxonomies:
                 labels[name] = self.taxonomies[name].labels(np.diff(own).astype(bool))
             else:
-                labels[name] = tuple(
-                    hierarchy.run_label(*np.flatnonzero(own == g)[[0, -1]]) for g in range(own[-1] + 1)
-                )
+                begins = np.flatnonzero(np.diff(own, prepend=-1)).tolist()
+                runs = pairwise([*begins, len(own)])
+                labels[name] = tuple(hierarchy.run_label(first, end - 1) for first, end in runs)
         return Generalization(groups, labels)
 
     def _trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -332,26 +332,22 @@ class Front:
         _check_ways(best=best, row=row, knee=knee or None, weights=weights)
         at_risk = [] if risk is None else [risk_at_most(self.table, risk)]
         bounds = [*checked_constraints(require, self.table), *at_risk]
-        asked = [*filter(None, [best]), *(weights or [])]
-        names = measure_names([*self.problem.measured, *(one.objective for one in bounds), *asked])
-        left = _left(self, bounds, names)
-        among = _among(self, bounds, names, len(left))
+        named = [*self.problem.measured, *(one.objective for one in bounds), *filter(None, [best]), *(weights or [])]
+        asked = _Asked(self, bounds, measure_names(named))
+        left = asked.left()
         if row is not None:
-            place, reason = _numbered(self, left, row, bounds, names), "asked for by its row"
-        elif knee:
-            place, reason = self.only(left).knee, f"the knee of {among}"
-            place = None if place is None else int(left[place])
-        elif weights is not None:
-            place, reason = _weighted(self, left, weights, names, among)
-        else:
-            measure = _first_loss(self.objectives) if best is None else best
-            place, reason = _best(self, left, measure), f"the {_EXTREME[measure.maximize]} {names[measure]} of {among}"
-        if place is None:
-            raise ValueError(
-                f"the front must have a knee, and each of its {len(left)} points is the worst in one of the "
-                "objectives; best or weights can choose"
-            )
-        return _choice(self, place, names, reason, bounds)
+            return asked.choice(asked.numbered(row, left), "asked for by its row")
+        among = asked.among(len(left))
+        if knee:
+            nearest = self.only(left).knee
+            if nearest is None:
+                raise ValueError(
+                    f"the front must have a knee, and each of its {len(left)} points is the worst in one of the "
+                    "objectives; best or weights can choose"
+                )
+            return asked.choice(int(left[nearest]), f"the knee of {among}")
+        keys, said = asked.weighted(left, weights) if weights else asked.best(left, best)
+        return asked.choice(int(left[first_of(*keys, self.F[left])]), f"the {said} of {among}")
 
     def to_frame(self) -> pd.DataFrame:
         """The front as a table: a row per point, its index the row of what was given; columns as `problem.to_frame`."""
@@ -473,106 +469,96 @@ def _check_ways(**given: Any) -> None:
         raise ValueError(f"weights must be positive numbers, at least one, got {dict(weights)}")
 
 
-def _first_loss(objectives: Sequence[Objective]) -> Objective:
-    """The first objective that is a loss. The least of a privacy such as t would be everybody wholly generalized."""
-    loss = next(filter(is_loss, objectives), None)
-    if loss is None:
-        raise ValueError(
-            "best, row, knee or weights must say which point to take, as no objective is one of objectives.loss, got "
-            f"{listed(objective.name for objective in objectives)}"
+@dataclass(frozen=True)
+class _Asked:
+    """What a choice asks of a front: what has to hold, and names for all that is spoken of."""
+
+    front: Front
+    bounds: Sequence[Constraint]
+    names: Mapping[Objective, str]
+
+    def __str__(self) -> str:
+        return listed(bound(one, self.names[one.objective]) for one in self.bounds)
+
+    def left(self) -> Ints:
+        """The places of the points that satisfy all bounds."""
+        front, bounds = self.front, self.bounds
+        if len(front) == 0:
+            if front._n_given == 0:
+                raise ValueError("res must hold at least one point, got none")
+            raise ValueError(
+                f"res must hold a point that satisfies all constraints of its problem, got {front._n_given} points "
+                "and none that does"
+            )
+        if not bounds:
+            return np.arange(len(front))
+        left = np.flatnonzero(np.all([one.keeps(front.values(one.objective)) for one in bounds], axis=0))
+        if len(left):
+            return left
+        violations = np.column_stack([one.violation(front.values(one.objective)) for one in bounds])
+        # Nearest by the sum of what each bound is missed by, from 0 to 1 for the point that misses it by most.
+        missed = np.maximum(violations, 0)
+        finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
+        relative = np.where(np.isfinite(missed), missed / np.where(finite > 0, finite, 1), 2)
+        has = self._has(first_of(relative.sum(axis=1), front.F))
+        raise ValueError(f"no point of the front's {len(front)} has {self}; the nearest has {has}")
+
+    def among(self, n_left: int) -> str:
+        """What a point was chosen from, in words."""
+        n = len(self.front)
+        if not self.bounds:
+            return f"all {n} points" if n > 1 else "the front's only point"
+        return f"{f'the {n_left} points' if n_left > 1 else 'the only point'} with {self}, of {n}"
+
+    def numbered(self, row: int, left: Ints) -> int:
+        """The place of a row of what was given."""
+        place = self.front.place_of(row)
+        if place not in left:
+            raise ValueError(f"row must be a point with {self}, got one with {self._has(place)}")
+        return place
+
+    def best(self, left: Ints, measure: Objective | None) -> tuple[list[Matrix], str]:
+        """What is to be least where a measure is to be best, and that in words; None for the first loss."""
+        if measure is None:
+            # The least of a privacy such as t would be everybody wholly generalized.
+            measure = next(filter(is_loss, self.front.objectives), None)
+        if measure is None:
+            raise ValueError(
+                "best, row, knee or weights must say which point to take, as no objective is one of objectives.loss, "
+                f"got {listed(objective.name for objective in self.front.objectives)}"
+            )
+        costs = self.front.values(measure)[left] * (-1.0 if measure.maximize else 1.0)
+        return [costs], f"{_EXTREME[measure.maximize]} {self.names[measure]}"
+
+    def weighted(self, left: Ints, weights: Mapping[Objective, float]) -> tuple[list[Matrix], str]:
+        """What is to be least where measures have weights, and that in words."""
+        values = np.column_stack([self.front.values(measure)[left] for measure in weights])
+        short = shortfalls(values, [measure.maximize for measure in weights]) * list(map(float, weights.values()))
+        said = listed(f"{self.names[measure]} = {number(float(weight))}" for measure, weight in weights.items())
+        # Of those whose greatest shortfall is the same, the one that falls short by least in all.
+        return [short.max(axis=1), short.sum(axis=1)], f"least weighted shortfall by {said}"
+
+    def choice(self, place: int, reason: str) -> Choice:
+        """The choice of a point."""
+        front, values = self.front, {}
+        for measure, name in self.names.items():
+            value = float(front.values(measure)[place])
+            values[name] = int(value) if measure.whole and isfinite(value) else value
+        return Choice(
+            int(front.rows[place]),
+            tuple(front.X[place].tolist()),
+            MappingProxyType(values),
+            int(front.n_suppressed[place]),
+            reason,
+            tuple(dict.fromkeys(self.bounds)),
+            MappingProxyType(front.losses(self.names)),
         )
-    return loss
 
-
-def _left(front: Front, bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> Ints:
-    """The places of the points that satisfy all bounds."""
-    if len(front) == 0:
-        if front._n_given == 0:
-            raise ValueError("res must hold at least one point, got none")
-        raise ValueError(
-            f"res must hold a point that satisfies all constraints of its problem, got {front._n_given} points and "
-            "none that does"
-        )
-    if not bounds:
-        return np.arange(len(front))
-    left = np.flatnonzero(np.all([one.keeps(front.values(one.objective)) for one in bounds], axis=0))
-    if len(left):
-        return left
-    violations = np.column_stack([one.violation(front.values(one.objective)) for one in bounds])
-    # Nearest by the sum of what each bound is missed by, from 0 to 1 for the point that misses it by most.
-    missed = np.maximum(violations, 0)
-    finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
-    relative = np.where(np.isfinite(missed), missed / np.where(finite > 0, finite, 1), 2)
-    nearest = first_of(relative.sum(axis=1), front.F)
-    has = _has(front, nearest, bounds, names)
-    raise ValueError(f"no point of the front's {len(front)} has {_all(bounds, names)}; the nearest has {has}")
-
-
-def _all(bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> str:
-    """The bounds in words."""
-    return listed(bound(one, names[one.objective]) for one in bounds)
-
-
-def _has(front: Front, place: int, bounds: Sequence[Constraint], names: Mapping[Objective, str]) -> str:
-    """What a point has of all that is bounded, and of the objectives."""
-    measures = dict.fromkeys([*(one.objective for one in bounds), *front.objectives])
-    said = []
-    for measure in measures:
-        value = float(front.values(measure)[place])
-        said.append(with_share(f"{names[measure]} = {number(value)}", value, lost(measure, front.table)))
-    return listed(said)
-
-
-def _among(front: Front, bounds: Sequence[Constraint], names: Mapping[Objective, str], n_left: int) -> str:
-    """What a point was chosen from, in words."""
-    if not bounds:
-        return f"all {len(front)} points" if len(front) > 1 else "the front's only point"
-    asked = _all(bounds, names)
-    kind = f"the {n_left} points" if n_left > 1 else "the only point"
-    return f"{kind} with {asked}, of {len(front)}"
-
-
-def _numbered(
-    front: Front, left: Ints, row: int, bounds: Sequence[Constraint], names: Mapping[Objective, str]
-) -> int | None:
-    """The place of a row of what was given."""
-    place = front.place_of(row)
-    if place not in left:
-        has = _has(front, place, bounds, names)
-        raise ValueError(f"row must be a point with {_all(bounds, names)}, got one with {has}")
-    return place
-
-
-def _best(front: Front, left: Ints, measure: Objective) -> int | None:
-    """The place of the best of a measure."""
-    costs = front.values(measure)[left] * (-1.0 if measure.maximize else 1.0)
-    return int(left[first_of(costs, front.F[left])])
-
-
-def _weighted(
-    front: Front, left: Ints, weights: Mapping[Objective, float], names: Mapping[Objective, str], among: str
-) -> tuple[int | None, str]:
-    values = np.column_stack([front.values(measure)[left] for measure in weights])
-    short = shortfalls(values, [measure.maximize for measure in weights]) * list(map(float, weights.values()))
-    # Of those whose greatest shortfall is the same, the one that falls short by least in all.
-    place = int(left[first_of(short.max(axis=1), short.sum(axis=1), front.F[left])])
-    said = listed(f"{names[measure]} = {number(float(weight))}" for measure, weight in weights.items())
-    return place, f"the least weighted shortfall by {said} of {among}"
-
-
-def _choice(
-    front: Front, place: int, names: Mapping[Objective, str], reason: str, bounds: Sequence[Constraint]
-) -> Choice:
-    values = {}
-    for measure, name in names.items():
-        value = float(front.values(measure)[place])
-        values[name] = int(value) if measure.whole and isfinite(value) else value
-    return Choice(
-        int(front.rows[place]),
-        tuple(front.X[place].tolist()),
-        MappingProxyType(values),
-        int(front.n_suppressed[place]),
-        reason,
-        tuple(dict.fromkeys(bounds)),
-        MappingProxyType(front.losses(names)),
-    )
+    def _has(self, place: int) -> str:
+        """What a point has of all that is bounded, and of the objectives."""
+        said = []
+        for measure in dict.fromkeys([*(one.objective for one in self.bounds), *self.front.objectives]):
+            value = float(self.front.values(measure)[place])
+            text = f"{self.names[measure]} = {number(value)}"
+            said.append(with_share(text, value, lost(measure, self.front.table)))
+        return listed(said)

@@ -11,6 +11,7 @@ checksum, and is written at once. What a killed process wrote by half is the end
 >>> import tempfile
 >>> from pymoo_anon.datasets import make_census
 >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+>>> from pymoo_anon.problems import LatticeProblem
 >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
 >>> again = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -31,15 +32,12 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeGuard
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.problems.lattice import LatticeProblem
-
-if TYPE_CHECKING:
-    from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+from pymoo_anon.problems.base import AnonymizationProblem
 
 Matrix = NDArray[np.float64]
 
@@ -201,7 +199,7 @@ def _read_record(file: BinaryIO) -> tuple[Record, int] | None:
 
 @contextmanager
 def journaled(
-    problem: LatticeProblem | LocalRecodingProblem,
+    problem: AnonymizationProblem,
     path: str | os.PathLike[str],
     *,
     settings: Mapping[str, Any] | None = None,
@@ -212,7 +210,7 @@ def journaled(
     It stays at the end of the block; `journal.remove()` removes it when it is no longer needed.
 
     Args:
-        problem: The problem.
+        problem: A `LatticeProblem` or a `LocalRecodingProblem`.
         path: The file of the journal. Without `resume` the first evaluation begins it anew.
         settings: What has to be the same for the searches to be the same, such as the seed; values as in JSON.
         resume: Whether an existing file is taken up.
@@ -225,7 +223,7 @@ def journaled(
         ValueError: The file is of another problem or of other settings, or it is something else than a journal.
         OSError: It cannot be read.
     """
-    if not (isinstance(problem, LatticeProblem) or _is_local(problem)):
+    if not isinstance(problem, AnonymizationProblem) or problem.told_apart is None:
         raise TypeError(f"problem must be a LatticeProblem or a LocalRecodingProblem, got {type(problem).__name__}")
     journal = Journal(path, fingerprint(problem, settings or {}))
     there = journal.path.exists()
@@ -245,16 +243,7 @@ def journaled(
         journal.close()
 
 
-def _is_local(problem: Any) -> TypeGuard[LocalRecodingProblem]:
-    """Whether a problem is of local recodings; the search of a lattice does not load what these need."""
-    if isinstance(problem, LatticeProblem):
-        return False
-    from pymoo_anon.problems.local_recoding import LocalRecodingProblem
-
-    return isinstance(problem, LocalRecodingProblem)
-
-
-def fingerprint(problem: LatticeProblem | LocalRecodingProblem, settings: Mapping[str, Any]) -> str:
+def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> str:
     """64 hexadecimal digits that tell problems apart: table, hierarchies, `repr` of measures, suppression, settings."""
     made = hashlib.sha256()
     table = problem.table
@@ -263,10 +252,8 @@ def fingerprint(problem: LatticeProblem | LocalRecodingProblem, settings: Mappin
         *map(repr, (table.sensitive, table.label, table.person)),
         json.dumps(dict(settings), sort_keys=True, default=str),
     ]
-    if _is_local(problem):
-        words.append(f"local {problem.method} {problem.structure} {problem.n_improvements}")
-    elif problem.levels:
-        words.append(f"levels {problem.lowest.tolist()} to {problem.highest.tolist()}")
+    if problem.told_apart:
+        words.append(problem.told_apart)
     # The counts of the quasi-identifiers' values in each distinct tuple are the tuples themselves.
     arrays = []
     for name, hierarchy in table.quasi_identifiers.items():

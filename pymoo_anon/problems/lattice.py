@@ -128,6 +128,11 @@ class LatticeProblem(AnonymizationProblem):
         """Number of nodes of the lattice."""
         return prod(length + 1 for length in self.lengths.tolist())
 
+    @property
+    def told_apart(self) -> str:
+        """What a journal says of the search space beside the table: the levels that were asked for."""
+        return f"levels {self.lowest.tolist()} to {self.highest.tolist()}" if self.levels else ""
+
     def nodes(self, start: int, stop: int) -> Nodes:
         """Nodes number `start` to `stop - 1` of the lattice, from special to general, the last level changing fastest.
 

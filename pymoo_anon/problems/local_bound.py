@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -17,8 +16,6 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 
 from pymoo_anon.engine.local import Ascent, Tests, Trees
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.loss import GeneralLossMetric
 
 
 @dataclass(frozen=True)
@@ -54,20 +51,6 @@ class LowerBound:
     def __str__(self) -> str:
         within = f"within {self.share:.1%} of the least".replace("%", " %")
         return f"a loss of {self.loss:g} is {within}: none is below {self.value:g} ({self.n_passes} passes)"
-
-
-def loss_of(objectives: Sequence[Objective]) -> GeneralLossMetric:
-    """The loss that is bounded.
-
-    Raises:
-        ValueError: No objective is a general loss.
-    """
-    for objective in objectives:
-        if isinstance(objective, GeneralLossMetric):
-            return objective
-    raise ValueError(
-        "a lower bound needs a GeneralLossMetric among the objectives, got none: add GeneralLossMetric() to objectives"
-    )
 
 
 def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:

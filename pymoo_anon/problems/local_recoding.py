@@ -19,10 +19,10 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.local import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem, Memory, Rows
-from pymoo_anon.problems.local_bound import LowerBound, ascend, limit_of, loss_of
-from pymoo_anon.problems.local_known import rebuilt
+from pymoo_anon.problems.local_bound import LowerBound, ascend, limit_of
 from pymoo_anon.problems.local_target import (
     LocalTarget,
     base_weights,
@@ -31,9 +31,11 @@ from pymoo_anon.problems.local_target import (
     prices_of,
     requirements_of,
     targets_of,
+    whole_classes,
 )
-from pymoo_anon.table.generalization import LocalGeneralization, checked_nodes
+from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import kept_by
 
 Points = NDArray[np.int64]
 
@@ -123,7 +125,8 @@ class LocalRecodingProblem(AnonymizationProblem):
     ) -> None:
         check_table(table)
         check_ways(method=method, structure=structure)
-        checked_nodes(table.quasi_identifiers)
+        # Refuses hierarchies that are no trees.
+        _ = table.forest
         constraints = checked_constraints(constraints, table)
         n = len(table.quasi_identifiers)
         self.method, self.structure = method, structure
@@ -149,6 +152,11 @@ class LocalRecodingProblem(AnonymizationProblem):
         made = copy.copy(self)
         made._memory, made._recodings = Memory(len(self.measured) + 1), _Recodings()
         return made
+
+    @property
+    def told_apart(self) -> str:
+        """What a journal says of the search space beside the table: how recodings are made."""
+        return f"local {self.method} {self.structure} {self.n_improvements}"
 
     def target(self, x: ArrayLike) -> LocalTarget:
         """What one point asks for.
@@ -232,9 +240,39 @@ class LocalRecodingProblem(AnonymizationProblem):
         cells = recode(trees, tests, target.price, self.method, self.structure, n_improvements=self.n_improvements)
         made = LocalGeneralization(self.table.quasi_identifiers, cells)
         partial = [one for one in self.held if one.depends_on_kept]
-        if not partial:
-            return made
-        return rebuilt(self.table, made, partial, target, trees, method=self.method, structure=self.structure)
+        return self._rebuilt(made, partial, target, trees) if partial else made
+
+    def _rebuilt(
+        self, made: LocalGeneralization, partial: Sequence[Constraint], target: LocalTarget, trees: Trees
+    ) -> LocalGeneralization:
+        """A recoding that holds what is asked for adversaries, wherever classes of the whole table can hold it.
+
+        No class tells by itself whether it holds: others count that agree with it on what is known. So the recoding is
+        made without, and looked at whole. The classes that hold it among themselves stay. All other tuples are recoded
+        anew, in classes that each hold it alone: so do any rows of them that agree. Where these tuples are too few or
+        too uniform for one such class, the smallest of the others join them.
+        """
+        classes = self.table.local_classes(made, tuple({one.column: None for one in partial if one.column is not None}))
+        alone = [whole_classes(one) for one in partial]
+        others = [*target.requirements, *requirements_of(alone, self.table.tuples)]
+        tests = Requirements(max(target.k, least_k(alone)), others).tests(self.table.tuples, trees)
+        smallest = np.argsort(classes.sizes, kind="stable")
+        stay, n_joined = kept_by(partial, classes), 0
+        while True:
+            chosen = np.flatnonzero(~stay[made.class_of[trees.places]])
+            if len(chosen) == 0:
+                return made
+            if not stay.any() or tests.subset(chosen).keeps_whole(trees.rows[chosen]):
+                break
+            # Twice as many each time, so that it takes few steps however many are needed.
+            n_joined = max(2 * n_joined, 1)
+            among = stay.copy()
+            among[smallest[stay[smallest]][:n_joined]] = False
+            stay = kept_by(partial, classes, among)
+        cells = made.cells.astype(np.int32)
+        part = trees.subset(chosen)._replace(places=np.arange(len(chosen)))
+        cells[trees.places[chosen]] = recode(part, tests.subset(chosen), target.price, self.method, self.structure)
+        return LocalGeneralization(self.table.quasi_identifiers, cells)
 
     def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:
         """What every local recoding of the table loses at least, for the k of a point and the constraints.
@@ -262,7 +300,13 @@ class LocalRecodingProblem(AnonymizationProblem):
         >>> 0 < bound.value <= bound.loss, bound.n_passes
         (True, 10)
         """
-        limit, objective, target = limit_of(termination), loss_of(self.objectives), self.target(x)
+        limit, target = limit_of(termination), self.target(x)
+        objective = next((one for one in self.objectives if isinstance(one, GeneralLossMetric)), None)
+        if objective is None:
+            raise ValueError(
+                "a lower bound needs a GeneralLossMetric among the objectives, got none: add GeneralLossMetric() to "
+                "objectives"
+            )
         trees = Trees.of(self.table.tuples, self._nodes, objective.weights_of(self.table.tuples.names))
         loss = float(objective.evaluate(self.equivalence_classes(x))[0])
         return ascend(trees, self._tests._replace(k=target.k), loss, limit)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from math import ceil
 
 import numpy as np
@@ -100,19 +99,14 @@ def least_k(constraints: Sequence[Constraint]) -> int:
     return max(found)
 
 
-def requirement_of(constraint: Constraint, tuples: DistinctTuples) -> Requirement | None:
-    """What a constraint asks of every class, or None where the kernels know no test of it."""
-    measure = constraint.objective
-    if not constraint.speaks_of_classes or measure.column is None or constraint.depends_on_kept:
-        return None
-    make = _TESTS.get(type(measure))
-    return None if make is None else make(measure, constraint.bound, tuples)
-
-
 def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -> list[Requirement]:
     """What constraints ask of every class, of those that the kernels have a test of."""
-    found = (requirement_of(one, tuples) for one in constraints)
-    return [one for one in found if one is not None]
+    found = []
+    for one in constraints:
+        measure, make = one.objective, _TESTS.get(type(one.objective))
+        if make is not None and measure.column is not None and one.speaks_of_classes and not one.depends_on_kept:
+            found.append(make(measure, one.bound, tuples))
+    return found
 
 
 def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> bool:
@@ -120,7 +114,7 @@ def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> boo
     risk_or_k = isinstance(constraint.objective, KAnonymity | ProsecutorRisk) and constraint.objective.column is None
     if constraint.depends_on_kept:
         return holds_by_construction(whole_classes(constraint), tuples)
-    return (risk_or_k and constraint.speaks_of_classes) or requirement_of(constraint, tuples) is not None
+    return (risk_or_k and constraint.speaks_of_classes) or bool(requirements_of([constraint], tuples))
 
 
 def whole_classes(constraint: Constraint) -> Constraint:
@@ -133,8 +127,7 @@ def _simple(kind: Kind) -> Callable[[Objective, float, DistinctTuples], Requirem
 
 
 def _recursive(measure: RecursiveCLDiversity, bound: float, tuples: DistinctTuples) -> Requirement:
-    # As the measure reads its c.
-    c = min(Fraction(str(measure.c)).limit_denominator(10**6), Fraction(tuples.n_rows + 1))
+    c = measure.fraction(tuples.n_rows)
     return Requirement(Kind.RECURSIVE, measure.column, bound, c=(c.numerator, c.denominator))
 
 

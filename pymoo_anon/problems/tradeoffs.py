@@ -125,7 +125,9 @@ def next_steps(
     """
     given, costs = np.asarray(values, dtype=float), minimised(values, maximize)
     steps = []
-    for j, other in next_better(costs, shortfalls(given, maximize), row).items():
+    for j, other in enumerate(next_better(costs, shortfalls(given, maximize))[row].tolist()):
+        if other < 0:
+            continue
         # Two infinities are alike.
         pairs = zip(costs[row].tolist(), costs[other].tolist(), strict=True)
         gains = [0.0 if mine == theirs else mine - theirs for mine, theirs in pairs]
@@ -145,12 +147,12 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     """
     costs, short = minimised(values, maximize), shortfalls(values, maximize)
     found = np.full(len(costs), np.inf)
-    for row in range(len(costs)):
-        for other in next_better(costs, short, row).values():
-            step = short[other] - short[row]
-            gain = -np.minimum(step, 0).sum()
-            if gain > 0:
-                found[row] = min(found[row], np.maximum(step, 0).sum() / gain)
+    for nearest in next_better(costs, short).T:
+        rows = np.flatnonzero(nearest >= 0)
+        step = short[nearest[rows]] - short[rows]
+        gain, loss = -np.minimum(step, 0).sum(axis=1), np.maximum(step, 0).sum(axis=1)
+        gains = gain > 0
+        found[rows[gains]] = np.minimum(found[rows[gains]], loss[gains] / gain[gains])
     return found
 
 
@@ -172,19 +174,21 @@ def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     return np.asarray(values, dtype=float) * np.where(np.asarray(maximize, dtype=bool), -1.0, 1.0)
 
 
-def next_better(costs: Matrix, short: Matrix, row: int) -> dict[int, int]:
-    """By objective the next point that is better in it by least; of several, what falls short by least in the others.
+def next_better(costs: Matrix, short: Matrix) -> NDArray[np.int64]:
+    """(n, n_obj) int64 array: the next point that is better in an objective by least, or -1 where none is better.
 
-    Costs are minimised values, and `short` is what `shortfalls` makes of all points.
+    Of several it is the one that falls short by least in the others. Costs are minimised values, and `short` is what
+    `shortfalls` makes of all points.
 
-    >>> next_better(np.array([[-5, 10], [-7, 30], [-9, 20], [-2, 4]]), np.zeros((4, 2)), 0)
-    {0: 1, 1: 3}
+    >>> next_better(np.array([[-5, 10], [-7, 30], [-9, 20], [-2, 4]]), np.zeros((4, 2))).tolist()
+    [[1, 3], [2, 2], [-1, 0], [0, -1]]
     """
-    found = {}
-    for j in range(costs.shape[1]):
-        better = np.flatnonzero(costs[:, j] < costs[row, j])
-        if len(better):
-            nearest = better[costs[better, j] == costs[better, j].max()]
-            others = np.delete(short[nearest], j, axis=1).sum(axis=1)
-            found[j] = int(nearest[first_of(others, costs[nearest])])
+    found = np.full(costs.shape, -1, dtype=np.int64)
+    for j, own in enumerate(costs.T):
+        others = np.delete(short, j, axis=1).sum(axis=1)
+        # The last key of lexsort counts most: of points with one value the best comes first.
+        order = np.lexsort([*costs.T[::-1], others, own])
+        values, first = np.unique(own[order], return_index=True)
+        place = np.searchsorted(values, own)
+        found[place > 0, j] = order[first[place[place > 0] - 1]]
     return found

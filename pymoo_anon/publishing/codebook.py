@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import one_of
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.objectives.recount import by_group
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.keeping import Kept, kept_of
@@ -107,10 +108,9 @@ def _frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
 def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, int | None, float]]:
     """The rows of a column that is kept, where it is made coarser."""
     if kept.hierarchy is not None and kept.level is not None:
-        groups = kept.hierarchy.groups[kept.level]
-        for group, label in enumerate(kept.hierarchy.labels[kept.level]):
-            members = _members(kept.hierarchy, np.flatnonzero(groups == group))
-            yield name, label_text(label), members, kept.level, np.nan
+        places = by_group(kept.hierarchy.groups[kept.level])
+        for label, own in zip(kept.hierarchy.labels[kept.level], places, strict=True):
+            yield name, label_text(label), _members(kept.hierarchy, own), kept.level, np.nan
     elif kept.words:
         yield name, NUMBERS, kept.words, None, np.nan
 
@@ -144,10 +144,8 @@ def _of_groups(
     name = list(made.labels)[j]
     groups, labels = made.groups[name], made.labels[name]
     counts = np.bincount(groups[table.tuples.codes[:, j]], kept, len(labels)).tolist()
-    return [
-        _Label(label_text(label), np.flatnonzero(groups == group), n, level)
-        for group, (label, n) in enumerate(zip(labels, counts, strict=True))
-    ]
+    own = zip(labels, by_group(groups), counts, strict=True)
+    return [_Label(label_text(label), places, n, level) for label, places, n in own]
 
 
 def _of_nodes(made: LocalGeneralization, j: int, kept: NDArray[np.int64]) -> list[_Label]:

@@ -349,18 +349,6 @@ class _Kind(NamedTuple):
     holds: Callable[[Any], bool]
 
 
-class _Optional(NamedTuple):
-    """A value or null."""
-
-    shape: Any
-
-
-class _Named(NamedTuple):
-    """An object of any keys, whose values are of one shape."""
-
-    shape: Any
-
-
 _TEXT = _Kind("text", lambda value: isinstance(value, str))
 _TRUTH = _Kind("true or false", lambda value: isinstance(value, bool))
 _COUNT = _Kind("a whole number from 0", lambda value: type(value) is int and value >= 0)
@@ -374,34 +362,34 @@ def _one_of(*choices: str | int) -> _Kind:
     return _Kind(" or ".join(map(repr, choices)), lambda value: type(value) in (str, int) and value in choices)
 
 
-# Lists hold one shape, objects exactly these keys.
-_COLUMNS = [{"column": _TEXT, "role": _TEXT, "reason": _Optional(_TEXT)}]
+# Lists hold one shape, objects exactly these keys or, of `str`, any; a pair is a shape or null.
+_COLUMNS = [{"column": _TEXT, "role": _TEXT, "reason": (_TEXT, None)}]
 _UNIQUENESS = [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}]
 # Of a refined point no target is known.
 _LOCAL = {
     "refined": _TRUTH,
-    "method": _Optional(_TEXT),
-    "structure": _Optional(_TEXT),
-    "target": _Optional(_COUNT),
-    "price": _Optional(_NUMBER),
+    "method": (_TEXT, None),
+    "structure": (_TEXT, None),
+    "target": (_COUNT, None),
+    "price": (_NUMBER, None),
     "weights": [_NUMBER],
     "n_classes": _COUNT,
     "mean_risk": _NUMBER,
     "cells": [{"name": _TEXT, "shares": [_NUMBER]}],
-    "bound": _Optional({"least": _NUMBER, "gap": _NUMBER, "passes": _COUNT}),
+    "bound": ({"least": _NUMBER, "gap": _NUMBER, "passes": _COUNT}, None),
 }
 _SHAPE = {
     "audience": _one_of(INTERNAL),
     "format": _one_of(FORMAT),
     "version": _one_of(VERSION),
-    "made": _Optional(_TEXT),
+    "made": (_TEXT, None),
     "table": {
         "n_rows": _COUNT,
         "n_distinct": _COUNT,
         "quasi_identifiers": [{"name": _TEXT, "n_groups": [_COUNT]}],
         "sensitive": [_TEXT],
-        "label": _Optional(_TEXT),
-        "person": _Optional(_TEXT),
+        "label": (_TEXT, None),
+        "person": (_TEXT, None),
     },
     "settings": {
         "space": _TEXT,
@@ -411,28 +399,28 @@ _SHAPE = {
         "constraints": [{"measure": _TEXT, "at": _one_of("least", "most"), "bound": _NUMBER}],
         "suppression": _TEXT,
         "adversaries": [{"measure": _TEXT, "known": [_TEXT], "reach": _TEXT}],
-        "levels": _Named([_COUNT]),
+        "levels": {str: [_COUNT]},
     },
     "search": {
-        "algorithm": _Optional(_TEXT),
-        "seed": _Optional(_COUNT),
-        "certified": _Optional(_TRUTH),
-        "gap": _Optional(_NUMBER),
-        "n_undecided": _Optional(_COUNT),
-        "stopped": _Optional(_TEXT),
+        "algorithm": (_TEXT, None),
+        "seed": (_COUNT, None),
+        "certified": (_TRUTH, None),
+        "gap": (_NUMBER, None),
+        "n_undecided": (_COUNT, None),
+        "stopped": (_TEXT, None),
     },
     "reproduce": [_TEXT],
-    "software": {"packages": _Named(_TEXT), "python": _TEXT, "platform": _TEXT},
-    "checksums": dict.fromkeys(_FILES, _Named(_Optional(_HASH))),
+    "software": {"packages": {str: _TEXT}, "python": _TEXT, "platform": _TEXT},
+    "checksums": {kind: {str: (_HASH, None)} for kind in _FILES},
     "chosen": {
         "place": _COUNT,
         "reason": _TEXT,
         "requirements": [_TEXT],
-        "quasi_identifiers": [{"name": _TEXT, "level": _Optional(_COUNT), "n_groups": _COUNT}],
-        "local": _Optional(_LOCAL),
+        "quasi_identifiers": [{"name": _TEXT, "level": (_COUNT, None), "n_groups": _COUNT}],
+        "local": (_LOCAL, None),
     },
     "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _one_of(*HOW_RELEASED)},
-    "claims": [{"measure": _TEXT, "promised": _NUMBER, "recounted": _Optional(_NUMBER), "holds": _Optional(_TRUTH)}],
+    "claims": [{"measure": _TEXT, "promised": _NUMBER, "recounted": (_NUMBER, None), "holds": (_TRUTH, None)}],
     "exceptions": [_TEXT],
     "columns": _COLUMNS,
     "uniqueness": _UNIQUENESS,
@@ -505,12 +493,12 @@ def check_content(content: Any, name: str, external: bool = False) -> None:
 def _check_shape(value: Any, shape: Any, name: str, place: str) -> None:
     """Refuse a value of another shape, and tell where it stands."""
     where = plain(f"{name}: {place}" if place else name)
-    if isinstance(shape, _Optional):
-        if value is not None:
-            _check_shape(value, shape.shape, name, place)
-    elif isinstance(shape, _Kind):
+    if isinstance(shape, _Kind):
         if not shape.holds(value):
             raise ValueError(f"{where} must be {shape.words}, got {value!r:.80}")
+    elif isinstance(shape, tuple):
+        if value is not None:
+            _check_shape(value, shape[0], name, place)
     elif isinstance(shape, list):
         if not isinstance(value, list):
             raise ValueError(f"{where} must be a list, got {value!r:.80}")
@@ -519,7 +507,7 @@ def _check_shape(value: Any, shape: Any, name: str, place: str) -> None:
     else:
         if not isinstance(value, Mapping):
             raise ValueError(f"{where} must be an object, got {value!r:.80}")
-        shapes = dict.fromkeys(value, shape.shape) if isinstance(shape, _Named) else shape
+        shapes = dict.fromkeys(value, shape[str]) if str in shape else shape
         missing, unknown = [key for key in shapes if key not in value], [key for key in value if key not in shapes]
         if missing or unknown:
             lacks = f"lacks {examples(missing)}" if missing else f"has {examples(unknown)}, which is unknown"

@@ -136,8 +136,9 @@ def check_rows(own: Recount, table: Microdata, made: LocalGeneralization, suppre
     for key, name, nodes in zip(keys, own.names, cells.T.tolist(), strict=True):
         rows[key] = values_of([texts[name][node] for node in nodes]).where(kept, SUPPRESSED)
         pairs = pd.DataFrame({"place": places[key], "label": rows[key]})[kept].drop_duplicates()
-        held = own.labels[name].members(pairs.label.tolist())[np.arange(len(pairs)), pairs.place]
-        if not held.all():
+        labels, stands_for = own.labels[name].index, own.labels[name].places
+        allowed = {"place": np.concatenate(stands_for), "label": np.repeat(labels, [*map(len, stands_for)])}
+        if len(pairs.merge(pd.DataFrame(allowed))) < len(pairs):
             raise ValueError(f"labels of {name!r} do not stand for the values that they came from")
     if suppressed == "drop":
         rows = rows[kept]

@@ -22,7 +22,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -346,21 +346,14 @@ def types_of_two(F: Ints) -> list[str]:
 
 def missing(space: Space, F: Ints) -> list[str]:
     """Whether some point of the whole space is no worse than the front."""
-    batch: list[list[int]] = []
-
-    def uncovered() -> list[str]:
-        points = np.array(batch, dtype=np.int64).reshape(-1, len(space.signs)) * space.signs
-        covered = np.any(np.all(F[np.newaxis] <= points[:, np.newaxis], axis=2), axis=1)
-        batch.clear()
-        return [f"the front lacks a point with the values {(own * space.signs).tolist()}" for own in points[~covered]]
-
     found: list[str] = []
-    for values, over in space.walk():
-        if all(excess <= 0 for excess in over):
-            batch.append(values)
-        if len(batch) == _BATCH:
-            found += uncovered()
-    return found + uncovered()
+    feasible = (values for values, over in space.walk() if all(excess <= 0 for excess in over))
+    while batch := list(islice(feasible, _BATCH)):
+        points = np.array(batch, dtype=np.int64) * space.signs
+        covered = np.any(np.all(F[np.newaxis] <= points[:, np.newaxis], axis=2), axis=1)
+        lacking = (points[~covered] * space.signs).tolist()
+        found += [f"the front lacks a point with the values {own}" for own in lacking]
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

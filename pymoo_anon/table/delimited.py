@@ -98,59 +98,53 @@ _QUOTE, _CR, _LF = ord('"'), ord("\r"), ord("\n")
 _BEFORE, _BARE, _QUOTED, _CLOSED, _RETURNED = range(5)
 
 # Places of the state that travels from block to block: where the reader is, fields of the row before this one, fields
-# of the first row or -1, rows, and the bytes of this field in earlier blocks.
-_WHERE, _FIELDS, _WIDTH, _N_ROWS, _BYTES = range(5)
-# What was seen: rows of unequal length, broken quotes and NULs; what readers differ about; both kinds of line ends;
-# line ends inside quotes.
-_WRONG, _DOUBTFUL, _UNIX, _WINDOWS, _INSIDE = range(5, 10)
-_N_STATES = 10
+# of the first row or -1, and the bytes of this field in earlier blocks.
+_WHERE, _FIELDS, _WIDTH, _BYTES = range(4)
+# What was seen: what is wrong or readers differ about; both kinds of line ends; line ends inside quotes.
+_DOUBTFUL, _UNIX, _WINDOWS, _INSIDE = range(4, 8)
+_N_STATES = 8
 
 
 class Scan(NamedTuple):
-    """What a look at a file tells: `right` if it is whole, `certain` if every reader of CSV finds the same cells."""
+    """What a look at a file tells."""
 
-    right: bool
-    certain: bool
-    line_ends_inside: bool
-    n_rows: int
-    n_fields: int
+    certain: bool  # Whether every reader of CSV finds the same cells, and equally many in every row
+    line_ends_inside: bool  # Whether a cell holds a line end
+    n_fields: int  # How many cells the first row has
 
 
 def scanned(path: Path, separator: str) -> Scan:
-    """Look at every byte of a file."""
+    """Look at every byte of a file, up to the block in which something is not certain."""
     state = np.zeros(_N_STATES, dtype=np.int64)
     state[_WIDTH] = -1
     decoder = codecs.getincrementaldecoder("utf-8")()
-    certain = True
     with path.open("rb") as file:
         # A byte order mark is a part of the first name to some readers.
-        if file.read(3) == codecs.BOM_UTF8:
-            certain = False
+        state[_DOUBTFUL] = file.read(3) == codecs.BOM_UTF8
         file.seek(0)
-        while block := file.read(_BLOCK):
+        while not state[_DOUBTFUL] and (block := file.read(_BLOCK)):
             try:
                 decoder.decode(block)
             except UnicodeDecodeError:
-                return Scan(False, False, False, 0, 0)
+                return Scan(False, False, 0)
             _look(np.frombuffer(block, dtype=np.uint8), ord(separator), state)
-    if state[_WHERE] in (_BARE, _QUOTED, _CLOSED) or state[_FIELDS] > 0:
+    if state[_WHERE] in (_BARE, _CLOSED) or state[_FIELDS] > 0:
         _end_row(state)
-    cut = bool(decoder.getstate()[0])
-    right = not state[_WRONG] and state[_WHERE] != _QUOTED and state[_N_ROWS] > 0 and not cut
-    doubts = state[_DOUBTFUL] or (state[_UNIX] and state[_WINDOWS]) or state[_WHERE] == _RETURNED
-    certain = certain and not doubts and state[_BYTES] <= _LONGEST
-    return Scan(bool(right), bool(right and certain), bool(state[_INSIDE]), int(state[_N_ROWS]), int(state[_WIDTH]))
+    # A sign of several bytes, a quote or the last line end may have been cut.
+    cut = bool(decoder.getstate()[0]) or state[_WHERE] in (_QUOTED, _RETURNED)
+    mixed = state[_UNIX] and state[_WINDOWS]
+    certain = state[_WIDTH] > 0 and not (state[_DOUBTFUL] or cut or mixed or state[_BYTES] > _LONGEST)
+    return Scan(bool(certain), bool(state[_INSIDE]), int(state[_WIDTH]))
 
 
 @njit(cache=True)
 def _end_row(state: NDArray[np.int64]) -> None:
-    """Count a row that ends, and compare its fields with those of the first."""
+    """Compare the fields of a row that ends with those of the first."""
     fields = state[_FIELDS] + 1
     if state[_WIDTH] < 0:
         state[_WIDTH] = fields
     elif state[_WIDTH] != fields:
-        state[_WRONG] = 1
-    state[_N_ROWS] += 1
+        state[_DOUBTFUL] = 1
     state[_FIELDS] = 0
 
 
@@ -178,7 +172,7 @@ def _look(block: NDArray[np.uint8], separator: int, state: NDArray[np.int64]) ->
         if where == _BARE and not special[byte]:
             continue
         if byte == 0:
-            state[_WRONG] = 1
+            state[_DOUBTFUL] = 1
         if where == _RETURNED:
             where = _BEFORE
             if byte == _LF:
@@ -210,7 +204,7 @@ def _look(block: NDArray[np.uint8], separator: int, state: NDArray[np.int64]) ->
                 # The first of a field, or the second of two.
                 where = _QUOTED
         elif where == _CLOSED:
-            state[_WRONG] = 1
+            state[_DOUBTFUL] = 1
             where = _BARE
         else:
             where = _BARE

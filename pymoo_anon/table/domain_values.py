@@ -169,7 +169,7 @@ def ascending(values: Sequence[Any]) -> list[Any]:
     try:
         # True equals 1 for Python, and stands behind it.
         return sorted(values, key=lambda value: (value, isinstance(value, bool | np.bool_)))
-    except TypeError:
+    except (TypeError, ArithmeticError):
         return sorted(values, key=lambda value: (type(value).__name__, str(value)))
 
 
@@ -215,17 +215,13 @@ class Bins:
 
     def find(self, value: Any) -> int:
         """The bin that holds a value, counted from 0; -1 where none does or the value is no number."""
-        if not is_number(value):
+        if not is_number(value) or is_missing(value):
             return -1
         value = same_as(value)
         bisect: Any = bisect_right if self.closed == "left" else bisect_left
-        if not isinstance(value, Decimal):
-            position = bisect(self.edges, value) - 1
-        elif value.is_nan():
-            return -1
-        else:
-            # No float is written like this Decimal, so that the edges have to be read as they are written, too.
-            position = bisect(self.edges, value, key=lambda edge: Decimal(repr(edge))) - 1
+        # No float is written like what is a Decimal still, so that the edges have to be read as they are written, too.
+        key = (lambda edge: Decimal(repr(edge))) if isinstance(value, Decimal) else None
+        position = bisect(self.edges, value, key=key) - 1
         if not 0 <= position < len(self) or (self.whole and value % 1 != 0):
             return -1
         return int(position)

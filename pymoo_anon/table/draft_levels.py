@@ -10,7 +10,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from pymoo_anon._messages import examples
-from pymoo_anon.table.domain_values import ROOT, day_of, is_number, spelled
+from pymoo_anon.table.domain_values import ROOT, day_of, is_number, label_text, spelled
 from pymoo_anon.table.hierarchy import Hierarchy
 
 
@@ -312,7 +312,8 @@ def _month(text: str) -> date | None:
 
 def _text(value: Any) -> str:
     """A value as text; a whole number has no places."""
-    return f"{value:.0f}" if is_number(value) and value == value // 1 else str(value)
+    text = str(label_text(value))
+    return text if is_number(value) and "." not in text else str(value)
 
 
 def _found(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.util import find_spec
@@ -62,7 +62,7 @@ class Combinations:
         return Combinations(columns, self.weights[complete]), set()
 
 
-def opened(frame: Any) -> tuple[Any, list[str]]:
+def _opened(frame: Any) -> tuple[Any, list[str]]:
     """A frame other than of pandas as narwhals has it, and the names of its columns."""
     try:
         table = nw.from_native(frame)
@@ -80,7 +80,7 @@ def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
     aliases = [f"column {i}" for i in range(len(names))]
     if isinstance(frame, pd.DataFrame):
         return frame.iloc[:, _places(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
-    table, known = opened(frame)
+    table, known = _opened(frame)
     _places(known, names)
     own = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
     return own.to_native(), aliases
@@ -121,18 +121,13 @@ def renamed(frame: Any) -> Renamed:
     """A frame under plain names, with values for categories, and without index, attributes and the sign of a zero."""
     if isinstance(frame, Renamed):
         return frame
-    if isinstance(frame, pd.DataFrame):
-        names = tuple(frame.columns.tolist())
-        _check_once(names)
-        columns = {f"column {i}": _without_categories(frame.iloc[:, i]) for i in range(len(names))}
-        table: Frame = nw.from_native(pd.DataFrame(columns))
-    else:
-        table, known = opened(frame)
-        names = tuple(known)
-        _check_once(names)
-        table = table.select([nw.col(name).alias(f"column {i}") for i, name in enumerate(names)])
+    names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else _opened(frame)[1]
+    native, _ = aliased(frame, names)
+    if isinstance(native, pd.DataFrame):
+        native = pd.DataFrame({alias: _without_categories(column) for alias, column in native.items()})
+    table: Frame = nw.from_native(native)
     plain = [_plain(column, dtype) for column, dtype in table.collect_schema().items()]
-    return Renamed(table.with_columns(plain), names, type(frame))
+    return Renamed(table.with_columns(plain), tuple(names), type(frame))
 
 
 def missing(frame: Frame, column: str) -> Any:
@@ -157,7 +152,7 @@ def in_ascending_order(frame: Frame, columns: Sequence[str]) -> Frame:
 def counted(frame: Frame, columns: Sequence[str]) -> Frame:
     """The distinct rows of some columns of a frame under plain names, each with for how many it stands in `COUNT`."""
     if frame.implementation.is_pandas():
-        return _first_rows(frame.to_native(), list(columns))
+        return _first_rows(frame.to_native(), list(columns), _key)
     groups = frame.group_by(columns, drop_null_keys=False).agg(_rows(frame))
     return groups.with_columns(nw.col(COUNT).cast(nw.Int64))
 
@@ -203,23 +198,16 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
         native = frame.frame.select(nw.col(*aliases, *_counts(frame.frame))).to_native()
     else:
         native, aliases = aliased(frame, names)
-    objects: dict[str, list[Any]] = {}
+    table: Any = nw.from_native(native)
     if isinstance(native, pd.DataFrame):
-        table, objects = _without_objects(native)
+        grouped = _first_rows(native, aliases, lambda column: _factorized(column)[0])
     else:
-        table = nw.from_native(native)
-    try:
-        grouped: Any = table.group_by(aliases, drop_null_keys=False).agg(_rows(table))
-    except TypeError as error:
-        raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
-    grouped = fetched(grouped)
+        try:
+            grouped = fetched(table.group_by(aliases, drop_null_keys=False).agg(_rows(table)))
+        except TypeError as error:
+            raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
     dtypes = table.collect_schema()
-    columns = {
-        name: pd.Series([objects[alias][code] for code in grouped[alias].to_list()], dtype=object)
-        if alias in objects
-        else _python_values(grouped[alias], dtypes[alias])
-        for name, alias in zip(names, aliases, strict=True)
-    }
+    columns = {name: _python_values(grouped[alias], dtypes[alias]) for name, alias in zip(names, aliases, strict=True)}
     return Combinations(columns, grouped[COUNT].to_numpy().astype(np.int64))
 
 
@@ -246,10 +234,18 @@ def _rows(frame: Frame) -> Any:
     return (nw.col(COUNT).sum() if _counts(frame) else nw.len()).alias(COUNT)
 
 
-def _first_rows(frame: pd.DataFrame, columns: list[str]) -> Frame:
-    """The distinct rows of a frame of pandas, as the first of each stands there, with `COUNT`."""
-    keys = {name: _key(frame[name]) if frame[name].dtype == object else frame[name] for name in columns}
-    numbers = pd.DataFrame(keys).groupby(columns, dropna=False, sort=False).ngroup().to_numpy()
+def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Series], NDArray[np.int64]]) -> Frame:
+    """The distinct rows of a frame of pandas, as the first of each stands there, with `COUNT`; key numbers objects."""
+    numbers, n = np.zeros(len(frame), dtype=np.int64), 1
+    for name in columns:
+        column = frame[name]
+        codes = key(column) if column.dtype == object else pd.factorize(column)[0]
+        # -1 is what is missing. Numbers of pairs must not outgrow 64 bits.
+        n_codes = int(codes.max(initial=-1)) + 2
+        if n * n_codes >= 2**63:
+            numbers, n = pd.factorize(numbers)[0], len(frame)
+        numbers, n = numbers * n_codes + (codes + 1), n * n_codes
+    numbers = pd.factorize(numbers)[0]
     weights = frame[COUNT].to_numpy() if COUNT in frame else np.ones(len(frame), dtype=np.int64)
     counts = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
     np.add.at(counts, numbers, weights)
@@ -278,11 +274,6 @@ def _without_categories(column: pd.Series) -> pd.Series:
     return own.astype(own.cat.categories.dtype) if isinstance(own.dtype, pd.CategoricalDtype) else own
 
 
-def _check_once(names: tuple[Name, ...]) -> None:
-    if repeated(names):
-        raise ValueError(f"frame must name each column once, got more than once: {examples(repeated(names))}")
-
-
 def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
     """Where the wanted columns stand."""
     unknown = [name for name in wanted if name not in known]
@@ -292,22 +283,6 @@ def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
     if twice:
         raise ValueError(f"frame must name each column once, got more than once: {examples(twice)}")
     return [known.index(name) for name in wanted]
-
-
-def _without_objects(frame: pd.DataFrame) -> tuple[Any, dict[str, list[Any]]]:
-    """A frame of pandas with codes in place of Python objects, and what they stand for; -1 is what is missing.
-
-    Grouped as they are, whole numbers beside a gap would become floats, which are the same for 2^53 and 2^53 + 1.
-    """
-    objects: dict[str, list[Any]] = {}
-    own: dict[Any, Any] = {}
-    for alias, column in frame.items():
-        if column.dtype == object:
-            own[alias], known = _factorized(column)
-            objects[str(alias)] = [*known, None]
-        else:
-            own[alias] = column
-    return nw.from_native(pd.DataFrame(own, index=frame.index)), objects
 
 
 def _factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.arrays import Ints
-from pymoo_anon.engine.classes import Forest, grouped
-from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.engine.classes import grouped
 from pymoo_anon.table.domain_values import ROOT, Name, label_text
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.nodes import Nodes
 
 #: What stands in every quasi-identifier of a suppressed row.
 SUPPRESSED = ROOT
@@ -143,6 +143,10 @@ class LocalGeneralization:
 
     Attributes:
         quasi_identifiers: The hierarchies; a mapping that cannot be written.
+        nodes: (n_classes, n_attributes) int64 array, the nodes of every class, numbered as they first appear.
+        class_of: (n_distinct,) int64 array, the class of every distinct tuple.
+        representatives: (n_classes,) int64 array, the first distinct tuple of every class.
+        grouping: These three together.
         kept: (n_classes,) Boolean array, False for the suppressed class.
 
     Raises:
@@ -163,7 +167,7 @@ class LocalGeneralization:
         self, quasi_identifiers: Mapping[Name, Hierarchy], cells: ArrayLike, *, suppressed: bool = False
     ) -> None:
         hierarchies = dict(quasi_identifiers)
-        n_nodes = tuple(len(own.nodes) for own in checked_nodes(hierarchies).values())
+        n_nodes = tuple(len(nodes_of_column(name, own)) for name, own in hierarchies.items())
         given = np.asarray(cells)
         if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != len(hierarchies):
             raise ValueError(
@@ -173,32 +177,14 @@ class LocalGeneralization:
         if given.size and (given.min() < 0 or (given.max(axis=0) >= n_nodes).any()):
             raise ValueError(f"cells must be nodes of their hierarchies, which have {n_nodes}, got others")
         grouping = grouped(given, n_nodes)
-        for array in (grouping.nodes, grouping.class_of, grouping.representatives):
+        kept = np.logical_or(grouping.nodes.any(axis=1), not suppressed)
+        if suppressed and kept.all():
+            raise ValueError("suppressed must be False where no class has roots alone, got True")
+        for array in (grouping.nodes, grouping.class_of, grouping.representatives, kept):
             array.flags.writeable = False
         self.quasi_identifiers: Mapping[Name, Hierarchy] = MappingProxyType(hierarchies)
-        self.grouping = grouping
-        kept = np.ones(len(grouping.nodes), dtype=np.bool_)
-        if suppressed:
-            kept &= grouping.nodes.any(axis=1)
-        self.kept = kept
-        self.kept.flags.writeable = False
-        if suppressed and self.kept.all():
-            raise ValueError("suppressed must be False where no class has roots alone, got True")
-
-    @property
-    def nodes(self) -> Ints:
-        """(n_classes, n_attributes) int64 array, the nodes of every class, numbered as they first appear."""
-        return self.grouping.nodes
-
-    @property
-    def class_of(self) -> Ints:
-        """(n_distinct,) int64 array, the class of every distinct tuple."""
-        return self.grouping.class_of
-
-    @property
-    def representatives(self) -> Ints:
-        """(n_classes,) int64 array, the first distinct tuple of every class."""
-        return self.grouping.representatives
+        self.grouping, self.kept = grouping, kept
+        self.nodes, self.class_of, self.representatives = grouping.nodes, grouping.class_of, grouping.representatives
 
     @property
     def cells(self) -> Ints:
@@ -232,27 +218,6 @@ class LocalGeneralization:
         return {
             name: [labels[node] for node in own] for (name, labels), own in zip(self.labels.items(), nodes, strict=True)
         }
-
-    def check(self, tuples: DistinctTuples, forest: Forest) -> None:
-        """Refuse a table whose tuples do not lie below their cells.
-
-        Args:
-            tuples: The distinct tuples of the table.
-            forest: The hierarchies of the table.
-
-        Raises:
-            ValueError: There is another number of distinct tuples, or a cell does not hold the value of its tuple.
-        """
-        if len(self.class_of) != len(tuples):
-            raise ValueError(
-                f"generalization must have cells for the table's {len(tuples):,} distinct tuples, got "
-                f"{len(self.class_of):,}"
-            )
-        places, nodes = forest.places[tuples.offsets[:-1] + tuples.codes], forest.starts[:-1] + self.cells
-        outside = (places < forest.first[nodes]) | (places >= forest.stop[nodes])
-        if outside.any():
-            wrong = [name for name, own in zip(self.quasi_identifiers, outside.T, strict=True) if own.any()]
-            raise ValueError(f"generalization must hold the value of every cell in its node, got others in {wrong}")
 
     def __eq__(self, other: object) -> bool:
         """Whether both give every tuple the same cells, under the same hierarchies."""
@@ -291,29 +256,9 @@ def of_columns(decoded: Decoded) -> Generalization:
     return decoded
 
 
-def checked_nodes(hierarchies: Mapping[Name, Hierarchy]) -> Mapping[Name, Hierarchy]:
-    """The same hierarchies, each of which is one tree of nodes; the column of one that is none is named."""
-    for name, hierarchy in hierarchies.items():
-        _check_nodes(name, hierarchy)
-    return hierarchies
-
-
-def _check_nodes(name: Name, hierarchy: Hierarchy) -> None:
-    """Refuse a hierarchy that is no tree of nodes, and name its column."""
+def nodes_of_column(name: Name, hierarchy: Hierarchy) -> Nodes:
+    """The nodes of the hierarchy of a column, which is named where they are no tree."""
     try:
-        _ = hierarchy.nodes
+        return hierarchy.nodes
     except ValueError as error:
         raise ValueError(f"column {name!r}: {error}") from None
-
-
-def forest_of(hierarchies: Sequence[Hierarchy]) -> Forest:
-    """The hierarchies of a table as one forest."""
-    nodes = [hierarchy.nodes for hierarchy in hierarchies]
-    starts = np.cumsum([0, *map(len, nodes)])
-    places, first, stop, levels = (
-        np.concatenate(parts)
-        for parts in zip(*((own.order, own.first, own.stop, own.level) for own in nodes), strict=True)
-    )
-    for array in (starts, places, first, stop, levels):
-        array.flags.writeable = False
-    return Forest(starts, places, first, stop, levels)

@@ -16,7 +16,7 @@ import numpy as np
 
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
 from pymoo_anon.table.draft_levels import looks_like_a_date
-from pymoo_anon.table.frames import aliased, combinations_of
+from pymoo_anon.table.frames import aliased, combinations_of, fetched
 
 #: Values of columns with more distinct ones are not fetched: nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -230,15 +230,12 @@ def guess_of(profile: Profile) -> Guess:
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     """The profiles of the columns of a frame, counted where it lives."""
-    native, aliases = aliased(nw.to_native(frame, pass_through=True), names)
+    native, aliases = aliased(frame, names)
     asked = [nw.len().alias("n")]
     for alias in aliases:
         asked += [nw.col(alias).n_unique().alias(f"distinct {alias}")]
         asked += [nw.col(alias).null_count().alias(f"missing {alias}")]
-    counted: Any = nw.from_native(native).select(*asked)
-    if isinstance(counted, nw.LazyFrame):
-        counted = counted.collect(None if counted.implementation.is_polars() else "pandas")
-    (row,) = counted.rows(named=True)
+    (row,) = fetched(nw.from_native(native).select(*asked)).rows(named=True)
     if not row["n"]:
         raise ValueError("the table must have at least one row, got none")
     made = []
@@ -341,20 +338,18 @@ class _Looks(NamedTuple):
             return alike(lambda text: re.fullmatch(pattern, text.strip(), re.IGNORECASE), texts)
 
         numbers = [number for number in (spelled(value, int) for value in values) if is_number(number)]
-        near = len(numbers) >= _ALIKE * len(values) > 0 and all(-180 <= number <= 180 for number in numbers)
-        named = bool(set(words_of(str(profile.name))) & _PLACES) and near
+        if len(numbers) < _ALIKE * len(values):
+            numbers = []
+        near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
+        words = [text.strip().casefold() for text in texts]
+        known = next((kind for kind, held in _VALUES_OF.items() if alike(held.__contains__, words)), None)
         return cls(
-            numbers if len(numbers) >= _ALIKE * len(values) else [],
-            next(filter(lambda kind: fits(_PATTERNS[kind]), _PATTERNS), None),
-            alike(looks_like_a_date),
-            named or fits(_PLACE),
-            bool(texts) and sum(map(len, texts)) >= _PROSE * len(values),
-            next(
-                filter(lambda kind: alike(lambda text: text.strip().casefold() in _VALUES_OF[kind], texts), _VALUES_OF),
-                None,
-            )
-            if len(values) > 1
-            else None,
+            numbers=numbers,
+            pattern=next((kind for kind, pattern in _PATTERNS.items() if fits(pattern)), None),
+            are_dates=alike(looks_like_a_date),
+            are_places=(near and not _PLACES.isdisjoint(words_of(str(profile.name)))) or fits(_PLACE),
+            are_prose=bool(texts) and sum(map(len, texts)) >= _PROSE * len(values),
+            known=known if len(values) > 1 else None,
         )
 
     @property
@@ -422,7 +417,7 @@ def _by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tupl
     person = next((word for word, role in said.items() if role == "person"), None)
     coded = bool(set(words) & _CODES)
     if person is not None and not coded:
-        if (profile.is_nearly_unique and profile.is_unique) or (profile.n_rows < TELLING and profile.is_unique):
+        if profile.is_unique and (profile.is_nearly_unique or profile.n_rows < TELLING):
             return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
         return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
     if _repeats(profile) or (coded and not profile.is_nearly_unique):

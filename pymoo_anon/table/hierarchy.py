@@ -13,7 +13,6 @@ from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted, examples, html_table, repeated
@@ -25,6 +24,7 @@ from pymoo_anon.table.domain_values import (
     ascending,
     day_of,
     is_day,
+    is_missing,
     is_whole,
     nested_bins,
     numbered,
@@ -286,7 +286,8 @@ class Hierarchy:
         bins = self.bins
         if bins is not None:
             missing = self.n_values - 1 if self.domain[-1] is None else -1
-            found = [missing if value is None else bins.find(value) for value in values]
+            empty = (value is None or (isinstance(value, str) and not value) for value in values)
+            found = [missing if gone else bins.find(value) for gone, value in zip(empty, values, strict=True)]
         else:
             positions, days = {same_as(value): i for i, value in enumerate(self.domain)}, _days(self.domain)
             found = [_place(value, positions, days) for value in values]
@@ -356,10 +357,11 @@ class Hierarchy:
 
     def _repr_html_(self) -> str:
         """The first values of the domain, and what each becomes level by level."""
-        rows = [["" if own is None else str(own) for own in row] for row in zip(*self._columns(), strict=True)]
+        columns = [["" if own is None else str(own) for own in column[:_PRINTED]] for column in self._columns()]
         headings = ["value", *(f"level {level} ({n:,})" for level, n in enumerate(self.n_groups[1:], start=1))]
         more = f"; the first {_PRINTED}" if self.n_values > _PRINTED else ""
-        return html_table(counted(self.n_values, "value", "values") + more, headings, rows[:_PRINTED])
+        rows = list(zip(*columns, strict=True))
+        return html_table(counted(self.n_values, "value", "values") + more, headings, rows)
 
     def _key(self) -> tuple[Hashable, ...]:
         """What makes two hierarchies equal, but for their bins."""
@@ -382,7 +384,7 @@ def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
                 f"levels must be equally long: level 0 has {len(columns[0])} values, "
                 f"level {number} has {len(column)} labels"
             )
-    if any(value is pd.NA or value is pd.NaT or value != value for column in columns for value in column):
+    if any(value is not None and is_missing(value) for column in columns for value in column):
         raise ValueError("levels must not hold NaN; None stands for a missing value")
     twice = repeated(map(same_as, columns[0]))
     if twice:

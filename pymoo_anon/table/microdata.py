@@ -20,7 +20,7 @@ from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import ROOT, Name
 from pymoo_anon.table.frames import coded, combinations_of
-from pymoo_anon.table.generalization import Decoded, LocalGeneralization, checked_nodes, forest_of
+from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_of_column
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 
@@ -310,7 +310,13 @@ class Microdata:
         Raises:
             ValueError: A hierarchy does not end in one group, or has a label for two sets of values.
         """
-        return forest_of(list(checked_nodes(self.quasi_identifiers).values()))
+        nodes = [nodes_of_column(name, hierarchy) for name, hierarchy in self.quasi_identifiers.items()]
+        starts = np.cumsum([0, *map(len, nodes)])
+        columns = zip(*((own.order, own.first, own.stop, own.level) for own in nodes), strict=True)
+        arrays = [starts, *map(np.concatenate, columns)]
+        for array in arrays:
+            array.flags.writeable = False
+        return Forest(*arrays)
 
     def local_classes(self, generalization: LocalGeneralization, columns: tuple[Name, ...]) -> EquivalenceClasses:
         """Group the table by one local recoding.
@@ -323,7 +329,8 @@ class Microdata:
             The classes, with the class of each distinct tuple.
 
         Raises:
-            ValueError: The generalization is not of this table.
+            ValueError: The generalization has other hierarchies, another number of distinct tuples, or a cell that does
+                not hold the value of its tuple.
             KeyError: The table does not count the values of a column.
         """
         if dict(generalization.quasi_identifiers) != dict(self.quasi_identifiers):
@@ -331,8 +338,18 @@ class Microdata:
                 f"generalization must be under the table's hierarchies of {examples(list(self.quasi_identifiers))}, "
                 f"got others of {examples(list(generalization.quasi_identifiers))}"
             )
-        generalization.check(self.tuples, self.forest)
-        classes = classes_of(self.tuples, self.forest, generalization.grouping, columns)
+        tuples, forest = self.tuples, self.forest
+        if len(generalization.class_of) != len(tuples):
+            raise ValueError(
+                f"generalization must have cells for the table's {len(tuples):,} distinct tuples, got "
+                f"{len(generalization.class_of):,}"
+            )
+        places, nodes = forest.places[tuples.offsets[:-1] + tuples.codes], forest.starts[:-1] + generalization.cells
+        outside = (places < forest.first[nodes]) | (places >= forest.stop[nodes])
+        if outside.any():
+            wrong = [name for name, own in zip(self.quasi_identifiers, outside.T, strict=True) if own.any()]
+            raise ValueError(f"generalization must hold the value of every cell in its node, got others in {wrong}")
+        classes = classes_of(tuples, forest, generalization.grouping, columns)
         return replace(classes, kept=generalization.kept)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Microdata:
@@ -355,14 +372,12 @@ class Microdata:
 
     def _repr_html_(self) -> str:
         """The columns and their roles; no value of the data."""
-        sizes = {name: len(self.domain_of(name)) for name in self.tuples.domains}
         rows = [
             (str(name), "quasi-identifier", f"{own.n_values:,}", ", ".join(f"{n:,}" for n in own.n_groups[1:]))
             for name, own in self.quasi_identifiers.items()
         ]
-        others = [(name, "sensitive") for name in self.sensitive]
-        others += [(name, role) for name, role in ((self.label, "label"), (self.person, "person")) if name is not None]
-        rows += [(str(name), role, f"{sizes[name]:,}", "") for name, role in others]
+        others = [*((name, "sensitive") for name in self.sensitive), (self.label, "label"), (self.person, "person")]
+        rows += [(str(name), role, f"{len(self.domain_of(name)):,}", "") for name, role in others if name is not None]
         told = f"{counted(self.n_rows, 'row', 'rows')}, {counted(self.n_distinct, 'distinct tuple', 'distinct tuples')}"
         more = f"; the first {_PRINTED} of {len(rows):,} columns" if len(rows) > _PRINTED else ""
         return html_table(told + more, ["column", "role", "values", "groups by level"], rows[:_PRINTED])

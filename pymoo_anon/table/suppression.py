@@ -80,8 +80,8 @@ class _Limited(Suppression):
 
     def __post_init__(self) -> None:
         limit: Any = self.limit
-        fits = isinstance(limit, Real) and not isinstance(limit, bool) and float(limit) >= 0
-        if not fits or (not isinstance(limit, Integral) and not float(limit) < 1):
+        fits = isinstance(limit, Real) and not isinstance(limit, bool)
+        if not fits or limit < 0 or not (isinstance(limit, Integral) or limit < 1):
             raise ValueError(
                 "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0, "
                 f"got {limit!r}"

@@ -12,8 +12,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import prod
+from operator import attrgetter
 from reprlib import repr as shortened
 from typing import Any
 
@@ -29,13 +30,14 @@ Bits = NDArray[np.bool_]
 
 @dataclass
 class _Node:
-    """A node over the leaves first..last - 1, with the places of its children in preorder."""
+    """A node of a tree whose nodes and leaves are numbered in preorder."""
 
     name: str
     depth: int
-    first: int
-    last: int
-    children: list[int]
+    first: int  # Its first leaf
+    last: int  # The leaf after its last
+    end: int  # The place after the last node below it
+    children: list[int]  # Their places
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -209,14 +211,9 @@ class Taxonomy:
 
         A leaf that is nearer to the root stays itself until its own depth is reached.
         """
-        height = max(node.depth for node in self._nodes)
-        of_depth: list[list[_Node]] = [[] for _ in range(height + 1)]
-        for node in self._nodes:
-            of_depth[node.depth].append(node)
-        column = [self.name] * len(self.leaves)
-        columns = [column]
+        column, columns, depth = [self.name] * len(self.leaves), [], attrgetter("depth")
         # From the root down: below each node of a column stand its children, below a leaf itself.
-        for nodes in of_depth[1:]:
+        for _, nodes in groupby(sorted(self._nodes, key=depth), key=depth):
             column = column.copy()
             for node in nodes:
                 column[node.first : node.last] = [node.name] * (node.last - node.first)
@@ -227,9 +224,9 @@ class Taxonomy:
     def _n_cuts_below(self) -> list[int]:
         """Number of cuts of every node's own subtree."""
         counts = [1] * len(self._nodes)
-        for place in range(len(self._nodes) - 1, -1, -1):
-            if self._nodes[place].children:
-                counts[place] = 1 + prod(counts[child] for child in self._nodes[place].children)
+        for place, node in reversed(list(enumerate(self._nodes))):
+            if node.children:
+                counts[place] = 1 + prod(counts[child] for child in node.children)
         return counts
 
     @cached_property
@@ -240,11 +237,7 @@ class Taxonomy:
     @cached_property
     def spans(self) -> NDArray[np.int64]:
         """(n_nodes, 3) int64 array in preorder: first leaf, leaf after the last, place after the last node below."""
-        ends = [place + 1 for place in range(len(self._nodes))]
-        for place in range(len(self._nodes) - 1, -1, -1):
-            if self._nodes[place].children:
-                ends[place] = ends[self._nodes[place].children[-1]]
-        return np.array([(node.first, node.last, end) for node, end in zip(self._nodes, ends, strict=True)])
+        return np.array([(node.first, node.last, node.end) for node in self._nodes])
 
     def _strings(self, bits: ArrayLike) -> Bits:
         given = np.asarray(bits)
@@ -276,7 +269,7 @@ def _nodes_of(tree: Any) -> list[_Node]:
         if id(given) in placed:
             raise ValueError(f"taxonomy must be a tree, got the node {name!r} below itself or in two places")
         placed[id(given)] = given
-        node = _Node(name, 0 if parent is None else parent.depth + 1, n_leaves, n_leaves + 1, [])
+        node = _Node(name, 0 if parent is None else parent.depth + 1, n_leaves, n_leaves + 1, len(nodes) + 1, [])
         if parent is not None:
             parent.children.append(len(nodes))
         nodes.append(node)
@@ -285,7 +278,7 @@ def _nodes_of(tree: Any) -> list[_Node]:
     # Children stand after their parent, so that going backwards their ends are known.
     for node in reversed(nodes):
         if node.children:
-            node.last = nodes[node.children[-1]].last
+            node.last, node.end = nodes[node.children[-1]].last, nodes[node.children[-1]].end
     return nodes
 
 

@@ -36,7 +36,7 @@ from pymoo.termination.robust import RobustTermination
 from pymoo.termination.xtol import DesignSpaceTermination
 
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.testing.tables import check_points
+from pymoo_anon.testing.tables import check_points, evaluated
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
 
 Matrix = NDArray[Any]
@@ -68,12 +68,12 @@ class Trial:
     def run(self, termination: Termination | tuple[Any, ...] | None = None, **options: Any) -> Result:
         """One run by `minimize`; None ends it after `n_gen` generations."""
         termination = ("n_gen", self.n_gen) if termination is None else termination
-        return minimize(self.problem, self.algorithm, termination, **{"seed": self.seed, **options})
+        return minimize(self.problem, self.algorithm, termination, seed=self.seed, **options)
 
-    def started(self, **options: Any) -> Algorithm:
+    def started(self) -> Algorithm:
         """A copy of the algorithm that is set up and has done nothing."""
         algorithm = copy.deepcopy(self.algorithm)
-        algorithm.setup(self.problem, termination=("n_gen", self.n_gen), **{"seed": self.seed, **options})
+        algorithm.setup(self.problem, termination=("n_gen", self.n_gen), seed=self.seed)
         return algorithm
 
     def by_ask_and_tell(self) -> Result | None:
@@ -246,13 +246,13 @@ def _check_result(trial: Trial, res: Result) -> None:
     X, F = np.atleast_2d(res.X), np.atleast_2d(res.F)
     check_points(f"{name} must find", problem, X)
     G, H = (np.atleast_2d(own) if own is not None else np.empty((len(X), 0)) for own in (res.G, res.H))
-    out = problem.evaluate(X, return_values_of=["F", *["G"] * (problem.n_ieq_constr > 0)], return_as_dictionary=True)
-    for key, found in (("F", F), *[("G", G)] * (problem.n_ieq_constr > 0)):
-        wrong = np.flatnonzero(~(found == out[key]).all(axis=1)) if found.shape == out[key].shape else [0]
+    for key, own in evaluated(problem, X).items():
+        found = np.atleast_2d(getattr(res, key))
+        wrong = np.flatnonzero(~(found == own).all(axis=1)) if found.shape == own.shape else [0]
         if len(wrong):
             raise ContractError(
                 f"{name} must give {key} as the problem has it for X, got {typed(found[wrong[0]])} and not "
-                f"{typed(out[key][wrong[0]])} for x = {typed(X[wrong[0]])}"
+                f"{typed(own[wrong[0]])} for x = {typed(X[wrong[0]])}"
             )
     broken = np.flatnonzero((np.concatenate([G, np.abs(H) - 1e-4], axis=1) > 0).any(axis=1))
     if len(broken):

@@ -113,17 +113,9 @@ def check_bounds(objective: Objective, case: Case) -> None:
 
 def _known(objective: Objective, family: Any, case: Case) -> Known:
     """What bounds are compared with."""
-    tuples, X, classes = case.problem.table.tuples, case.X, case.classes
+    X, classes = case.X, case.classes
     maps, _ = case.problem.group_maps(X)
-    class_of = np.empty((len(X), len(tuples)), dtype=np.int64)
-    for row, one in enumerate(classes):
-        # The groups of every tuple; those of a class are equal, and its representative tells which class it is.
-        groups = maps[row][tuples.offsets[:-1] + tuples.codes]
-        _, ids = np.unique(groups, axis=0, return_inverse=True)
-        ids = ids.reshape(-1)
-        number = np.empty(len(one.sizes), dtype=np.int64)
-        number[ids[one.representatives]] = np.arange(len(one.sizes))
-        class_of[row] = number[ids]
+    class_of = np.concatenate([case.problem.equivalence_classes(x).class_of for x in X])
     suppressed = np.array([~one.kept[own] for one, own in zip(classes, class_of, strict=True)])
     return Known(
         objective,

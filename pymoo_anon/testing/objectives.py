@@ -16,6 +16,7 @@ import pandas as pd
 
 from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Bounding
 from pymoo_anon.objectives.recount import Recount
@@ -316,10 +317,11 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
 
 def _reordered(one: EquivalenceClasses, order: Ints) -> EquivalenceClasses:
     """The same classes in another order, and the values of each in the opposite one."""
-    columns = {
-        name: tables.taken(column, [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order])
-        for name, column in one.columns.items()
-    }
+    columns = {}
+    for name, column in one.columns.items():
+        runs = [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order]
+        places, starts = np.concatenate(runs), np.concatenate([[0], np.cumsum([len(run) for run in runs])])
+        columns[name] = ValueCounts(starts, column.values[places], column.counts[places], column.n_values)
     return replace(
         one,
         sizes=one.sizes[order],

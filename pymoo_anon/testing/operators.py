@@ -20,7 +20,7 @@ from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.neighborhood import Neighborhood
-from pymoo_anon.testing.tables import Points, check_points, valid_points
+from pymoo_anon.testing.tables import Points, check_points, evaluated, valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
 
 # How many individuals an operator is given or asked for, even and odd.
@@ -196,10 +196,7 @@ def _neighbors(operator: Neighborhood, *, problem: Problem, X: Points, n: int, s
 
 def _selected(operator: Selection, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
     pop = Population.new(X=X.copy())
-    F, *G = problem.evaluate(X, return_values_of=["F", "G"] if problem.n_ieq_constr else ["F", "F"])
-    pop.set("F", F)
-    if problem.n_ieq_constr:
-        pop.set("G", G[0])
+    pop.set(**evaluated(problem, X))
     # Tournaments of pymoo go by what this sets.
     RankAndCrowding().do(problem, pop, n_survive=len(pop), random_state=np.random.default_rng(seed))
     pop.set("number", np.arange(len(pop)))

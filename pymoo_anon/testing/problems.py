@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,7 +16,7 @@ from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.generalization import of_columns
-from pymoo_anon.testing.tables import Points, valid_points
+from pymoo_anon.testing.tables import Points, evaluated, valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
 
 Values = dict[str, NDArray[np.float64]]
@@ -51,11 +52,11 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
     name = type(problem).__name__
     X = valid_points(problem, _N_POINTS, sampling, seed)
     before = X.copy()
-    values = called(f"{name} must evaluate any valid points", _evaluated, problem, X)
+    values = called(f"{name} must evaluate any valid points", evaluated, problem, X)
     row = first_difference(before, X)
     if row is not None:
         raise ContractError(f"{name} must not change X, got {typed(X[row])} where {typed(before[row])} was")
-    _check_filled(problem, X)
+    _check_filled(problem, X, values)
     _check_numbers(problem, X, values)
     _check_same(problem, X, values, seed)
     _check_front(problem, X, values)
@@ -64,23 +65,12 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
         _check_natural(problem, X, values)
 
 
-def _wanted(problem: Problem) -> list[str]:
-    """What a problem evaluates."""
-    return ["F", *["G"] * (problem.n_ieq_constr > 0), *["H"] * (problem.n_eq_constr > 0)]
-
-
-def _evaluated(problem: Problem, X: Points) -> Values:
-    """F, G and H of points, as far as the problem has them."""
-    values: Values = problem.evaluate(X, return_values_of=_wanted(problem), return_as_dictionary=True)
-    return values
-
-
-def _check_filled(problem: Problem, X: Points) -> None:
+def _check_filled(problem: Problem, X: Points, names: Iterable[str]) -> None:
     """Check that `_evaluate` sets what it has to: pymoo would fill in infinity without a word."""
     out: dict[str, Any] = {}
     given = X[0] if problem.elementwise else X
     called(f"_evaluate of {type(problem).__name__} must take valid points", problem._evaluate, given, out)
-    missing = [name for name in _wanted(problem) if out.get(name) is None]
+    missing = [name for name in names if out.get(name) is None]
     if missing:
         raise ContractError(
             f"_evaluate of {type(problem).__name__} must set out[{missing[0]!r}], got only {', '.join(map(repr, out))}"
@@ -114,23 +104,23 @@ def _check_same(problem: Problem, X: Points, values: Values, seed: int) -> None:
     copied = called(f"{name} must be copied", copy.deepcopy, problem)
 
     def one_by_one(rows: Ints) -> Values:
-        single = [_evaluated(problem, X[row]) for row in rows]
+        single = [evaluated(problem, X[row]) for row in rows]
         return {key: np.array([one[key] for one in single]) for key in values}
 
     def threads(rows: Ints) -> Values:
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda part: _evaluated(problem, X[part]), np.array_split(rows, 8)))
+            found = list(pool.map(lambda part: evaluated(problem, X[part]), np.array_split(rows, 8)))
         return {key: np.concatenate([one[key] for one in found]) for key in values}
 
     everything = np.arange(len(X))
     for way, rows, evaluate in (
-        ("again", everything, lambda rows: _evaluated(problem, X[rows])),
+        ("again", everything, lambda rows: evaluated(problem, X[rows])),
         ("one by one", everything, one_by_one),
-        ("in another order", order, lambda rows: _evaluated(problem, X[rows])),
-        ("twice in one array", twice, lambda rows: _evaluated(problem, X[rows])),
+        ("in another order", order, lambda rows: evaluated(problem, X[rows])),
+        ("twice in one array", twice, lambda rows: evaluated(problem, X[rows])),
         ("in several threads at once", everything, threads),
-        ("from a pickle", everything, lambda rows: _evaluated(unpickled, X[rows])),
-        ("from a deep copy", everything, lambda rows: _evaluated(copied, X[rows])),
+        ("from a pickle", everything, lambda rows: evaluated(unpickled, X[rows])),
+        ("from a deep copy", everything, lambda rows: evaluated(copied, X[rows])),
     ):
         found = called(f"{name} must evaluate points {way}", evaluate, rows)
         for key, own in values.items():

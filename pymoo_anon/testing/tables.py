@@ -118,28 +118,19 @@ def _drawn_value(column: ValueCounts, row: int, rng: np.random.Generator) -> int
 
 def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
     """The same table with its distinct tuples in another order."""
-    tuples = table.tuples
-    order = rng.permutation(len(tuples))
-    columns = {}
-    for name, column in tuples.columns.items():
-        if name not in table.quasi_identifiers:
-            columns[name] = taken(column, [np.arange(column.starts[row], column.starts[row + 1]) for row in order])
+    tuples, n = table.tuples, table.n_distinct
+    order = rng.permutation(n)
+    others = {name: column for name, column in tuples.columns.items() if name not in table.quasi_identifiers}
     return Microdata(
         table.quasi_identifiers,
         tuples.codes[order],
         tuples.counts[order],
-        columns,
-        {name: tuples.domains[name] for name in columns},
+        {name: column.merged(np.argsort(order), n) for name, column in others.items()},
+        {name: tuples.domains[name] for name in others},
         table.sensitive,
         table.label,
         table.person,
     )
-
-
-def taken(column: ValueCounts, runs: list[Ints]) -> ValueCounts:
-    """The value counts of which each row is a run of entries of others."""
-    places, starts = np.concatenate(runs), np.concatenate([[0], np.cumsum([len(run) for run in runs])])
-    return ValueCounts(starts, column.values[places], column.counts[places], column.n_values)
 
 
 def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
@@ -243,6 +234,13 @@ def valid_points(problem: Problem, n: int, sampling: Sampling | None = None, see
     pop: Population = chosen(problem, n, random_state=np.random.default_rng(seed))
     X: Points = pop.get("X")
     return X
+
+
+def evaluated(problem: Problem, X: Points) -> dict[str, NDArray[np.float64]]:
+    """F of points, and G and H where there are constraints."""
+    names = ["F", *["G"] * (problem.n_ieq_constr > 0), *["H"] * (problem.n_eq_constr > 0)]
+    values: dict[str, NDArray[np.float64]] = problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
+    return values
 
 
 def sampling_of(problem: Problem) -> Sampling:

@@ -173,9 +173,7 @@ class BoxProof(LatticeProof):
         bounds = self._corners.bounds(boxes)[:, : self.problem.n_obj]
         if len(bounds) > 1:
             bounds = bounds[first_non_dominated(bounds)]
-        open_ = np.ones(len(bounds), dtype=bool)
-        for i, bound in enumerate(bounds):
-            open_[i] = not (self._needs <= bound).all(axis=1).any()
+        open_ = np.array([not (self._needs <= bound).all(axis=1).any() for bound in bounds], dtype=np.bool_)
         return bounds[open_]
 
     def _begin(self) -> None:

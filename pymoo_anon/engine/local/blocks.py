@@ -32,19 +32,12 @@ _COMPARED = 20_000_000
 
 
 def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
-    """The class of every tuple, made bottom-up by numbers of rows alone.
+    """The class of every tuple, (n_tuples,) int64 counted from 0, made bottom-up by numbers of rows alone.
 
-    Args:
-        trees: The trees and tuples.
-        sizes: The least number of rows of a class; nothing else is read.
-        price: What a class costs beside the loss of its cells, in cells.
-        n_threads: How many blocks are worked on at once; the classes are the same for any number.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
+    Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The classes are the same
+    for any number of threads.
     """
-    rows_of_tuples = trees.rows.mean()
-    size = max(_BLOCK, int(_ROWS_OF_K * sizes.k / rows_of_tuples))
+    size = max(_BLOCK, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
 
     def recoded(block: Ints) -> Ints:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Flags, Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.requirements import Scratch, Tests, hold, scratch_for
 from pymoo_anon.engine.local.trees import Trees, by_first_step, cells_of_classes, join
@@ -17,9 +16,9 @@ class Classes(NamedTuple):
     """Classes of tuples as chains. A class without rows is none."""
 
     class_of: Ints  # (n_tuples,) int64, the class of each tuple, -1 for none
-    cells: NDArray[np.int32]  # (n_classes, n_attributes) int32, the smallest nodes that hold the tuples of each class
+    cells: Ints32  # (n_classes, n_attributes) int32, the smallest nodes that hold the tuples of each class
     rows: Ints  # (n_classes,) int64
-    costs: NDArray[np.float64]  # (n_classes,) float, what the cells of each class cost a row
+    costs: Values  # (n_classes,) float, what the cells of each class cost a row
     heads: Ints  # (n_classes,) int64, the first tuple of each class, -1 for none
     following: Ints  # (n_tuples,) int64, the next tuple of the class, -1 for none
     preceding: Ints  # (n_tuples,) int64, the one before, -1 for none
@@ -27,16 +26,16 @@ class Classes(NamedTuple):
     attributes: Ints
     order: Ints  # (n_classes,) int64, the classes sorted by their cells
     # (n_classes, n_attributes) int32, their cells when they were sorted, in that order of classes and of attributes.
-    sorted: NDArray[np.int32]
+    sorted: Ints32
     shared: Ints  # (n_classes,) int64, of how many attributes the cells are those of the class before in that order
     # (n_classes, n_attributes) int64, where in that order the next class stands that differs in one of the attributes
     # up to this one.
     skip: Ints
     changed: Ints  # (n_classes,) int64, the classes whose cells may have changed since they were sorted
-    has_changed: NDArray[np.bool_]  # (n_classes,) Boolean, the same
+    has_changed: Flags  # (n_classes,) Boolean, the same
     # (n_attributes + 1, 2) float, what the cells of the class at hand cost so far with the tuple, and how much more
     # that is than without.
-    reached: NDArray[np.float64]
+    reached: Values
     members: Ints  # (n_tuples,) int64, memory for the tuples of a class
     moving: Ints  # (n_tuples,) int64, memory for the tuples of a class that is dissolved
     # (3,) int64, how many cells were compared, how many classes have changed since they were sorted, and how many
@@ -88,11 +87,8 @@ class Classes(NamedTuple):
         self.tally[1] = 0
 
 
-def sort_by_cells(keys: NDArray[np.int32]) -> tuple[Ints, Ints, Ints]:
+def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
     """Rows of cells in ascending order, and what a search needs that skips all rows that begin alike.
-
-    Args:
-        keys: (n, n_attributes) int32 array.
 
     Returns:
         (n,) int64 arrays: the rows in order, and in how many of the first attributes each is like the one before. An
@@ -129,17 +125,10 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
 
     Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
     side. What a tuple adds to one is at least what it adds in the first few attributes, if the class had but k rows;
-    where that is too much, all classes with the same first cells are skipped.
-
-    Args:
-        r: The tuple.
-        limit: What the loss has to be below.
-        trees: The trees and tuples.
-        tests: What every class has to hold, the tuple's own aside.
-        classes: The classes; that of the tuple itself does not count.
+    where that is too much, all classes with the same first cells are skipped. That of the tuple itself does not count.
 
     Returns:
-        The class, -1 for none, and the loss.
+        The class, -1 for none whose loss is below the limit, and the loss.
     """
     found, deepest = np.int64(-1), len(classes.attributes)
     w, k, reached = np.float64(trees.rows[r]), np.float64(tests.k), classes.reached

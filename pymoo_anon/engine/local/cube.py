@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
 
@@ -33,13 +32,12 @@ class Cube(NamedTuple):
     n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
     turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
     path: Ints  # (n_attributes,) int64, the node that is chosen at each depth
-    spent: NDArray[np.float64]  # (n_attributes + 1,) float, what the nodes chosen before each depth cost
+    spent: Values  # (n_attributes + 1,) float, what the nodes chosen before each depth cost
     spine: Ints  # (n_nodes, 2) int64, memory for nodes that are not yet complete and where they begin
     counts: Ints  # (n_positions + 1,) int64, memory for sorting; 0 between steps
-    # (n_tuples,) float, the least score of cells that cover each tuple, or what it has to be below.
-    best: NDArray[np.float64]
+    best: Values  # (n_tuples,) float, the least score of cells that cover each tuple, or what it has to be below
     owner: Ints  # (n_tuples,) int64, which cells that is, -1 for none
-    cells: NDArray[np.int32]  # (n_vectors, n_attributes) int32, cells that were the best of a tuple
+    cells: Ints32  # (n_vectors, n_attributes) int32, cells that were the best of a tuple
     tally: Ints  # (2,) int64, the number of cells, and the tuples that were looked at
     moved: Ints  # (n_vectors,) int64, memory for dropping cells
 
@@ -72,18 +70,11 @@ class Cube(NamedTuple):
 
 
 def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> tuple[Ints, bool]:
-    """The class of every tuple that finds one.
+    """The class of every tuple that finds one, (n_tuples,) int64 counted from 0, and whether the search ended.
 
-    Args:
-        trees: The trees and tuples.
-        k: The least number of rows of a class.
-        price: What a class costs beside the loss of its cells, in cells.
-        budget: About how many tuples the search may look at, each time that it looks. What it has released until then
-            stays.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0; -1 for the tuples that are left over. And whether the search
-        ended: then these have fewer than k rows together, or in each part that must be apart.
+    A class has k rows, and costs a price beside the loss of its cells, in cells. The tuples that are left over have -1:
+    where the search ended, they have fewer than k rows together, or in each part that must be apart. The budget is
+    about how many tuples it may look at, each time that it looks; what it has released until then stays.
     """
     cube = Cube.of(trees)
     class_of = np.full(len(trees.rows), -1)

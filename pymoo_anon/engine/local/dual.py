@@ -18,15 +18,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.items import Items
 from pymoo_anon.engine.local.requirements import Tests
 from pymoo_anon.engine.local.trees import Trees, by_first_step
-
-Numbers = NDArray[np.float64]
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.
 _FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
@@ -47,26 +44,26 @@ class Walk(NamedTuple):
 
     attributes: Ints  # (n_attributes,) int64, the attribute of each depth
     # int32, items: all of them in their order, then at each depth those below each node, in the same order.
-    members: NDArray[np.int32]
+    members: Ints32
     offsets: Ints  # (n_attributes,) int64, where each depth begins in `members`
     # (n_attributes, room) int32, at each depth the nodes that hold enough of the items at hand and are the smallest to
     # hold theirs; nodes come after those below them.
-    nodes: NDArray[np.int32]
+    nodes: Ints32
     begins: Ints  # (n_attributes, room) int64, where the items of each node begin in `members`
     ends: Ints  # (n_attributes, room) int64, where they end
     n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
     turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
-    spent: Numbers  # (n_attributes + 1,) float, what the nodes chosen before each depth cost
-    touched: NDArray[np.int32]  # (n_nodes,) int32, memory for the nodes of an attribute
-    climbing: NDArray[np.int32]  # (2, n_nodes) int32, memory for leaves and how far up each is
+    spent: Values  # (n_attributes + 1,) float, what the nodes chosen before each depth cost
+    touched: Ints32  # (n_nodes,) int32, memory for the nodes of an attribute
+    climbing: Ints32  # (2, n_nodes) int32, memory for leaves and how far up each is
     n_below: Ints  # (n_nodes,) int64, items below a node; 0 between steps
     rows_below: Ints  # (n_nodes,) int64, rows; 0 between steps
     place: Ints  # (n_nodes,) int64, where the next item of a node goes; -1 for a node that is not visited
-    ranked: NDArray[np.int32]  # (n_items,) int32, memory for items in the order of their prices
+    ranked: Ints32  # (n_items,) int32, memory for items in the order of their prices
     chosen: Ints  # (n_items,) int64, how many rows of each item are in the best set
     seen: Ints  # (n_values,) int64, when each value was seen last
     tally: Ints  # (2,) int64, when that was, and the items that were looked at in this visit
-    greatest: Numbers  # (1,) float, by how much a set was paid too much, at most
+    greatest: Values  # (1,) float, by how much a set was paid too much, at most
 
     @classmethod
     def of(cls, trees: Trees, items: Items, attributes: Ints) -> Walk:
@@ -137,9 +134,9 @@ class Ascent:
         return max(starts, key=lambda one: one.paid)
 
     @property
-    def prices(self) -> Numbers:
+    def prices(self) -> Values:
         """(n_items,) float array: what a row of each item is paid, the best prices so far."""
-        total: Numbers = np.sum([part.prices for part in self.parts], axis=0)
+        total: Values = np.sum([part.prices for part in self.parts], axis=0)
         return total
 
     @property
@@ -220,7 +217,7 @@ class Part:
         too_much = float(self._walk.greatest[0]) + _ROUNDING
         return max(self.paid - too_much * int(self._items.rows.sum()) / self._items.k, 0.0)
 
-    def _visit(self, prices: Numbers, *, mends: bool) -> bool:
+    def _visit(self, prices: Values, *, mends: bool) -> bool:
         """Visit all vectors, and lower prices where they are too great, or note by how much; whether it ended."""
         self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
         self._walk.greatest[0] = 0.0

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import sort_by_cells
 from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
@@ -28,13 +27,12 @@ class Seeds(NamedTuple):
     shared: Ints  # (n,) int64, in how many attributes each has the positions of the one before
     # (n, n_attributes) int64, where the next one stands that differs in one of the attributes up to this one.
     skip: Ints
-    scores: NDArray[np.float64]  # (n,) float, what a class costs a row that grows from each tuple
-    is_taken: NDArray[np.bool_]  # (n,) Boolean, the tuples that are in the class or in one that is made
+    scores: Values  # (n,) float, what a class costs a row that grows from each tuple
+    is_taken: Flags  # (n,) Boolean, the tuples that are in the class or in one that is made
     members: Ints  # (n,) int64, the tuples of the class, as places in `order`
     cells: Ints  # (n_attributes,) int64, the cells of the class
-    rest: NDArray[np.float64]  # (n_attributes + 1,) float, what the cells from each attribute on cost
-    # (n_attributes + 1,) float, what the cells before each attribute cost with the tuple at hand.
-    reached: NDArray[np.float64]
+    rest: Values  # (n_attributes + 1,) float, what the cells from each attribute on cost
+    reached: Values  # (n_attributes + 1,) float, what the cells before each attribute cost with the tuple at hand
 
     @classmethod
     def of(cls, trees: Trees, left: Ints) -> Seeds:
@@ -57,16 +55,10 @@ class Seeds(NamedTuple):
 
 
 def grow(trees: Trees, k: int, price: float = 0.0) -> Ints:
-    """The class of every tuple that finds one, the cheapest classes first.
+    """The class of every tuple that finds one, (n_tuples,) int64 counted from 0, the cheapest classes first.
 
-    Args:
-        trees: The trees and tuples.
-        k: The least number of rows of a class.
-        price: What a class costs beside the loss of its cells, in cells.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0; -1 for the tuples that are left over, which have fewer than k
-        rows together, or in each part that must be apart.
+    A class has k rows, and costs a price beside the loss of its cells, in cells. The tuples that are left over have -1,
+    and fewer than k rows together, or in each part that must be apart.
     """
     class_of, n_classes = np.full(len(trees.rows), -1), -1
     while n_classes < (n_classes := class_of.max() + 1) and trees.rows[class_of < 0].sum() >= k:

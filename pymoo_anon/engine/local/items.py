@@ -7,9 +7,8 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Ints32
 from pymoo_anon.engine.local.requirements import Kind, Tests
 from pymoo_anon.engine.local.trees import Trees
 
@@ -20,7 +19,7 @@ _ROUNDING = 1e-9
 class Items(NamedTuple):
     """Tuples, or pairs of a tuple and a value, and what every class needs of them."""
 
-    positions: NDArray[np.int32]  # (n_items, n_attributes) int32, as of `Trees`
+    positions: Ints32  # (n_items, n_attributes) int32, as of `Trees`
     rows: Ints  # (n_items,) int64, the rows that an item stands for
     values: Ints  # (n_items,) int64, the value of a pair, counted from 0
     tuples: Ints  # (n_items,) int64, the tuple of each item

@@ -11,15 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.classes import Classes
 from pymoo_anon.engine.local.dual import Ascent
 from pymoo_anon.engine.local.items import Items
 from pymoo_anon.engine.local.requirements import Scratch, Tests, hold
 from pymoo_anon.engine.local.trees import Trees, by_first_step, join
-
-Numbers = NDArray[np.float64]
 
 # Passes of the ascent that make the prices.
 _PASSES = 12
@@ -38,25 +36,25 @@ class Search(NamedTuple):
     """Classes, and memory for the neighbourhood at hand: freed tuples and the new classes that they are put in."""
 
     class_of: Ints  # (n_tuples,) int64
-    cells: NDArray[np.int32]  # (room, n_attributes) int32, the smallest nodes that hold each class
+    cells: Ints32  # (room, n_attributes) int32, the smallest nodes that hold each class
     rows: Ints  # (room,) int64, 0 for a number that is spare
-    costs: Numbers  # (room,) float, what the cells of each class cost a row
+    costs: Values  # (room,) float, what the cells of each class cost a row
     heads: Ints  # (room,) int64, the first tuple of each class
     following: Ints  # (n_tuples,) int64, the next tuple of the class, -1 for none
     n_tuples: Ints  # (room,) int64
     spare: Ints  # (room,) int64, numbers without a class
-    prices: Numbers  # (n_tuples,) float, what each row is priced at
+    prices: Values  # (n_tuples,) float, what each row is priced at
     attributes: Ints  # (n_attributes,) int64, in the order in which cells are compared
     order: Ints  # (n_tuples,) int64, in which tuples begin neighbourhoods
     near: Ints  # (_NEAR,) int64, the classes of the neighbourhood
-    keys: Numbers  # (_NEAR,) float, how far they are
+    keys: Values  # (_NEAR,) float, how far they are
     freed: Ints  # (most,) int64, tuples
     own: Ints  # (most,) int64, the new class of each, -1 for none yet, -2 for the one that grows
     # (most + 2, n_attributes) int32, cells of the new classes; the last is the one that grows, the one before the best
     # so far.
-    new_cells: NDArray[np.int32]
+    new_cells: Ints32
     new_rows: Ints  # (most,) int64
-    new_costs: Numbers  # (most,) float
+    new_costs: Values  # (most,) float
     grown: Ints  # (2, most) int64, members of the class that grows, and of the best so far
     members: Ints  # (most,) int64, memory for a test
     tally: Ints  # (3,) int64, how many numbers are spare, the next place of `order`, and the neighbourhoods that paid
@@ -64,7 +62,7 @@ class Search(NamedTuple):
     scratch: Scratch  # Memory for tests
 
     @classmethod
-    def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Numbers) -> Search:
+    def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Values) -> Search:
         """The search from some classes on."""
         _, numbers = np.unique(class_of, return_inverse=True)
         classes = Classes.of(trees, tests, numbers)
@@ -108,17 +106,10 @@ def _longer(values: NDArray[Any], room: int) -> NDArray[Any]:
 
 
 def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
-    """Classes of less loss, by so many neighbourhoods; the same ones each time.
+    """Classes of less loss, by so many neighbourhoods, the same ones each time; some numbers may be unused.
 
-    Args:
-        trees: The trees and tuples.
-        tests: What every class has to hold.
-        class_of: (n_tuples,) int64 array, classes that hold it.
-        price: What a class costs beside the loss of its cells, in cells.
-        n_improvements: How many neighbourhoods are tried.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
+    Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
+    the loss of its cells, in cells.
     """
     if n_improvements == 0:
         return class_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import one_of
+from pymoo_anon.engine.arrays import Ints32
 from pymoo_anon.engine.local.blocks import classes_by_sizes
 from pymoo_anon.engine.local.neighbourhood import improve
 from pymoo_anon.engine.local.relocate import relocate
@@ -15,8 +15,6 @@ from pymoo_anon.engine.local.repair import mend
 from pymoo_anon.engine.local.requirements import Tests
 from pymoo_anon.engine.local.specialize import RULES, top_down
 from pymoo_anon.engine.local.trees import Trees, cells_of_classes
-
-Numbers32 = NDArray[np.int32]
 
 # With all requirements, sequential clustering may compare so many cells for each tuple.
 _COMPARED = 2_000
@@ -42,7 +40,7 @@ def recode(
     structure: str = "sizes",
     n_threads: int | None = None,
     n_improvements: int = 0,
-) -> Numbers32:
+) -> Ints32:
     """A recoding in which every class holds all requirements.
 
     The cells depend on nothing but the arguments: not on the order of the rows of the table, nor on a clock.

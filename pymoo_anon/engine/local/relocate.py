@@ -21,17 +21,10 @@ _MOST_CHANGED = 100
 
 
 def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
-    """Classes of less loss, by moves of single tuples and by dissolving classes.
+    """Classes of less loss, by moves of single tuples and by dissolving classes; some numbers may be unused.
 
-    Args:
-        trees: The trees and tuples.
-        tests: What every class has to hold.
-        class_of: (n_tuples,) int64 array, the class of every tuple, which hold that.
-        price: What a class costs beside the loss of its cells, in cells.
-        budget: About how many cells may be compared.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
+    Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
+    the loss of its cells, in cells. The budget is about how many cells may be compared.
     """
     classes = Classes.of(trees, tests, class_of)
     before = -1

@@ -12,19 +12,11 @@ from pymoo_anon.engine.local.trees import FORBIDDEN, Trees
 
 
 def mend(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
-    """Classes that hold all requirements, by joining and merging alone.
+    """Classes that hold all requirements, (n_tuples,) int64 counted from 0; some numbers may be unused.
 
-    A tuple without a class joins the one that takes it at least added loss. What finds none is a class together. Then
-    each class that breaks a requirement, large ones first, is merged with the one that costs least: with one whose
-    union holds, if there is any.
-
-    Args:
-        trees: The trees and tuples. All tuples together hold the requirements, or they become one class.
-        tests: What every class has to hold.
-        class_of: (n_tuples,) int64 array, classes counted from 0, -1 for a tuple without one.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0; some numbers may be unused.
+    A tuple without a class, -1, joins the one that takes it at least added loss. What finds none is a class together.
+    Then each class that breaks a requirement, large ones first, is merged with the one that costs least: with one whose
+    union holds, if there is any. Where all tuples together do not hold, they become one class.
     """
     classes = Classes.of(trees, tests, class_of)
     _join_rest(trees, tests, classes)

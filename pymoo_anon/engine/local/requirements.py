@@ -12,9 +12,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local.trees import Trees
 from pymoo_anon.engine.sums import add
@@ -80,7 +79,7 @@ class Tests(NamedTuple):
     kinds: Ints  # (n_tests,) int64, as `Kind` numbers them
     first: Ints  # (n_tests,) int64, the first value that each test reads
     stop: Ints  # (n_tests,) int64, the value after the last
-    bounds: NDArray[np.float64]  # (n_tests,) float
+    bounds: Values  # (n_tests,) float
     numerators: Ints  # (n_tests,) int64, of the c of recursive (c, l)
     denominators: Ints  # (n_tests,) int64, likewise
     levels: Ints  # (n_tests,) int64, the number of levels of a tree, 1 elsewhere
@@ -196,16 +195,7 @@ def scratch_for(tests: Tests) -> Scratch:
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
-    """Whether a set of tuples holds all requirements.
-
-    Args:
-        members: int64 array of tuples.
-        a: Where the set begins in it.
-        b: Where it ends.
-        rows: The rows that the set stands for.
-        tests: The requirements.
-        scratch: Memory.
-    """
+    """Whether the tuples in members[a:b], which stand for so many rows, hold all requirements."""
     if rows < tests.k:
         return False
     if len(tests.kinds) == 0:
@@ -309,7 +299,8 @@ def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untype
         value = scratch.touched[i]
         if tests.first[t] <= value < tests.stop[t] and scratch.histogram[value] < above:
             tail += scratch.histogram[value]
-    return most * tests.denominators[t] < tail * tests.numerators[t]
+    # Most is below c times the tail, which times the numerator could be beyond 2^63.
+    return tail > most * tests.denominators[t] // tests.numerators[t]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

@@ -43,17 +43,10 @@ class Children(NamedTuple):
 
 
 def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: str = "top-down") -> Ints:
-    """The class of every tuple after all splits that pay.
+    """The class of every tuple, (n_tuples,) int64 counted from 0, after all splits that pay by one of `RULES`.
 
-    Args:
-        trees: The trees and tuples.
-        k: The least number of rows of a class; all tuples are one class where they have fewer.
-        price: What a class costs beside the loss of its cells, in cells.
-        enough: A class of at most so many tuples is not split.
-        method: Of `RULES`.
-
-    Returns:
-        (n_tuples,) int64 array, classes counted from 0.
+    A class has k rows, unless all tuples have fewer, and costs a price beside the loss of its cells, in cells. One of
+    at most `enough` tuples is not split.
     """
     n_nodes, n_tuples = len(trees.parent), len(trees.rows)
     children = Children(*(np.zeros(n_nodes, dtype=np.int64) for _ in Children._fields))._replace(

@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
-
-Numbers32 = NDArray[np.int32]
 
 #: What a node costs that must not be released: more than all others together, and small enough to count with.
 FORBIDDEN = 1e6
@@ -37,11 +35,11 @@ class Trees(NamedTuple):
     stop: Ints  # (n_nodes,) int64, the position after its last
     # (n_nodes,) float, (extent - 1) / (domain - 1) times the weight of the attribute; lower is better. Extent and
     # domain count all values of the hierarchy.
-    costs: NDArray[np.float64]
+    costs: Values
     leaves: Ints  # (n_positions,) int64, the node of each position
-    positions: Numbers32  # (n_tuples, n_attributes) int32, the position of each tuple, ascending
+    positions: Ints32  # (n_tuples, n_attributes) int32, the position of each tuple, ascending
     rows: Ints  # (n_tuples,) int64, the rows of the table that each tuple stands for
-    numbers: Numbers32  # (n_nodes,) int32, the number of each node among all nodes of its attribute
+    numbers: Ints32  # (n_nodes,) int32, the number of each node among all nodes of its attribute
     places: Ints  # (n_tuples,) int64, where each tuple stands in the table
 
     @classmethod
@@ -82,7 +80,7 @@ class Trees(NamedTuple):
         positions = self.positions[chosen] - self.position_offsets[:-1]
         return _joined(trees, positions, self.rows[chosen], self.places[chosen])
 
-    def released(self, cells: NDArray[np.integer[Any]]) -> Numbers32:
+    def released(self, cells: NDArray[np.integer[Any]]) -> Ints32:
         """Cells as everybody reads them: numbers within each attribute, tuples in the order of the table."""
         numbered = np.empty(cells.shape, dtype=np.int32)
         numbered[self.places] = self.numbers[cells]
@@ -95,7 +93,7 @@ class _Tree(NamedTuple):
     first: Ints
     stop: Ints
     parent: Ints
-    costs: NDArray[np.float64]
+    costs: Values
     numbers: NDArray[np.integer[Any]]
 
 
@@ -174,16 +172,10 @@ def join(trees, node, position):  # type: ignore[no-untyped-def]
     return node
 
 
-def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Numbers32:
-    """The smallest nodes that hold all tuples of each class.
+def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Ints32:
+    """(n_classes, n_attributes) int32 array: the smallest nodes that hold all tuples of each class, -1 for none.
 
-    Args:
-        trees: The trees and tuples.
-        class_of: (n_tuples,) int64 array, classes counted from 0, -1 for a tuple without one.
-        n_classes: Number of classes.
-
-    Returns:
-        (n_classes, n_attributes) int32 array, -1 for a class without tuples.
+    `class_of` is (n_tuples,) int64, counted from 0, and -1 for a tuple without a class.
     """
     cells = np.full((n_classes, trees.positions.shape[1]), -1, dtype=np.int32)
     _widen(trees, class_of, cells)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise
-from math import lcm
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 # Whole values below this are counted one by one.
@@ -259,10 +257,6 @@ def _fewest(numbers, first, end, sizes, gone, limit, tally):  # type: ignore[no-
         last = lowest
 
 
-# A common denominator beyond this is none: whole numbers of it would leave too little room for sums.
-_LARGEST_DENOMINATOR = 1 << 32
-
-
 class AdditiveLoss(Bounding):
     """A sum over the attributes, to which suppression only adds: GLM, NWP, non-uniform entropy, precision.
 
@@ -442,13 +436,3 @@ class ClassGains:
     square: float = 0.0
     labels: Ints | None = None
     denominator: int = 0
-
-
-def common_denominator(weights: Sequence[float], divisors: Sequence[int]) -> int:
-    """The least common denominator of all weights[a] / divisors[a], the weights as they were meant; 0 if too large.
-
-    >>> common_denominator([1, 0.5], [6, 7])
-    42
-    """
-    found = lcm(*(meant(w).denominator * d for w, d in zip(weights, divisors, strict=True)))
-    return found if found <= _LARGEST_DENOMINATOR else 0

@@ -20,10 +20,13 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, one_class
-from pymoo_anon.objectives.bounds.base import AdditiveLoss, ClassGains, common_denominator
+from pymoo_anon.objectives.bounds.base import AdditiveLoss, ClassGains
 from pymoo_anon.objectives.recount import Counted, Recount, weighed_logarithms
 from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata
+
+# A common denominator beyond this is none: whole numbers of it would leave too little room for sums.
+_LARGEST_DENOMINATOR = 1 << 32
 
 
 class _WeightedLoss(Objective):
@@ -109,7 +112,8 @@ class _WeightedLoss(Objective):
             weight * (divisor + 1 - np.diff(own, axis=1)[:, 0]) / divisor / parts
             for weight, divisor, own in zip(weights, divisors, spans, strict=True)
         )
-        denominator = common_denominator(weights.tolist(), divisors) * parts
+        _, common = _factors(tuple(weights.tolist()), divisors, 1)
+        denominator = common * parts if common <= _LARGEST_DENOMINATOR else 0
         return ClassGains(float(weights.sum()) * tuples.n_rows / parts, worths, denominator=denominator)
 
     def _recounted(self, recount: Recount) -> Fraction:
@@ -392,7 +396,7 @@ def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
 def _over_one_denominator(numerators: Ints, factors: Sequence[int], denominator: int) -> Values:
     """(n,) float array: the sums of factor times numerator, by a denominator: each the float next to the exact one."""
     most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
-    if max(most, denominator) < 1 << 53:
+    if max(most, denominator, *factors) < 1 << 53:
         return (numerators @ np.array(factors, dtype=np.int64)) / denominator
     # Whole numbers of Python, whose quotient is rounded once, however large they are.
     return np.array([sum(map(mul, factors, row)) / denominator for row in numerators.tolist()])

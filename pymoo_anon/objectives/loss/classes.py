@@ -98,8 +98,12 @@ class NormalizedClassDispersion(Objective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the dispersion of each of n generalizations."""
-        dispersion: Values = _dispersion(classes.starts, classes.sizes, classes.kept)
-        return dispersion / max(classes.n_rows - 1, 1)
+        firsts, sizes, n_rows = classes.starts[:-1], classes.sizes, classes.n_rows
+        largest = np.maximum.reduceat(np.where(classes.kept, sizes, 0), firsts)
+        smallest = np.minimum.reduceat(np.where(classes.kept, sizes, n_rows), firsts)
+        # Where no class is kept, none is larger than another.
+        dispersion: Values = np.maximum(largest - smallest, 0) / max(n_rows - 1, 1)
+        return dispersion
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and 1."""
@@ -233,7 +237,7 @@ def _ratios(recount: Recount) -> Counter[Fraction]:
         return ratios
     recoded = pd.DataFrame(index=original.index)
     for key, name in zip(keys, recount.names, strict=True):
-        recoded[key] = recount.became(name, original[key].tolist()).to_numpy()
+        recoded[key] = recount.became(name, recount.places(name, original[key].tolist())).to_numpy()
     size = recoded.merge(recount.cells[~recount.marked], on=keys, how="left").n.fillna(0).astype(int)
     among = _cells(recoded, keys, labels)
     for rows, own, cells in zip(original.n.tolist(), size.tolist(), among, strict=True):
@@ -247,22 +251,6 @@ def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.
     for key, own in zip(keys, labels, strict=True):
         cells *= released[key].map(own.extents).astype(object)
     return cells
-
-
-@njit(cache=True, nogil=True)
-def _dispersion(starts, sizes, kept):  # type: ignore[no-untyped-def]
-    """(n,) float array: largest kept class less the smallest, of each generalization; 0 where none is kept."""
-    dispersion = np.zeros(len(starts) - 1, dtype=np.float64)
-    for i in range(len(dispersion)):
-        largest = np.int64(0)
-        smallest = np.iinfo(np.int64).max
-        for c in range(starts[i], starts[i + 1]):
-            if kept[c]:
-                largest = max(largest, sizes[c])
-                smallest = min(smallest, sizes[c])
-        if largest > 0:
-            dispersion[i] = largest - smallest
-    return dispersion
 
 
 @njit(cache=True, nogil=True)

@@ -18,15 +18,30 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import WorstClassObjective
+from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective
 from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
 from pymoo_anon.objectives.recount import Counted, Recount, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 
+# A recount lays out so many counts of values in classes at a time.
+_MOST_COUNTS = 1 << 20
 
-class TCloseness(WorstClassObjective):
+
+class _FromTable(WorstClassObjective, ColumnObjective):
+    """How far the values of a class are from those of the table."""
+
+    maximize = False
+
+    def _compared(self, classes: EquivalenceClasses) -> tuple[Any, ...]:
+        """What loops compare: of the classes the sizes and value counts, of the table the count of each value, rows."""
+        counts, tuples = self._counts(classes), classes.tuples
+        totals = tuples.totals(self.column)
+        return classes.sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows
+
+
+class TCloseness(_FromTable):
     """t: the greatest earth mover's distance of a class's values to the table's, over the classes not suppressed.
 
     Li, Li and Venkatasubramanian 2007, with the distribution of the table that was given. From 0 to 1; lower is better.
@@ -48,7 +63,6 @@ class TCloseness(WorstClassObjective):
 
     short = "t"
     words = "distance of sensitive values"
-    maximize = False
     step = 0.001
     bounding = WorstShare
 
@@ -97,22 +111,17 @@ class TCloseness(WorstClassObjective):
                     "give distance all values in their order"
                 )
         elif not isinstance(self.distance, str):
-            places = _places(self.distance, values)
+            places = self._places(values)
             unknown = [value for value, place in zip(values, places, strict=True) if place < 0]
             if unknown:
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the distance of each class."""
-        counts, tuples = self._counts(classes), classes.tuples
-        own, totals = (classes.sizes, counts.starts, counts.values, counts.counts), tuples.totals(self.column)
-        levels, n_places = self.scale(tuples)
-        distances: Values
+        own, (levels, n_places) = self._compared(classes), self.scale(classes.tuples)
         if n_places:
-            distances = _distances_in_order(*own, totals, levels[0], n_places, tuples.n_rows)
-        else:
-            distances = _distances_in_tree(*own, totals, levels, tuples.n_rows)
-        return distances
+            return _distances_in_order(*own, levels[0], n_places)  # type: ignore[no-any-return]
+        return _distances_in_tree(*own, levels)  # type: ignore[no-any-return]
 
     def scale(self, tuples: DistinctTuples) -> tuple[Ints, int]:
         """Where the values stand in a tree, or in an order.
@@ -127,7 +136,7 @@ class TCloseness(WorstClassObjective):
         totals = tuples.totals(self.column)
         if self.distance == "equal":
             return np.arange(len(totals))[np.newaxis], 0
-        places = _places(self.distance, tuples.domains[self.column])
+        places = self._places(tuples.domains[self.column])
         if isinstance(self.distance, Hierarchy):
             # Up to the level below the root; a hierarchy of the root alone has that.
             return np.ascontiguousarray(self.distance.groups[: max(self.distance.length, 1), places]), 0
@@ -138,14 +147,18 @@ class TCloseness(WorstClassObjective):
         held[0, ascending] = np.maximum(np.cumsum(totals[ascending] > 0) - 1, 0)
         return held, int(np.count_nonzero(totals))
 
+    def _places(self, values: tuple[Any, ...]) -> Ints:
+        """(n_values,) int64 array: where each value stands in the order or the hierarchy, or -1."""
+        order = self.distance if isinstance(self.distance, tuple) else ()
+        # Python takes True for 1 where it looks for what it has kept.
+        return _places(self.distance, values, tuple(map(type, (*values, *order))))
+
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """The surplus of a class, as a share of it, is to be no larger than t."""
-        counts, tuples, ones = self._counts(classes), classes.tuples, np.ones(len(classes.sizes))
+        ones = np.ones(len(classes.sizes))
         if self.distance == "equal":
             # The distance is what the values that are too frequent have too much together, or the others too little.
-            held, offsets, present = _surpluses(
-                classes.sizes, counts.starts, counts.values, counts.counts, tuples.totals(self.column), tuples.n_rows
-            )
+            held, offsets, present = _surpluses(*self._compared(classes))
             floors = 1 - present
         else:
             # A class is a mixture of what is left of it and of what is gone, and nothing is farther away than 1.
@@ -158,27 +171,36 @@ class TCloseness(WorstClassObjective):
 
     def recount(self, recount: Recount) -> Counted:
         """The greatest earth mover's distance of a class from the table."""
-        shares, whole = recount.shares(self.column), recount.whole(self.column)
-        held = shares.pivot_table(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
-        sizes, rows = recount.sizes.reindex(held.index), int(whole.sum())
+        pairs, whole = recount.shares(self.column), recount.whole(self.column)
+        if self.distance == "equal":
+            # Half of what differs: of the values that a class holds, and all rows with values that it lacks.
+            differs = (pairs.n * pairs.rows - pairs["size"] * pairs.whole).abs().groupby(pairs.cell).sum()
+            sums = pairs.groupby("cell").agg({"size": "first", "rows": "first", "whole": "sum"})
+            moved = (differs + sums["size"] * (sums.rows - sums.whole)) // 2
+            return _greatest(moved, sums["size"] * sums.rows)
+        # Some classes at a time: what all of them have of every value could be more than memory holds.
+        some = pairs.cell // max(_MOST_COUNTS // len(whole), 1)
+        return max(self._farthest(own, whole) for _, own in pairs.groupby(some))
+
+    def _farthest(self, pairs: pd.DataFrame, whole: pd.Series[int]) -> Fraction:
+        """The greatest distance of some classes, where the values have an order or a hierarchy."""
+        held = pairs.pivot_table(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
+        sizes, rows = pairs.groupby("cell")["size"].first(), int(whole.sum())
         # What each class has too much of each value of the table, times its size and the rows.
         extra = held.astype("int64") * rows - np.outer(sizes, whole)
-        steps = 1
-        if self.distance == "equal":
-            moved = extra.abs().sum(axis=1) // 2
-        elif isinstance(self.distance, Hierarchy):
+        if isinstance(self.distance, Hierarchy):
             moved, steps = _moved_in_tree(extra, self.distance), self.distance.length
         else:
             order = sorted(extra.columns) if isinstance(self.distance, str) else list(self.distance)
             moved = extra.reindex(columns=order, fill_value=0).cumsum(axis=1).abs().sum(axis=1)
             steps = len(order) - 1
-        return max(Fraction(int(own), max(steps, 1) * int(size) * rows) for own, size in zip(moved, sizes, strict=True))
+        return _greatest(moved, sizes * rows) / max(steps, 1)
 
     def __repr__(self) -> str:
         return f"TCloseness({self.column!r}{'' if self.distance == 'equal' else f', {self.distance!r}'})"
 
 
-class BasicBetaLikeness(WorstClassObjective):
+class BasicBetaLikeness(_FromTable):
     """beta: the greatest relative gain (p - q) / q of a sensitive value in a class that is not suppressed.
 
     p is the share of the value in the class, q that in the table (Cao and Karras 2012, section 3). From 0 up; lower is
@@ -194,7 +216,6 @@ class BasicBetaLikeness(WorstClassObjective):
     name = "beta"
     short = "beta"
     words = "relative gain of a sensitive value"
-    maximize = False
     step = 0.01
     bounding = WorstShare
 
@@ -202,9 +223,7 @@ class BasicBetaLikeness(WorstClassObjective):
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the greatest gain in each class."""
-        counts, tuples = self._counts(classes), classes.tuples
-        own = (classes.sizes, counts.starts, counts.values, counts.counts)
-        gains: Values = _gains(*own, tuples.totals(self.column), tuples.n_rows, self._enhanced)
+        gains: Values = _gains(*self._compared(classes), self._enhanced)
         return gains
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
@@ -258,7 +277,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
         return np.inf if (gain > -np.log(shares.q)).any() else super().recount(recount)
 
 
-class DeltaDisclosure(WorstClassObjective):
+class DeltaDisclosure(_FromTable):
     """delta: the greatest |log2(p / q)| of a sensitive value in a class that is not suppressed.
 
     p is the share of the value in the class, q that in the table (Brickell and Shmatikov 2008, section 3). From 0 up;
@@ -277,7 +296,6 @@ class DeltaDisclosure(WorstClassObjective):
     name = "delta"
     short = "delta"
     words = "disclosure of sensitive values"
-    maximize = False
     step = 0.01
 
     def __init__(self, column: str, strict: bool = False) -> None:
@@ -286,13 +304,10 @@ class DeltaDisclosure(WorstClassObjective):
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the greatest |log2(p / q)| in each class."""
-        counts, tuples = self._counts(classes), classes.tuples
-        totals = tuples.totals(self.column)
-        own = (classes.sizes, counts.starts, counts.values, counts.counts)
-        delta: Values = _disclosures(*own, totals, tuples.n_rows, logs_up_to(tuples.n_rows))
+        delta: Values = _disclosures(*self._compared(classes), logs_up_to(classes.n_rows))
         if self.strict:
-            lacking = np.diff(counts.starts) < np.count_nonzero(totals)
-            delta[lacking] = np.inf
+            n_values = np.count_nonzero(classes.tuples.totals(self.column))
+            delta[np.diff(self._counts(classes).starts) < n_values] = np.inf
         return delta
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -314,17 +329,19 @@ class DeltaDisclosure(WorstClassObjective):
 
 
 @lru_cache(maxsize=64)
-def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...]) -> Ints:
-    """(n_values,) int64 array: where each value stands in an order or in the domain of a hierarchy, or -1.
-
-    An order of "ordered" is the ascending one.
-    """
+def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...], kinds: tuple[type, ...]) -> Ints:
+    """The places of values of some types in an order, of which that of "ordered" is the ascending one."""
     if isinstance(distance, Hierarchy):
         return distance.encode(values)
     if isinstance(distance, str):
         distance = tuple(sorted(values))
     place = {same_as(value): i for i, value in enumerate(distance)}
     return np.array([place.get(same_as(value), -1) for value in values], dtype=np.int64)
+
+
+def _greatest(moved: pd.Series[int], whole: pd.Series[int]) -> Fraction:
+    """The greatest ratio of two columns."""
+    return max(map(Fraction, moved.tolist(), whole.tolist()))
 
 
 def _ratio(shares: pd.DataFrame, row: int | np.integer[Any]) -> Fraction:
@@ -352,7 +369,7 @@ def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
 
 
 @njit(cache=True, nogil=True)
-def _distances_in_tree(sizes, value_starts, values, counts, totals, levels, n_rows):  # type: ignore[no-untyped-def]
+def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, levels):  # type: ignore[no-untyped-def]
     """(n_classes,) float array: the earth mover's distance of each class from the table, in a tree of values.
 
     A tuple that moves to another value pays 1 / n_levels for every level at which it leaves its group. What a group has
@@ -386,7 +403,7 @@ def _distances_in_tree(sizes, value_starts, values, counts, totals, levels, n_ro
 
 @njit(cache=True, nogil=True)
 def _distances_in_order(  # type: ignore[no-untyped-def]
-    sizes, value_starts, values, counts, totals, places, n_places, n_rows
+    sizes, value_starts, values, counts, totals, n_rows, places, n_places
 ):
     """(n_classes,) float array: the earth mover's distance of each class from the table, in an order of values.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Knowing, WorstClassObjective, known_of
+from pymoo_anon.objectives.base import ColumnObjective, FewestObjective, Knowing, WorstClassObjective, known_of
 from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import (
     Hereditary,
@@ -27,7 +28,7 @@ from pymoo_anon.objectives.recount import Counted, Recount, logarithms
 from pymoo_anon.table.domain_values import is_number
 
 
-class _KnowingColumn(Knowing, WorstClassObjective):
+class _KnowingColumn(Knowing, ColumnObjective):
     """A measure of the values of a column in a class, or among the rows that agree on what an adversary knows."""
 
     def __init__(self, column: Hashable, *, known: Any = None) -> None:
@@ -35,7 +36,7 @@ class _KnowingColumn(Knowing, WorstClassObjective):
         self.known = known_of(known)
 
 
-class DistinctLDiversity(_KnowingColumn):
+class DistinctLDiversity(_KnowingColumn, FewestObjective):
     """l: smallest number of distinct sensitive values in a class that is not suppressed.
 
     Distinct l-diversity (Dewri et al. 2010, section 3). Whole, from 1 to the number of values of the column; higher is
@@ -53,8 +54,6 @@ class DistinctLDiversity(_KnowingColumn):
     """
 
     short = "l"
-    maximize = True
-    whole = True
     bounding = Hereditary
 
     @property
@@ -62,32 +61,16 @@ class DistinctLDiversity(_KnowingColumn):
         """l, and what is known."""
         return self._called("l")
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, l of each of n generalizations."""
-        if self.known is not None:
-            return super().evaluate(classes)
-        counts = self._counts(classes)
-        fewest = np.empty(len(classes))
-        _write_fewest(classes.starts, classes.kept, counts.starts, fewest)
-        none_kept = fewest == np.inf
-        if none_kept.any():
-            fewest[none_kept] = np.count_nonzero(classes.tuples.totals(self.column))
-        return fewest
-
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) array: the number of distinct values in each class."""
-        if self.known is not None:
-            return self.of_known(classes)
+    def _of_classes(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) int64 array: the number of distinct values in each class."""
         return np.diff(self._counts(classes).starts)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 and the number of values of the column."""
-        return 1, tuples.columns[self.column].n_values
+        """1 and the number of values of the column that occur."""
+        return 1, int(np.count_nonzero(tuples.totals(self.column)))
 
-    def recount(self, recount: Recount) -> Counted:
+    def _recount(self, recount: Recount) -> Counted:
         """The fewest distinct values of a class."""
-        if self.known is not None:
-            return self.recount_known(recount)
         return float(recount.counts(self.column).groupby("cell").value.nunique().min())
 
 
@@ -137,7 +120,7 @@ class SquaredValueCounts(ColumnObjective):
         return float((kept.n**2).sum() + (suppressed**2).sum())
 
 
-class _WorstDiversity(WorstClassObjective):
+class _WorstDiversity(WorstClassObjective, ColumnObjective):
     """A diversity that no class has without so many distinct values."""
 
     maximize = True
@@ -219,27 +202,29 @@ class RecursiveCLDiversity(_WorstDiversity):
             raise ValueError(f"c must be a positive number, got {c!r}")
         self.c = c
 
+    def fraction(self, n_rows: int) -> Fraction:
+        """C as the decimal that was written: 0.1 times 30 is 3. One beyond the rows of a table is as good as them.
+
+        Args:
+            n_rows: Number of rows of the table.
+        """
+        c = max(Fraction(str(self.c)).limit_denominator(10**6), Fraction(1, 10**6))
+        return min(c, Fraction(n_rows + 1))
+
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
         """(n_classes,) float array: the largest l of each class, so many of its most frequent value removed."""
-        counts = self._counts(classes)
-        # A fraction of the decimal that was written: 0.1 times 30 is 3, and a c beyond the rows is as good as them.
-        c = min(Fraction(str(self.c)).limit_denominator(10**6), Fraction(int(classes.n_rows) + 1))
+        counts, c = self._counts(classes), self.fraction(classes.n_rows)
         largest: Values = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
 
     def recount(self, recount: Recount) -> Counted:
         """The largest l with r_1 < c (r_l + ... + r_m) in every class, counts descending, c as the decimal it is."""
-        c = Fraction(str(self.c)).limit_denominator(10**6)
-        found = []
+        c, found = self.fraction(recount.n_rows), []
         for _, own in recount.counts(self.column).groupby("cell").n:
-            r = sorted(own.tolist(), reverse=True)
-            largest, rest = 1, sum(r)
-            for l, count in enumerate(r, start=1):  # noqa: E741
-                # `rest` is r_l + ... + r_m. It falls with l, so that the first l that does not hold ends the search.
-                if l > 1 and r[0] >= c * rest:
-                    break
-                largest, rest = l, rest - count
-            found.append(largest)
+            *others, most = sorted(own.tolist())
+            # The sums are r_m, r_(m-1) + r_m and so on, up to that for l = 2. Where one holds, so does that of every
+            # smaller l.
+            found.append(1 + sum(most < c * rest for rest in accumulate(others)))
         return float(min(found))
 
     def __repr__(self) -> str:
@@ -275,10 +260,8 @@ class AlphaDeassociation(_KnowingColumn):
         """The bounds of each known set, where adversaries know some columns alone."""
         return WorstShareOfFewValues if self.known is None else WorstOfKnownSets
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
+    def _of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) float array: the share of the most frequent value in each class."""
-        if self.known is not None:
-            return self.of_known(classes)
         return self._counts(classes).most_frequent() / classes.sizes
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
@@ -290,26 +273,11 @@ class AlphaDeassociation(_KnowingColumn):
         """1 / (number of values of the column), and 1."""
         return 1 / tuples.columns[self.column].n_values, 1
 
-    def recount(self, recount: Recount) -> Counted:
+    def _recount(self, recount: Recount) -> Counted:
         """The largest share of a value in a class."""
-        if self.known is not None:
-            return self.recount_known(recount)
         shares = recount.shares(self.column)
         row = shares.p.argmax()
         return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def _write_fewest(starts, kept, value_starts, fewest):  # type: ignore[no-untyped-def]
-    """Write the fewest distinct values of a kept class of each generalization to `fewest`; infinity without one."""
-    for i in range(len(fewest)):
-        most = np.iinfo(np.int64).max
-        first, last = starts[i], starts[i + 1]
-        begins, stays = value_starts[first : last + 1], kept[first:last]
-        distinct = most
-        for c in range(len(stays)):
-            distinct = min(distinct, begins[c + 1] - begins[c] if stays[c] else most)
-        fewest[i] = distinct if distinct < most else np.inf
 
 
 @njit(cache=True, nogil=True)
@@ -349,7 +317,6 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ign
         least = most = own[0]
         for count in own:
             least, most = min(least, count), max(most, count)
-        # Removal flattens most where it takes the most frequent values down to one level.
         level = _flattened(np.sort(own), removed[c]) if removed[c] > 0 else np.float64(most)
         if least >= level:
             diversity[c] = len(own)  # exact, as logarithms are not
@@ -404,16 +371,17 @@ def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, remov
     """(n_classes,) float array: the largest l of each class, once so many of its most frequent tuples are removed.
 
     The invariant: `tail` is r_l + ... + r_m for the l at hand, counted down from m; it grows as l falls, so the first l
-    that holds is the largest. The inequality stands in whole numbers.
+    that holds is the largest. The inequality stands in whole numbers, none of which is beyond 2^63: a tail times the
+    numerator could be.
     """
     largest = np.ones(len(removed))
     for c in range(len(removed)):
         own = np.sort(counts[value_starts[c] : value_starts[c + 1]])
         n = len(own)
-        tail = np.int64(0)
+        tail, least = np.int64(0), (own[n - 1] - removed[c]) * c_denominator // c_numerator
         for i in range(n - 1):  # from the rarest value, r_m, to r_2
             tail += own[i]
-            if (own[n - 1] - removed[c]) * c_denominator < tail * c_numerator:
+            if tail > least:
                 largest[c] = n - i
                 break
     return largest

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.arrays import Ints, Values
@@ -18,7 +17,14 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Knowing, Objective, known_of, sums_of_squares, worst_kept
+from pymoo_anon.objectives.base import (
+    FewestObjective,
+    Knowing,
+    Objective,
+    WorstClassObjective,
+    known_of,
+    sums_of_squares,
+)
 from pymoo_anon.objectives.bounds.base import (
     Bounding,
     FewestClasses,
@@ -27,13 +33,12 @@ from pymoo_anon.objectives.bounds.base import (
     SquaresOverClasses,
 )
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
-from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
 
 
-class KAnonymity(Knowing):
+class KAnonymity(Knowing, FewestObjective):
     """k: size of the smallest equivalence class that is not suppressed (Dewri et al. 2010, section 3).
 
     Whole, from 1 to the number of rows; higher is better.
@@ -61,9 +66,6 @@ class KAnonymity(Knowing):
 
     short = "k"
     role = "person"
-    maximize = True
-    whole = True
-    worst_class = True
 
     def __init__(self, person: Hashable | None = None, *, known: Any = None) -> None:
         if not isinstance(person, Hashable):
@@ -81,19 +83,9 @@ class KAnonymity(Knowing):
         """Splitting classes does not raise k. Suppression goes by rows, so only k in rows has cases of its own."""
         return FollowsK if self.column is None and self.known is None else Hereditary
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, k of each of n generalizations."""
-        if self.known is not None:
-            return worst_kept(self, classes)
-        if self.column is not None:
-            return DistinctLDiversity(self.column).evaluate(classes)
-        return _smallest_sizes(classes, classes.sizes, classes.n_rows)
-
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) array: the rows or persons of each class."""
-        if self.known is not None:
-            return self.of_known(classes)
-        return classes.sizes if self.column is None else DistinctLDiversity(self.column).of_classes(classes)  # type: ignore[return-value]
+    def _of_classes(self, classes: EquivalenceClasses) -> Values:
+        """(n_classes,) int64 array: the rows or persons of each class."""
+        return classes.sizes if self.column is None else np.diff(classes.columns[self.column].starts)  # type: ignore[return-value]
 
     def of_k(self, k: Ints) -> Values:
         """(n,) float array: k itself."""
@@ -111,12 +103,10 @@ class KAnonymity(Knowing):
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """1, and the number of rows or persons."""
-        return 1, tuples.n_rows if self.column is None else tuples.columns[self.column].n_values
+        return 1, tuples.n_rows if self.column is None else int(np.count_nonzero(tuples.totals(self.column)))
 
-    def recount(self, recount: Recount) -> Counted:
+    def _recount(self, recount: Recount) -> Counted:
         """The fewest rows, or distinct persons, of a class."""
-        if self.known is not None:
-            return self.recount_known(recount)
         if self.column is None:
             return float(recount.sizes.min())
         return float(recount.counts(self.column).groupby("cell").value.nunique().min())
@@ -160,7 +150,7 @@ class SquaredClassSizes(Objective):
         return float((recount.kept**2).sum() + recount.n_suppressed**2)
 
 
-class ProsecutorRisk(Objective):
+class ProsecutorRisk(WorstClassObjective):
     """Prosecutor risk: the greatest probability to find a person in the released table, 1 / k.
 
     The attacker knows that the person is in the table (El Emam and Dankar 2008). From 1 / rows to 1; lower is better.
@@ -174,7 +164,6 @@ class ProsecutorRisk(Objective):
     words = "maximum re-identification risk"
     maximize = False
     step = 0.001
-    worst_class = True
     bounding = FollowsK
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
@@ -346,7 +335,7 @@ class RecordsAtRisk(Objective):
         return f"RecordsAtRisk({self.risk!r})"
 
 
-class KMap(Objective):
+class KMap(FewestObjective):
     """k-map: smallest number of persons of a population whom the values of a released class fit.
 
     As k, but counted in a population table of which the released one is a part (Sweeney 2002). Whole, from 0 where none
@@ -364,9 +353,6 @@ class KMap(Objective):
     """
 
     name = "k-map"
-    maximize = True
-    whole = True
-    worst_class = True
     bounding = Hereditary
 
     def __init__(self, population: Microdata) -> None:
@@ -394,30 +380,22 @@ class KMap(Objective):
                 "differ; population.recoded gives it hierarchies of these domains"
             )
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, k in the population of each of n generalizations."""
-        return _smallest_sizes(classes, self.of_classes(classes), self.population.n_rows)
-
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: how many persons of the population fit each class."""
         if classes.maps is None:
             return self._fitting_cells(classes)
         firsts = classes.tuples.offsets[:-1]
         n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
-        own_cells = firsts + classes.tuples.codes[classes.representatives]
-        cells = firsts + self.population.tuples.codes
+        codes, people = classes.tuples.codes, self.population.tuples.codes
         found = []
-        done = 0
-        for batch in self.population.grouper.classes(classes.maps, n_groups):
-            for theirs in batch:
-                groups = classes.maps[done]
-                mine = groups[own_cells[classes.starts[done] : classes.starts[done + 1]]]
-                together = np.concatenate([mine, groups[cells[theirs.representatives]]])
-                ids, first = row_ids(together, tuple(n_groups[done].tolist()))
-                persons = np.zeros(len(first), dtype=np.int64)
-                persons[ids[len(mine) :]] = theirs.sizes
-                found.append(persons[ids[: len(mine)]])
-                done += 1
+        theirs = chain.from_iterable(self.population.grouper.classes(classes.maps, n_groups))
+        for own, their, groups, n in zip(classes, theirs, classes.maps, n_groups.tolist(), strict=True):
+            mine = groups[firsts + codes[own.representatives]]
+            together = np.concatenate([mine, groups[firsts + people[their.representatives]]])
+            ids, first = row_ids(together, tuple(n))
+            persons = np.zeros(len(first), dtype=np.int64)
+            persons[ids[len(mine) :]] = their.sizes
+            found.append(persons[ids[: len(mine)]])
         return np.concatenate(found)
 
     def _fitting_cells(self, classes: EquivalenceClasses) -> Values:
@@ -440,17 +418,16 @@ class KMap(Objective):
         """How many persons of the population each kept class of a release fits, in the order of `cells`."""
         kept = recount.cells[~recount.marked]
         keys, tuples = [f"column {i}" for i in range(len(recount.names))], self.population.tuples
-        labels = [recount.labels[name] for name in recount.names]
         if not recount.is_local:
             # Each value has one label, so that persons are recoded as the table is.
             people = pd.DataFrame({"persons": tuples.counts})
-            for key, own, codes in zip(keys, labels, tuples.codes.T, strict=True):
-                label_of = np.argsort(np.concatenate(own.places))
-                at = np.repeat(np.arange(len(own.places)), own.extents)[label_of]
-                people[key] = own.index.to_numpy()[at[codes]]
+            for key, name, codes in zip(keys, recount.names, tuples.codes.T, strict=True):
+                people[key] = recount.became(name, codes)
             persons = people.groupby(keys, as_index=False, sort=False)
             return kept.merge(persons.persons.sum(), on=keys, how="left").persons.fillna(0).astype(int).tolist()
-        members = [own.members(kept[key].tolist()) for key, own in zip(keys, labels, strict=True)]
+        members = [
+            recount.labels[name].members(kept[key].tolist()) for key, name in zip(keys, recount.names, strict=True)
+        ]
         fits = (
             np.logical_and.reduce([own[one, codes] for own, codes in zip(members, tuples.codes.T, strict=True)])
             for one in range(len(kept))
@@ -503,21 +480,3 @@ def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
             if j == n_attributes:
                 persons[c] += counts[t]
     return persons
-
-
-def _smallest_sizes(classes: EquivalenceClasses, sizes: NDArray[np.generic], n_rows: int) -> Values:
-    """(n,) float array: the smallest size of a kept class of each generalization, or a number of rows without one."""
-    k = np.empty(len(classes))
-    _write_smallest(classes.starts, sizes, classes.kept, n_rows, k)
-    return k
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def _write_smallest(starts, sizes, kept, n_rows, k):  # type: ignore[no-untyped-def]
-    """Write what `_smallest_sizes` returns."""
-    for i in range(len(k)):
-        smallest = n_rows
-        own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
-        for c in range(len(own)):
-            smallest = min(smallest, own[c] if stays[c] else n_rows)
-        k[i] = smallest

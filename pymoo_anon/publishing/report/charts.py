@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
@@ -52,19 +52,23 @@ _NAMES = alt.Y("c0:N", sort=_ORDER, title=None)
 def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
     """By kind of chart its specification, compiled to Vega; that of the front is Vega-Lite's, whose axes are chosen."""
     # The page puts rows into the data source "rows", columns c0, c1, ... No name of the data stands in an expression.
-    made = {kind: _always(kind, subject.external) for kind in kinds if kind not in ("risks", "front")}
-    if "risks" in kinds:
-        made["risks"] = _risks(subject.threshold, subject.external)
-    return {**made, "front": {**_front(subject).to_dict(), "config": CONFIG}} if "front" in kinds else made
+    made = {}
+    for kind in kinds:
+        if kind == "front":
+            made[kind] = {**_front(subject).to_dict(), "config": CONFIG}
+        else:
+            made[kind] = _compiled(kind, subject.external, *([subject.threshold] if kind == "risks" else []))
+    return made
 
 
 @cache
-def _always(kind: str, external: bool) -> Spec:
-    """A chart that is the same in every report."""
-    of_shares = {"at_risk": ("risk above", 200), "sure": ("share of the likeliest value", 180)}
-    if kind in of_shares:
-        return _compiled(_before_after(external, *of_shares[kind]))
-    made = {
+def _compiled(kind: str, *about: Any) -> Spec:
+    """A chart that is the same in every report for the same readers; that of risks also tells the threshold."""
+    external = about[0]
+    made: dict[str, Callable[[], Any]] = {
+        "risks": lambda: _risks(*about),
+        "at_risk": lambda: _before_after(external, "risk above", 200),
+        "sure": lambda: _before_after(external, "share of the likeliest value", 180),
         "queries": _queries,
         "sizes": _sizes,
         "ladder": _ladder,
@@ -75,7 +79,9 @@ def _always(kind: str, external: bool) -> Spec:
         "groups": _groups,
         "lorenz": _lorenz,
     }
-    return _compiled(made[kind]())
+    spec = made[kind]().properties(width="container").to_dict()
+    compiled: Spec = vl_convert.vegalite_to_vega({**spec, "config": CONFIG})
+    return {key: value for key, value in compiled.items() if key != "$schema"}
 
 
 def _tips(*columns: tuple[str, ...]) -> list[alt.Tooltip]:
@@ -87,12 +93,6 @@ def _of_rows(external: bool, first: tuple[str, str]) -> list[alt.Tooltip]:
     """The same of the shares of raw table and release, outside of the release alone."""
     shares = [(f"c{at}:Q", title, ".3~%") for at, title in enumerate(titles(external), start=1)]
     return _tips(first, *shares)
-
-
-def _compiled(chart: Any) -> Spec:
-    spec = chart.properties(width="container").to_dict()
-    compiled: Spec = vl_convert.vegalite_to_vega({**spec, "config": CONFIG})
-    return {key: value for key, value in compiled.items() if key != "$schema"}
 
 
 def axes(subject: Subject) -> list[Spec]:
@@ -154,7 +154,7 @@ def _bounds(subject: Subject, one: Measure) -> list[Spec]:
 
 def _front(subject: Subject) -> Any:
     """The points, release and shown one marked; the page puts what is chosen for axes and colour into x, y and z."""
-    last = len(measures(subject)[-1:]) and measures(subject)[-1].drawn + 4
+    last = measures(subject)[-1].drawn + 4
     shown = alt.param(name="shown", value=subject.chosen)
     brush = alt.selection_interval(name="brush", encodings=["x", "y"])
     place = {"x": alt.X("x:Q"), "y": alt.Y("y:Q")}
@@ -196,27 +196,25 @@ def _lines(side: str) -> list[Any]:
     return [rule.properties(name=f"{side}_rule"), words.properties(name=f"{side}_words")]
 
 
-@cache
-def _risks(threshold: float, external: bool) -> Spec:
+def _risks(external: bool, threshold: float) -> Any:
     """Each risk as a line from before to after, and one that is shown for comparison."""
     base = alt.Chart(_ROWS)
-    after_at = 1 if external else 2
-    y = _NAMES
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
     axis = alt.Axis(format="~%", values=[0.00001, 0.0001, 0.001, 0.01, 0.1, 1])
-    x = [alt.X(f"c{at}:Q", scale=scale, title="risk, on a logarithmic scale", axis=axis) for at in (1, after_at)]
+    x = [alt.X(f"c{at}:Q", scale=scale, title="risk, on a logarithmic scale", axis=axis) for at in (1, 2)]
     tips = _of_rows(external, ("c0:N", "risk"))
     line = alt.Chart(_ONCE).mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=1.5)
     layers = [line.encode(x=alt.datum(threshold))]
     if not external:
         layers += [
-            base.mark_rule(color=GREY, strokeWidth=2).encode(x=x[0], x2="c2:Q", y=y),
+            base.mark_rule(color=GREY, strokeWidth=2).encode(x=x[0], x2="c2:Q", y=_NAMES),
             base.mark_point(filled=False, size=110, stroke=GREY, strokeWidth=2, fill="white").encode(
-                x=x[0], y=y, tooltip=tips
+                x=x[0], y=_NAMES, tooltip=tips
             ),
         ]
-    after = base.mark_point(filled=True, size=170, opacity=1, color=BLUE).encode(x=x[1], y=y, tooltip=tips)
-    return _compiled(alt.layer(*layers, after).properties(height=alt.Step(44)))
+    after = base.mark_point(filled=True, size=170, opacity=1, color=BLUE)
+    after = after.encode(x=x[0 if external else 1], y=_NAMES, tooltip=tips)
+    return alt.layer(*layers, after).properties(height=alt.Step(44))
 
 
 def _before_after(external: bool, title: str, height: int) -> Any:
@@ -231,18 +229,14 @@ def _before_after(external: bool, title: str, height: int) -> Any:
 
 def _queries() -> Any:
     """How far off half and nine in ten of the counts are, point by point, the release in orange."""
-    y, axis = _NAMES, alt.Axis(format="~%", tickCount=6)
-    scale = alt.Scale(type="sqrt", domainMin=0)
-    x = [
-        alt.X(f"c{at}:Q", title="a count is off by at most, on a scale of roots", axis=axis, scale=scale)
-        for at in (1, 2)
-    ]
+    about: dict[str, Any] = {"axis": alt.Axis(format="~%", tickCount=6), "scale": alt.Scale(type="sqrt", domainMin=0)}
+    x = [alt.X(f"c{at}:Q", title="a count is off by at most, on a scale of roots", **about) for at in (1, 2)]
     last = alt.Chart(_ROWS).transform_calculate(own="isValid(datum.c4) ? datum.c4 : datum.c3")
     colour = alt.condition(f"datum.own == '{HERE}'", alt.value(ORANGE), alt.value(BLUE))
     tips = _tips(("c0:N", "point"), ("c1:Q", "half", ".3~%"), ("c2:Q", "nine in ten", ".3~%"))
-    line = last.mark_rule(strokeWidth=2).encode(x=x[0], x2="c2:Q", y=y, color=colour)
-    half = last.mark_point(filled=True, size=80, opacity=1).encode(x=x[0], y=y, color=colour, tooltip=tips)
-    most = last.mark_point(filled=False, size=60, fill="white").encode(x=x[1], y=y, color=colour, tooltip=tips)
+    line = last.mark_rule(strokeWidth=2).encode(x=x[0], x2="c2:Q", y=_NAMES, color=colour)
+    half = last.mark_point(filled=True, size=80, opacity=1).encode(x=x[0], y=_NAMES, color=colour, tooltip=tips)
+    most = last.mark_point(filled=False, size=60, fill="white").encode(x=x[1], y=_NAMES, color=colour, tooltip=tips)
     return alt.layer(line, half, most).properties(height=alt.Step(20))
 
 

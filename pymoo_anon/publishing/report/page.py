@@ -90,9 +90,9 @@ def write_report(
         OSError: The file cannot be written.
     """
     asked = {"evidence": evidence, "suppressed": suppressed, "threshold": threshold, "population": population}
-    made = _fitting(checked_subject(front, choice, **asked, external=external, about=about))
+    subject = checked_subject(front, choice, **asked, external=external, about=about)
     with replaced(path) as temporary:
-        temporary.write_text(made, encoding="utf-8", newline="\n")
+        temporary.write_text(_fitting(subject), encoding="utf-8", newline="\n")
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,8 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, An
         {**member, "tables": {name: pooled(rows) for name, rows in member["tables"].items()}}
         for member in (_member(subject, member) for member in subject.members())
     ]
-    kinds = {figure.chart for figure in every if figure.chart}
+    # Sorted, as the hashes of texts differ from process to process.
+    kinds = sorted({figure.chart for figure in every if figure.chart})
     made = {
         "charts": charts(subject, kinds),
         "kinds": {figure.table.name: [column.kind for column in figure.table.columns] for figure in every},

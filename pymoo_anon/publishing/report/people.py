@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import listed
-from pymoo_anon.comparison.bias import QUANTILES, distribution, gini, lorenz_curve
+from pymoo_anon.comparison.bias import QUANTILES, distribution, gini, lorenz_curve, people_by
 from pymoo_anon.comparison.population import PopulationUniques, population_uniques
 from pymoo_anon.comparison.properties import BreachProbability, ClassSize, TupleLoss
 from pymoo_anon.comparison.vectors import PropertyVector
@@ -73,10 +73,8 @@ _SHARES = np.linspace(0, 1, 21)
 
 def risks_view(subject: Subject, member: Member) -> View:
     """The risks to be found, records at risk, and who may be unique in the population."""
-    rows = [
-        _row(subject, "prosecutor, highest", _highest(subject.raw.persons), _highest(member.persons)),
-        _row(subject, "marketer", _average(subject.raw.persons), _average(member.persons)),
-    ]
+    found = zip(("prosecutor, highest", "marketer"), _risks(subject.raw.persons), _risks(member.persons), strict=True)
+    rows = [_row(subject, *own) for own in found]
     if subject.population is not None:
         # The population fits the same classes whether these are read inside or from the released rows.
         classes = subject.own.classes if subject.external else member.classes
@@ -116,14 +114,11 @@ def _row(subject: Subject, name: str, before: float | None, after: float | None)
     return (name, *told, cell_of(subject.threshold))
 
 
-def _highest(sizes: Sizes | None) -> float | None:
-    """1 / the smallest class; 0 where nothing is released."""
-    return None if sizes is None else 1 / int(sizes.min()) if len(sizes) else 0.0
-
-
-def _average(sizes: Sizes | None) -> float | None:
-    """Classes over their people; 0 where nothing is released."""
-    return None if sizes is None else len(sizes) / int(sizes.sum()) if len(sizes) else 0.0
+def _risks(sizes: Sizes | None) -> tuple[float | None, float | None]:
+    """1 / the smallest class, and classes over their people; 0 where nothing is released."""
+    if sizes is None:
+        return None, None
+    return (1 / int(sizes.min()), len(sizes) / int(sizes.sum())) if len(sizes) else (0.0, 0.0)
 
 
 def _in_population(subject: Subject, classes: Any) -> float | None:
@@ -381,17 +376,13 @@ def bias_view(subject: Subject, member: Member) -> View:
 def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
     """The groups of people of every attribute, those first that lose most."""
     rows: list[Row] = []
-    values = np.column_stack([loss.values, risk.values])
     for name, level in _grouped_by(table):
-        own, labels = table.tuples.columns[name], table.domain_of(name)
-        groups = own.values
-        if name in table.quasi_identifiers:
-            hierarchy = table.quasi_identifiers[name]
-            groups, labels = hierarchy.groups[level][groups], hierarchy.labels[level]
-        # Rows of a distinct tuple that differ in a sensitive value lose the same.
-        each = values[np.repeat(np.arange(table.n_distinct), np.diff(own.starts))] * own.counts[:, None]
-        people = np.bincount(groups, own.counts, len(labels))
-        shares, chances = (np.bincount(groups, one, len(labels)) / np.maximum(people, 1) for one in each.T)
+        labels, groups, places, counts = people_by(table, loss, name, level)
+        people = np.bincount(groups, counts, len(labels))
+        shares, chances = (
+            np.bincount(groups, own.values[places] * counts, len(labels)) / np.maximum(people, 1)
+            for own in (loss, risk)
+        )
         for group in np.flatnonzero(people).tolist():
             told = (one_line(labels[group]), int(people[group]), cell_of(shares[group]), cell_of(chances[group]))
             rows.append((one_line(name), *told))

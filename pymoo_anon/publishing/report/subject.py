@@ -78,9 +78,9 @@ class Member:
     @property
     def persons(self) -> Sizes | None:
         """(n,) int64 array: the persons of each class; None where its rows do not tell whose they are."""
-        if self.person is None or self.table.person is None:
-            return self.sizes if self.person is None else None
-        return np.diff(self.values(self.person).starts)
+        if self.person is None:
+            return self.sizes
+        return None if self.table.person is None else np.diff(self.values(self.person).starts)
 
     @property
     def n_stars(self) -> int:

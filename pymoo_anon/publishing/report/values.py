@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon._messages import share
 from pymoo_anon.comparison.properties import TupleLoss
-from pymoo_anon.comparison.utility import means, numbers_of, total_variation
+from pymoo_anon.comparison.utility import distance, means, numbers_of, of_release, of_table
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
 from pymoo_anon.publishing.report.decision import measures
@@ -31,6 +31,9 @@ UNPROTECTED = (
 
 # Labels of an attribute that are shown, where its values have no order and where they have one.
 _MOST_LABELS, _MOST_ORDERED = 14, 120
+
+# Labels of which the codebook tells here.
+_MOST_LISTED = 3000
 
 # Labels of a level that stand as examples.
 _EXAMPLES = 3
@@ -69,9 +72,11 @@ def codebook_view(subject: Subject) -> View:
     columns = headings("attribute", "label", "stands for", level="whole", share_of_rows="share")
     rows: list[Row] = [
         (one_line(name), one_line(label), one_line(members), level, cell_of(share))
-        for name, label, members, level, share in book.itertuples(index=False)
+        for name, label, members, level, share in book.head(_MOST_LISTED).itertuples(index=False)
     ]
-    return View((), (Table("codebook", "What every label of the release stands for.", columns, tuple(rows)),))
+    left = len(book) - len(rows)
+    words = [f"There are {left:,} labels more: the codebook of the release has all."] if left > 0 else []
+    return View(tuple(words), (Table("codebook", "What every label of the release stands for.", columns, tuple(rows)),))
 
 
 def changes_view(subject: Subject, member: Member) -> View:
@@ -212,11 +217,12 @@ def left_view(subject: Subject) -> View:
     """What the release leaves of each attribute, and how far off counts are beside its neighbours on the front."""
     own = subject.own
     how = "mark" if own.marked else "drop"
-    apart, mean = total_variation(subject.table, own.classes, how), means(subject.table, own.classes, how)
+    before, after = of_table(subject.table), of_release(subject.table, own.classes, how)
+    # Not by `loc`, which takes a name that is a tuple for two.
+    mean = {name: [*map(cell_of, found)] for name, found in means(subject.table, own.classes, how).T.items()}
     rows: list[Row] = []
-    for name in subject.names:
-        numbers = [cell_of(one) for one in mean.loc[name]] if name in mean.index else [None, None]
-        rows.append((one_line(name), cell_of(apart.loc[name, name]), *numbers))
+    for j, name in enumerate(subject.names):
+        rows.append((one_line(name), cell_of(distance(before, after, j, j)), *mean.get(name, [None, None])))
     shares = {"distance_of_the_distributions": "share", "mean_before": "number", "mean_after": "number"}
     columns = headings("attribute", **shares)
     title = "What the release leaves of each attribute, rows being spread evenly over what their labels stand for."

@@ -15,28 +15,10 @@ from pymoo_anon.engine.compiled import njit
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def prepare(node, rules, known, scratch):  # type: ignore[no-untyped-def]
-    """Write the levels and floors of a node."""
-    rest = node
-    for j in range(len(rules.strides)):
-        scratch.x[j] = rest // rules.strides[j]
-        rest -= scratch.x[j] * rules.strides[j]
-    for a in range(len(scratch.floors)):
-        # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
-        floor = rules.terms[a, 0, scratch.x[0]]
-        for j in range(1, len(rules.strides)):
-            floor += rules.terms[a, j, scratch.x[j]]
-        scratch.floors[a] = floor
-    for o in range(len(rules.kinds)):
-        if rules.kinds[o] == SQUARES:
-            scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
-
-
-@njit(cache=True, nogil=True, allocates=False, inner=True)
 def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
-    """Whether the members stand for all that a node can be, or it breaks a constraint; `prepare` comes before.
+    """Whether the members stand for all that a node can be, or it breaks a constraint.
 
-    Where they do not, `thresholds[0]` tells what is open.
+    `scratch` holds the levels, floors and sums of squares of the node.
 
     With several thresholds the first one rises while the others are held above r. What was proven then ends, in each of
     the others, at the least reach of the members that were used; from there on it is done again.
@@ -142,7 +124,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
             return -1
         stands = True
         for o in range(len(bounds)):
-            if rules.kinds[o] <= ADDITIVE and members.needs[m, o] > bounds[o]:
+            if members.needs[m, o] > bounds[o]:
                 stands = False
                 break
         for d in range(1, len(above)):
@@ -219,9 +201,8 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
             for j in range(changed, n_var):
                 numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
                 for a in range(n_additive):
-                    term = rules.terms[a, j, x[j]]
                     # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
-                    floors[a, j + 1] = term if j == 0 else floors[a, j] + term
+                    floors[a, j + 1] = floors[a, j] + rules.terms[a, j, x[j]]
             node = numbers[n_var]
             for a in range(n_additive):
                 scratch.floors[a] = floors[a, n_var]
@@ -293,7 +274,19 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
         node = nodes[position]
         if known.done[node]:
             continue
-        prepare(node, rules, known, scratch)
+        rest = node
+        for j in range(len(rules.strides)):
+            scratch.x[j] = rest // rules.strides[j]
+            rest -= scratch.x[j] * rules.strides[j]
+        for a in range(len(scratch.floors)):
+            # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
+            floor = 0.0
+            for j in range(len(rules.strides)):
+                floor += rules.terms[a, j, scratch.x[j]]
+            scratch.floors[a] = floor
+        for o in range(len(rules.kinds)):
+            if rules.kinds[o] == SQUARES:
+                scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
         if not is_covered(node, rules, known, members, scratch):
             found[n_open] = node
             n_open += 1

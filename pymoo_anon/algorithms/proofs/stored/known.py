@@ -2,9 +2,6 @@
 
 A compiled function is called quickly with many arrays and slowly with tuples of arrays. So all arrays go in one flat
 tuple, and `known_groups` gives them their names back.
-
-One compiled function passes a group to another by copying all that is known of every array in it, hundreds of words.
-That takes longer than most of what is done with one node. So what is called for every node is inlined by force.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any
@@ -222,32 +221,23 @@ class StoredLatticeProof(LatticeProof):
     def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
         """The nodes of a layer that are not plainly settled."""
 
-        def find(levels: range, scratch: NodeScratch) -> Ints:
+        def find(levels: range) -> Ints:
             found = np.empty(sum(self._rest_sizes[total - level] for level in levels), dtype=np.int64)
-            n = screen(total, levels[0], levels[-1], found, *self._arrays(nodes, members, scratch))
+            # Each of the threads has memory of its own.
+            scratch = self._scratches.pop()
+            try:
+                n = screen(total, levels[0], levels[-1], found, *self._arrays(nodes, members, scratch))
+            finally:
+                self._scratches.append(scratch)
             return found[:n]
 
         lowest = max(total - len(self._rest_sizes) + 1, 0)
         levels = range(lowest, min(int(self.problem.lengths[0]), total) + 1)
-        # A call takes longer than a small part, so that one thread gets a single one.
-        parts = [levels] if len(self._scratches) == 1 else [range(level, level + 1) for level in levels]
-        return np.concatenate(self._by_threads(find, parts))
-
-    def _by_threads(self, work: Callable[[Any, NodeScratch], Ints], parts: Sequence[Any]) -> list[Ints]:
-        """What the parts of some work give, in their order; each of the threads has memory of its own."""
-        free = deque(self._scratches)
-
-        def do(part: Any) -> Ints:
-            scratch = free.pop()
-            try:
-                return work(part, scratch)
-            finally:
-                free.append(scratch)
-
-        if len(free) < 2 or len(parts) < 2:
-            return [do(part) for part in parts]
-        with ThreadPoolExecutor(len(free)) as pool:
-            return list(pool.map(do, parts))
+        if len(self._scratches) == 1 or len(levels) == 1:
+            # A call takes longer than a small part.
+            return find(levels)
+        with ThreadPoolExecutor(len(self._scratches)) as pool:
+            return np.concatenate(list(pool.map(find, [range(level, level + 1) for level in levels])))
 
     def _visit(self, nodes: Ints) -> None:
         """Evaluate nodes and offer them to the front; learn from their classes, unless all are visited."""

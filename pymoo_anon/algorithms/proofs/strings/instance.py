@@ -107,14 +107,9 @@ class StringInstance:
         """Number of rows."""
         return int(self.counts.sum())
 
-    @property
-    def n_bits(self) -> int:
-        """Number of bits of a string."""
-        return int(self.offsets[-1])
-
     def bits_of(self, cuts: Sequence[Ints]) -> Bits:
         """(n_bits,) Boolean array: the string of one path per attribute."""
-        bits = np.zeros(self.n_bits, dtype=bool)
+        bits = np.zeros(self.offsets[-1], dtype=bool)
         for attribute, cut in enumerate(cuts):
             firsts = self.spans[attribute][cut, 0]
             bits[self.offsets[attribute] + firsts[1:] - 1] = True

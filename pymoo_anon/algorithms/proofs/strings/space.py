@@ -88,10 +88,6 @@ class StringSpace:
         """The loss of a string that gains no more is at least this."""
         return self.instance.most - gain * self.instance.unit
 
-    def paid(self, asked: Asked) -> float:
-        """What every string within the limit gains at least by the price of its kept rows."""
-        return asked.price * (self.instance.n_rows - asked.limit)
-
     def walk(self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked, need: float) -> Begun:
         """What strings below a node gain at most, the price that says so, and a walk over four attributes if any."""
         ids, base, gone = self.classes(cuts, asked.k)
@@ -100,7 +96,9 @@ class StringSpace:
         free = self._free(cuts, tabled)
         table, filled = self.table(ids, base, tabled, free, asked)
         shape, spans = self._shape(tabled)
-        price, gain = asked.price, nested_bound(table, shape, spans) - self.paid(asked)
+        # Every string within the limit keeps so many rows, and gains their price.
+        fewest = self.instance.n_rows - asked.limit
+        price, gain = asked.price, nested_bound(table, shape, spans) - asked.price * fewest
         n_read = len(ids) + _READ * table.size
         if gain <= need:
             self._give(table, filled)
@@ -114,9 +112,10 @@ class StringSpace:
             nonlocal n_read
             n_read += _READ * table.size
             add_price(table, rows, filled, price - asked.price, changed)
-            return nested_bound(changed, shape, spans) - price * (self.instance.n_rows - asked.limit)
+            return nested_bound(changed, shape, spans) - price * fewest
 
-        price, gain = _best_price(bound, (price, gain), self._prices(), need, _STEPS if cuts else _FIRST_STEPS)
+        within = float(np.ceil(self.average_price() / 64)), self.largest_price()
+        price, gain = _best_price(bound, (price, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
         add_price(table, rows, filled, price - asked.price, changed)
         self._give(table, filled)
         if gain <= need:
@@ -181,10 +180,6 @@ class StringSpace:
     def average_price(self) -> float:
         """What a row gains on average where nothing is lost, in whole units."""
         return float(np.ceil(self.instance.most / self.instance.unit / self.instance.n_rows))
-
-    def _prices(self) -> tuple[float, float]:
-        """The lowest and the highest price to try."""
-        return float(np.ceil(self.average_price() / 64)), self.largest_price()
 
     def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Values, int]:
         """The class of every distinct tuple or -1, what a row saves in each class, and the rows of those below k."""
