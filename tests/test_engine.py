@@ -322,6 +322,22 @@ def test_a_table_keeps_no_array_of_its_caller():
         table.counts[0] = 5
 
 
+@pytest.mark.parametrize(
+    ("codes", "counts", "said"),
+    [
+        ([[5], [0]], [1, 2], "codes must be positions in domains of 2 values, got 5"),
+        ([[-1], [0]], [1, 2], "codes must be positions in domains of 2 values, got -1"),
+        ([[1], [0]], [1], "codes must have a row for each of counts .*, got shape (2, 1) for 1 counts and 1 sizes"),
+        ([[1, 1]], [1], "codes must have .* a column for each of domain_sizes, .*, got shape (1, 2) for 1 counts"),
+        (np.empty((0, 1)), [], "codes must have .*, at least one, got shape (0, 1) for 0 counts and 1 sizes"),
+    ],
+)
+def test_tuples_that_no_loop_could_read_are_refused(codes, counts, said):
+    """Compiled loops check no index: a negative code ended the process, one beyond its domain was counted somewhere."""
+    with pytest.raises(ValueError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        DistinctTuples(codes, counts, (2,))
+
+
 def test_batches_overwrite_and_copies_stay():
     table = billions()
     maps, n_groups = np.array([[0, 1], [0, 0]]), np.array([[2], [1]])
