@@ -376,7 +376,7 @@ def test_the_share_of_a_gap_is_what_would_certify_the_front():
     bounds = np.array([[-12.0, 95.0], [-5.0, 60.0]])
     F = np.array([[-10.0, 100.0], [-5.0, 75.0]])
     # The first row is within 20 % of the first member's k, the second within 20 % of the second member's loss.
-    assert share_off(F, bounds) == 0.2
+    assert share_off(F, bounds) == share_off(F, bounds[:1]) == 0.2
     assert share_off(F, bounds[:0]) == 0
     assert share_off(F[:0], bounds) == np.inf
     assert share_off(np.array([[0.0]]), np.array([[-1.0]])) == np.inf

@@ -168,9 +168,12 @@ def test_ctrl_c_ends_the_search_and_loses_nothing(monkeypatch, other):
 def test_it_may_begin_with_nodes_of_another_search(sampling):
     own = census_problem()
     short = minimize(own, PBGEA(), ("n_gen", 5), seed=1)
-    given_ = {"population": short.opt, "array": short.X, "operator": LatticeSampling()}[sampling]
-    res = minimize(own, BranchAndBound(sampling=given_), seed=1)
+    twice = np.concatenate([short.X, short.X])
+    given_ = {"population": short.opt, "array": twice, "operator": LatticeSampling()}[sampling]
+    fresh = census_problem()
+    res = minimize(fresh, BranchAndBound(sampling=given_), seed=1)
     assert res.algorithm.certified
+    assert res.algorithm.proof.n_evaluated == fresh.n_unique
     np.testing.assert_array_equal(sorted_rows(res.F), sorted_rows(own.pareto_front()))
 
 

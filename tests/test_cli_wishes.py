@@ -42,9 +42,10 @@ def test_wishes_reach_the_report():
     assert "Asked of columns: zip: from level 1 to 1, of 0 to 2." in text
     assert "Asked of columns: GLM: zip counts 3, others 1." in text
     # What others ask for is another search.
-    Path("my.toml").write_text(WISHES.replace("[1, 1]", "[0, 1]"), encoding="utf-8")
-    result = CliRunner().invoke(app, ["pick", "my.toml"])
-    assert "changed since: levels in [columns] of my.toml" in result.stderr
+    for old, new, key in (("weight = 3", "weight = 2", "weights"), ("[1, 1]", "[0, 1]", "levels")):
+        Path("my.toml").write_text(WISHES.replace(old, new), encoding="utf-8")
+        result = CliRunner().invoke(app, ["pick", "my.toml"])
+        assert f"changed since: {key} in [columns] of my.toml" in result.stderr
     # What is said on the command line wins.
     run("search", "my.toml", "--level", "zip=2..2", "--weight", "sex=2")
     assert set(front("out").zip) == {2}

@@ -146,6 +146,8 @@ def test_sorted_is_from_private_to_useful_and_keeps_rows():
     assert np.array_equal(NODES[::-1][front.rows], front.X)
     for place in range(0, len(front), 50):
         assert front.values(T)[place] == T.evaluate(PROBLEM.equivalence_classes(front.X[place]))[0]
+    # What is equal stays as it came.
+    assert PROBLEM.front([NODES[0], NODES[-1], NODES[0]]).sorted().rows.tolist() == [1, 0, 2]
 
 
 @pytest.mark.parametrize(

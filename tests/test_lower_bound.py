@@ -163,6 +163,19 @@ def test_a_requirement_makes_so_many_values_necessary(kind, asked, n_values):
     assert items.k == max(2, n_values)
 
 
+@pytest.mark.parametrize(
+    ("kind", "asked", "held", "n_values"), [(Kind.ALPHA, 1 / 49, 49, 49), (Kind.TREE, 6 / 9, 7, 1)]
+)
+def test_rounding_makes_no_value_necessary(kind, asked, held, n_values):
+    """As floats 1 / (1 / 49) is above 49, and 9 (1 - 6 / 9) above 3."""
+    values = [0, 0, *range(held)] if kind is Kind.TREE else range(held)
+    frame = pd.DataFrame({"a": [i % 8 for i in range(len(values))], "s": values})
+    table = Microdata.from_frame(frame, {"a": HIERARCHIES["a"]}, sensitive="s")
+    trees = Trees.of(table.tuples, [HIERARCHIES["a"].nodes])
+    (items,) = Items.readings(trees, Requirements(1, [Requirement(kind, "s", asked)]).tests(table.tuples, trees))
+    assert max(items.n_values, 1) == n_values
+
+
 def best_excess(trees, items, prices):
     """By how much the best set of rows is paid too much, of all vectors and all sets: sorted, and one by one."""
     places = [range(a, b) for a, b in zip(trees.offsets[:-1], trees.offsets[1:], strict=True)]

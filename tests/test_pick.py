@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
-from pymoo_anon.cli.results import read_choice, read_front
+from pymoo_anon.cli.results import read_choice, read_front, text_of
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.publishing import evidence, explain, release, write_evidence
 
@@ -148,7 +148,8 @@ def test_a_choice_is_read_again():
     assert choice.reason == json.loads(CHOICE.read_text(encoding="utf-8"))["reason"]
     written = CHOICE.read_text(encoding="utf-8")
     content = json.loads(written)
-    for wrong in ({"row": 1}, {"row": 9}, {"row": True}, {"levels": {"zip": 1, "sex": 0}}):
+    before = {"row": 0, "levels": dict(zip(content["levels"], front.X[-1].tolist(), strict=True))}
+    for wrong in ({"row": 1}, before, {"row": 9}, {"row": True}, {"levels": {"zip": 1, "sex": 0}}):
         CHOICE.write_text(json.dumps(content | wrong), encoding="utf-8")
         with pytest.raises(ValueError, match="must hold a row of the front and its levels, got row"):
             read_choice(project, front)
@@ -333,3 +334,8 @@ def test_what_was_asked_for_is_kept_and_read_again(arguments, requirements):
     CHOICE.write_text(json.dumps(content | {"requirements": ["k>=1000"]}), encoding="utf-8")
     with pytest.raises(ValueError, match=r"must hold what the chosen point meets, got \['k>=1000'\]"):
         read_choice(project, front)
+
+
+def test_a_requirement_keeps_all_its_digits():
+    assert text_of(GeneralLossMetric() <= 1234567.25) == "GLM<=1234567.25"
+    assert text_of(KAnonymity() >= 12345678) == "k>=12345678"

@@ -116,12 +116,21 @@ def test_blocks_are_the_parts_of_splits_from_the_top():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 200)] for j in range(3)})
     _, trees = setting(Microdata.from_frame(frame, {name: nested(5) for name in frame}))
-    made = blocks._blocks(trees, 2, 20)
-    by_splits = top_down(trees, max(2, int(trees.rows.mean() * 20 / 4)), enough=20)
-    assert len(made) > 3
-    assert sorted(block.tolist() for block in made) == sorted(
-        np.flatnonzero(by_splits == b).tolist() for b in set(by_splits)
-    )
+    for k in (2, 30):
+        made = blocks._blocks(trees, k, 20)
+        by_splits = top_down(trees, max(k, int(trees.rows.mean() * 20 / 4)), enough=20)
+        assert len(made) > 3
+        assert sorted(block.tolist() for block in made) == sorted(
+            np.flatnonzero(by_splits == b).tolist() for b in set(by_splits)
+        )
+
+
+def test_what_grows_is_numbered_after_what_the_cube_released():
+    table = Microdata.from_frame(pd.DataFrame({"q": ["v0", "v1", "v6", "v7"]}), {"q": nested(8)})
+    _, trees = setting(table)
+    tests = Requirements(2).tests(table.tuples, trees)
+    with patch.object(blocks, "bottom_up", lambda *_, **__: (np.array([0, 0, -1, -1]), False)):
+        assert blocks._recoded(trees, tests, 0.0).tolist() == [0, 0, 1, 1]
 
 
 def test_cells_that_are_nobodys_best_make_room_for_others(monkeypatch):
