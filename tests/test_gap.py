@@ -110,6 +110,8 @@ def test_what_is_no_tolerance(epsilon):
 
 
 def test_one_tolerance_or_one_per_objective():
+    with pytest.raises(ValueError, match="epsilon must be one number or one per objective: 1, got 0"):
+        BranchAndBound(epsilon=[])
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
     with pytest.raises(ValueError, match="epsilon must be one number or one per objective: 2, got 3"):
         minimize(problem, BranchAndBound(epsilon=[1, "5%", 2]))

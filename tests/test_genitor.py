@@ -96,6 +96,8 @@ def test_births_are_those_of_the_twin(refuse, operators):
     assert np.sort(algorithm.pop.get("F")[:, 0]).tolist() == values
     assert all(members[tuple(one.X.tolist())] == one.F[0] for one in algorithm.pop)
     assert values[0] == min(members.values())
+    # Of what has left nothing is remembered: it may be born again.
+    assert sum(algorithm._keys.values()) == 15
 
 
 @pytest.mark.parametrize("operators", [dict, trad], ids=["NEW", "TRAD"])
@@ -236,6 +238,19 @@ def test_same_result_after_resuming_at_any_birth(operators):
     for resumed in [*map(pickle.loads, stored), algorithm]:
         assert outcome(finished(resumed).result()) == outcome(straight)
         assert resumed.problem.n_unique == straight.problem.n_unique
+
+
+def test_of_equal_values_the_one_that_came_first_ranks_first():
+    algorithm = GENITOR(4)
+    algorithm.setup(problem(), termination=("n_gen", 9), seed=1)
+    born = []
+    for _ in range(5):
+        asked = algorithm.ask()
+        # All children are equal, and better than the first population.
+        asked.set("F", np.full((len(asked), 1), 1.0 if len(asked) > 1 else 0.0))
+        algorithm.tell(infills=asked)
+        born += asked.get("X").tolist()
+    assert algorithm.pop.get("X").tolist() == born[4:]
 
 
 def test_a_finished_run_goes_on_and_one_object_serves_many_runs():

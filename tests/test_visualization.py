@@ -118,6 +118,13 @@ def test_ends_and_the_knee_that_is_chosen_are_noted():
     assert point.tolist() == [chosen.values["GLM"], chosen.values["k"]]
 
 
+@pytest.mark.parametrize("other", [[[-2, 100], [-1, 0]], [[-90, 5000], [-80, 4000]]])
+def test_notes_stand_on_the_sides_of_the_front_that_they_are_of(other):
+    fronts = {"found": [[-50, 900], [-5, 300]], "other": other}
+    notes = plot_fronts(problem_of(K, GLM), fronts).axes[0].texts
+    assert {note.get_text(): note.get_ha() for note in notes} == {"k 5, GLM 300": "left", "k 50, GLM 900": "right"}
+
+
 def test_more_than_two_objectives_have_no_notes():
     assert picture_of([K, L, GLM], [-1, -1, 0], [-2, -2, 5]).noted == ()
 

@@ -372,8 +372,8 @@ class _Column(NamedTuple):
 
 def front_tables(front: Front, width: int) -> list[Table]:
     """A front as one table where that fits, else as several with some of the columns and the number of the row each."""
-    n = len(front.table.quasi_identifiers)
-    levels, measures = front.cells()[:n], front.cells()[n:]
+    cells, n = front.cells(), len(front.table.quasi_identifiers)
+    levels, measures = cells[:n], cells[n:]
     # Long names fold where a person would divide them.
     columns = [_Column(name.replace("-", "-\n").replace("_", "_\n"), "", cells) for name, cells in levels]
     columns += [_Column(name.replace(" lost", "\nlost"), "bold", cells) for name, cells in measures]

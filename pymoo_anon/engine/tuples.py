@@ -87,6 +87,9 @@ class DistinctTuples:
     Attributes:
         n_rows: Number of tuples in the table, the sum of the counts.
         offsets: (n_attributes + 1,) int64 array, where each attribute's part of a group map begins.
+
+    Raises:
+        ValueError: There are no tuples or no attributes, or `codes` has another shape or positions that no domain has.
     """
 
     def __init__(
@@ -102,6 +105,19 @@ class DistinctTuples:
         self.codes = _frozen(codes)
         self.counts = _frozen(counts)
         self.domain_sizes = domain_sizes
+        # Compiled loops read and write wherever a code leads them.
+        n, n_attributes = len(self.counts), len(domain_sizes)
+        if self.codes.shape != (n, n_attributes) or not self.codes.size:
+            raise ValueError(
+                "codes must have a row for each of counts and a column for each of domain_sizes, at least one, got "
+                f"shape {self.codes.shape} for {n} counts and {n_attributes} sizes"
+            )
+        outside = (self.codes < 0) | (self.codes >= domain_sizes)
+        if outside.any():
+            raise ValueError(
+                f"codes must be positions in domains of {examples(domain_sizes)} values, got "
+                f"{examples(self.codes[outside].tolist())}"
+            )
         self.columns = {
             name: ValueCounts(_frozen(column.starts), _frozen(column.values), _frozen(column.counts), column.n_values)
             for name, column in (columns or {}).items()

@@ -152,11 +152,10 @@ def beside(problem: AnonymizationProblem, x: NDArray[Any], classes: EquivalenceC
         return Beside(own, None, False, None)
     limit = rule.limit_of(problem.table.n_rows) or 0
     columns = way(f"levels of whole columns, at most {limit:,} rows suppressed", whole.equivalence_classes(res.X))
-    priced = problem if isinstance(problem, LocalRecodingProblem) else None
-    if priced is None:
-        priced = LocalRecodingProblem(problem.table, [KAnonymity(), loss], problem.constraints)
-        x = priced.x_of(own.k)
-    equal = _of_mean_risk(priced, x, columns.mean_risk) if own.mean_risk > columns.mean_risk else None
+    if not isinstance(problem, LocalRecodingProblem):
+        problem = LocalRecodingProblem(problem.table, [KAnonymity(), loss], problem.constraints)
+        x = problem.x_of(own.k)
+    equal = _of_mean_risk(problem, x, columns.mean_risk) if own.mean_risk > columns.mean_risk else None
     told = None if equal is None else way("levels for each class, and a price for each", equal)
     return Beside(own, columns, bool(res.algorithm.certified), told)
 

@@ -62,7 +62,7 @@ class Combinations:
         return Combinations(columns, self.weights[complete]), set()
 
 
-def opened(frame: Any) -> tuple[Any, list[str]]:
+def _opened(frame: Any) -> tuple[Any, list[str]]:
     """A frame other than of pandas as narwhals has it, and the names of its columns."""
     try:
         table = nw.from_native(frame)
@@ -80,7 +80,7 @@ def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
     aliases = [f"column {i}" for i in range(len(names))]
     if isinstance(frame, pd.DataFrame):
         return frame.iloc[:, _places(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
-    table, known = opened(frame)
+    table, known = _opened(frame)
     _places(known, names)
     own = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
     return own.to_native(), aliases
@@ -121,18 +121,13 @@ def renamed(frame: Any) -> Renamed:
     """A frame under plain names, with values for categories, and without index, attributes and the sign of a zero."""
     if isinstance(frame, Renamed):
         return frame
-    if isinstance(frame, pd.DataFrame):
-        names = tuple(frame.columns.tolist())
-        _check_once(names)
-        columns = {f"column {i}": _without_categories(frame.iloc[:, i]) for i in range(len(names))}
-        table: Frame = nw.from_native(pd.DataFrame(columns))
-    else:
-        table, known = opened(frame)
-        names = tuple(known)
-        _check_once(names)
-        table = table.select([nw.col(name).alias(f"column {i}") for i, name in enumerate(names)])
+    names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else _opened(frame)[1]
+    native, _ = aliased(frame, names)
+    if isinstance(native, pd.DataFrame):
+        native = pd.DataFrame({alias: _without_categories(column) for alias, column in native.items()})
+    table: Frame = nw.from_native(native)
     plain = [_plain(column, dtype) for column, dtype in table.collect_schema().items()]
-    return Renamed(table.with_columns(plain), names, type(frame))
+    return Renamed(table.with_columns(plain), tuple(names), type(frame))
 
 
 def missing(frame: Frame, column: str) -> Any:
@@ -277,11 +272,6 @@ def _plain(column: str, dtype: Any) -> Any:
 def _without_categories(column: pd.Series) -> pd.Series:
     own = column.reset_index(drop=True)
     return own.astype(own.cat.categories.dtype) if isinstance(own.dtype, pd.CategoricalDtype) else own
-
-
-def _check_once(names: tuple[Name, ...]) -> None:
-    if repeated(names):
-        raise ValueError(f"frame must name each column once, got more than once: {examples(repeated(names))}")
 
 
 def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:

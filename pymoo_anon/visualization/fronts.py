@@ -250,9 +250,10 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
         ax.scatter(*front.T, **style)
     ax.margins(0.08)
     rises = picture.axes[0].maximize != picture.axes[1].maximize
+    (first, *_) = picture.fronts.values()
     for point, text in picture.noted:
         # Beside a curve that rises, the lower right and the upper left are free; beside one that falls, the others.
-        left = bool(point[0] <= (front[0, 0] + front[-1, 0]) / 2)
+        left = bool(point[0] <= (first[0, 0] + first[-1, 0]) / 2)
         ax.annotate(
             literal(text),
             (point[0], point[1]),

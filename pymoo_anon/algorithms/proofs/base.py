@@ -49,7 +49,7 @@ def tolerance(epsilon: Any, n_obj: int) -> Tolerance:
 
 def check_epsilon(epsilon: Any) -> None:
     """Refuse an `epsilon` that fits no number of objectives."""
-    tolerance(epsilon, np.size(epsilon))
+    tolerance(epsilon, max(np.size(epsilon), 1))
 
 
 def _sides(one: Any, given: Any) -> tuple[float, float]:

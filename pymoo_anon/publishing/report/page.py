@@ -90,9 +90,9 @@ def write_report(
         OSError: The file cannot be written.
     """
     asked = {"evidence": evidence, "suppressed": suppressed, "threshold": threshold, "population": population}
-    made = _fitting(checked_subject(front, choice, **asked, external=external, about=about))
+    subject = checked_subject(front, choice, **asked, external=external, about=about)
     with replaced(path) as temporary:
-        temporary.write_text(made, encoding="utf-8", newline="\n")
+        temporary.write_text(_fitting(subject), encoding="utf-8", newline="\n")
 
 
 @dataclass(frozen=True)
