@@ -217,16 +217,30 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
         assert_equal_classes(ours, theirs)
 
 
+def test_a_batch_has_room_for_what_is_written_past_its_end(monkeypatch):
+    """The counts of value 1, which nobody has, are written behind those of value 0 before they are known to be 0."""
+    leave_uncompiled(monkeypatch, numbering, grouping, grouper)
+    monkeypatch.setattr(grouper, "_BATCH_ENTRIES", 1)
+    five = np.arange(5)
+    column = ValueCounts(np.arange(6), 0 * five, 1 + five, 2)
+    table = DistinctTuples(five[:, None], 1 + five, (5,), {"s": column})
+    with np.errstate(over="ignore"):
+        got, _ = copies(table, np.stack([0 * five, five]), np.array([[1], [5]]), columns=("s",))
+    assert [one.columns["s"].counts.tolist() for one in got] == [[15], [1, 2, 3, 4, 5]]
+
+
 def test_numbers_start_again_before_they_outgrow_their_slots():
     codes = np.stack(np.unravel_index(np.arange(64), (8, 8)), axis=1)
     table = uncounted(codes, (8, 8))
-    expected, _ = copies(Grouper(table), *identity(table), class_of=True)
+    # Four rows of each class: a number that no slot holds would be given again.
+    pairs = np.tile(np.arange(8) // 2, (1, 2)), np.array([[4, 4]])
+    expected, _ = copies(Grouper(table), *pairs, class_of=True)
     own = Grouper(table)
-    copies(own, *identity(table))
+    copies(own, *pairs)
     (space,) = own._pool
-    space.slots.base[0] = np.iinfo(np.uint32).max - 150
-    for _ in range(4):
-        got, _ = copies(own, *identity(table), class_of=True)
+    for left in (150, 70, 60, 10, 1):
+        space.slots.base[0] = np.iinfo(np.uint32).max - left
+        got, _ = copies(own, *pairs, class_of=True)
         assert_equal_classes(got[0], expected[0])
     assert space.slots.base[0] < 1000
 

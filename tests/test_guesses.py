@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
+from time import process_time
 from zlib import crc32
 
 import pandas as pd
@@ -241,6 +242,13 @@ def test_values_that_are_too_many_are_not_fetched(monkeypatch):
     monkeypatch.setattr("pymoo_anon.table.guesses.MOST_VALUES", 3)
     (found,) = profiles_of(pd.DataFrame({"a": list("abcd")}), ["a"])
     assert (found.n_distinct, found.values) == (4, [])
+
+
+def test_long_texts_are_looked_at_quickly():
+    texts = [f"a@{'1.' * 10_000} {i}" for i in range(3)]
+    before = process_time()
+    assert guess_role("x", texts).role == "identifier"
+    assert process_time() - before < 1
 
 
 def test_columns_of_lists_are_none():

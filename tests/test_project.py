@@ -204,6 +204,10 @@ def test_a_project_file_is_never_overwritten():
         ),
         (lambda: Path("my.toml").write_text(RIGHT.replace('"keep"', '"sensitive"')), "changed since: how my.toml"),
         (lambda: Path("my.toml").write_text(RIGHT.replace('["?"]', "[]")), "changed since: how my.toml"),
+        (
+            lambda: Path("my.toml").write_text(RIGHT.replace('["?"]', '["?"]\nstrip = true')),
+            "changed since: how my.toml",
+        ),
         (lambda: Path("out/front.csv").write_text("k\n1\n"), r"out/front\.csv is not the front that out/run\.json"),
         (lambda: Path("out/front.csv").unlink(), r"out/front\.csv is missing; pymoo-anon search my\.toml writes it"),
         (lambda: Path("out/run.json").write_text("{}"), r"out/run\.json must be what pymoo-anon search wrote"),

@@ -15,6 +15,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.local import Kind, Requirement, Requirements, Trees, recode
 from pymoo_anon.engine.local.classes import Classes, enter, leave, nearest_class
 from pymoo_anon.engine.local.cube import bottom_up
+from pymoo_anon.engine.local.relocate import relocate
 from pymoo_anon.engine.local.repair import mend
 from pymoo_anon.engine.local.specialize import top_down
 from pymoo_anon.engine.local.trees import cells_of_classes
@@ -381,6 +382,32 @@ def test_the_nearest_class_is_that_of_a_plain_search(seed):
         found, added = nearest(r, trees, tests, classes)
         assert added == pytest.approx(least)
         assert (found < 0) == np.isinf(least)
+
+
+def test_a_class_may_lose_rows_down_to_k():
+    frame = pd.DataFrame({"q": ["v0"] * 2 + ["v6"] + ["v7"] * 2})
+    table = Microdata.from_frame(frame, {"q": nested(8)})
+    _, trees = setting(table)
+    assert relocate(trees, Requirements(2).tests(table.tuples, trees), np.array([0, 0, 1])).tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("price", [0.0, 5.0])
+def test_no_relocation_costs_anything(price):
+    random = np.random.default_rng(1)
+    for _ in range(5):
+        frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 60)] for j in range(3)})
+        table = Microdata.from_frame(frame, {name: nested(5) for name in frame})
+        _, trees = setting(table)
+        before = random.permutation(np.arange(len(trees.rows)) // 4)
+        after = relocate(trees, Requirements(2).tests(table.tuples, trees), before.copy(), price)
+        costs = []
+        for class_of in (before, after):
+            n_classes = int(class_of.max()) + 1
+            cells, rows = cells_of_classes(trees, class_of, n_classes), np.bincount(class_of, trees.rows, n_classes)
+            losses = np.where(cells < 0, 0.0, trees.costs[cells]).sum(axis=1)
+            costs.append(rows @ losses + price * np.count_nonzero(rows))
+        assert rows[rows > 0].min() >= 2
+        assert costs[1] < costs[0]
 
 
 def test_persons_are_counted_and_not_rows():

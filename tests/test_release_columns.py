@@ -178,11 +178,12 @@ def test_more_suppressed_rows_than_may_be_are_below_a_requirement():
 
 def test_what_the_choice_asked_for_is_promised_and_counted_again():
     problem = hospital([K, GeneralLossMetric()], suppression=4)
-    choice = choose(problem, [[1, 1]], require=[K >= 3, L >= 2, TCloseness("diagnosis") <= 0.9])
+    choice = choose(problem, [[1, 1]], require=[K >= 3, L >= 2, TCloseness("diagnosis") <= 0.9, K <= 9])
     made = release(HOSPITAL, problem, choice, **ROLES)
-    assert len(made.claims) == len(problem.measured) + len(choice.requirements) == 5
-    assert made.claims.measure.tolist() == ["k", "GLM", "k >= 3", "l of diagnosis >= 2", "t of diagnosis <= 0.9"]
-    assert made.claims.promised.tolist()[2:] == [3, 2, 0.9]
+    assert len(made.claims) == len(problem.measured) + len(choice.requirements) == 6
+    asked = ["k >= 3", "l of diagnosis >= 2", "t of diagnosis <= 0.9", "k <= 9"]
+    assert made.claims.measure.tolist() == ["k", "GLM", *asked]
+    assert made.claims.promised.tolist()[2:] == [3, 2, 0.9, 9]
     assert made.claims.recounted.tolist()[2:4] == [4, 3]
     assert made.claims.holds.all()
 

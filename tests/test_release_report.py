@@ -84,6 +84,8 @@ def test_class_sizes_are_those_of_the_released_rows(data, row):
     sizes = class_sizes(made)
     (words,) = (member["words"]["sizes"] for member in data["members"] if member["point"] == row + 1)
     assert f"{sizes.min():,}" in words[1]
+    # All people stand in a row by the size of their class: that of the one in the middle.
+    assert f"half of them are in a class of at least {np.sort(sizes)[(len(sizes) - 1) // 2]:,}." in words[1]
     assert words[0].startswith("No row" if n_suppressed == 0 else f"{n_suppressed} people")
     for bound, sentence in zip((2, 5, 12), words[2:], strict=True):
         n = int((sizes < bound).sum())
@@ -103,6 +105,7 @@ def test_distributions_are_those_of_the_rows(data, row):
         counts = made[name].value_counts().to_dict()
         marked = counts.pop("(suppressed)", 0)
         rows = dict(map(tuple, rows_of(data, f"after{j}", row)))
+        assert list(rows).index("* (suppressed rows)") == len(rows) - 1 if marked else True
         assert rows.pop("* (suppressed rows)", 0) == marked
         assert rows == counts
         raw = frame()[name].map(lambda value: one_line(value)).value_counts().to_dict()

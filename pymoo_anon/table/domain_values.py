@@ -35,7 +35,7 @@ _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 _MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:[.,]\d+)?)?)? ?(?:Z|[+-]\d{2}(?::?\d{2}){0,2})?)?", re.ASCII
 )
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
 
 
 @dataclass(frozen=True)

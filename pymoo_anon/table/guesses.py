@@ -280,7 +280,7 @@ _PROSE = 40
 _SAMPLE = 2000
 _ALIKE = 0.9
 _PATTERNS = {
-    "e-mail addresses": r"[^@\s]+@[^@\s]+\.[^@\s]+",
+    "e-mail addresses": r"[^@\s]+@[^@\s][^@\s.]*\.[^@\s]+",
     "addresses of pages": r"https?://\S+",
     "addresses of machines": r"\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){5,7}[0-9a-f]{1,4}",
     "social security numbers": r"\d{3}-\d{2}-\d{4}",
