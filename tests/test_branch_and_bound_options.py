@@ -90,6 +90,8 @@ def test_a_history_holds_no_bounds_and_copies_go_on():
     last = res.history[-1]
     assert (last.certified, last.n_undecided, last.n_pruned) == (True, 0, res.algorithm.n_pruned)
     assert np.array_equal(last.opt.get("F"), res.F)
+    # An entry is copied like any other object.
+    assert copy.deepcopy(last).proof.n_evaluated == last.n_evaluated
     sizes = [len(pickle.dumps(one.proof)) for one in res.history]
     assert max(sizes) < 100 * (len(res.F) + 20)
     assert own.n_nodes * 20 < len(pickle.dumps(res.algorithm.proof))

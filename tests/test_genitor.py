@@ -124,10 +124,9 @@ def test_duplicates_are_refused_or_not():
     for refuse in distinct:
         for operators in (dict, trad):
             algorithm = GENITOR(30, eliminate_duplicates=refuse, **operators())
-            for seed in range(2):
-                pop = minimize(problem(), algorithm, ("n_gen", 30), seed=seed).pop
-                distinct[refuse].append(len(np.unique(pop.get("X"), axis=0)))
-    assert distinct[True] == [30] * 4
+            pop = minimize(problem(), algorithm, ("n_gen", 30), seed=1).pop
+            distinct[refuse].append(len(np.unique(pop.get("X"), axis=0)))
+    assert distinct[True] == [30] * 2
     assert min(distinct[False]) < 30
 
 
@@ -142,7 +141,7 @@ def test_it_ends_where_there_is_nothing_new_to_find():
         for name, hierarchy in table.quasi_identifiers.items()
     })  # fmt: skip
     assert own.n_strings == 2**8
-    res = minimize(own, GENITOR(pop_size=300), ("n_gen", 5), seed=1)
+    res = minimize(own, GENITOR(pop_size=300), ("n_gen", 2), seed=1)
     strings = own.sample(5000, np.random.default_rng(0))
     assert own.compute(np.unique(strings, axis=0)).min() == res.F[0]
 
@@ -228,17 +227,17 @@ def test_evaluations_are_counted_and_end_it():
 
 
 @pytest.mark.parametrize("operators", [dict, trad], ids=["NEW", "TRAD"])
-@pytest.mark.parametrize("births", [1, 2, 20, 21, 22, 173])
-def test_same_result_after_resuming_at_any_birth(births, operators):
+def test_same_result_after_resuming_at_any_birth(operators):
     straight = minimize(problem(), GENITOR(20, **operators()), ("n_gen", 12), seed=1)
-    algorithm = GENITOR(20, **operators())
+    algorithm, stored = GENITOR(20, **operators()), []
     algorithm.setup(problem(), termination=("n_gen", 12), seed=1)
-    for _ in range(births):
+    for birth in range(1, 174):
         algorithm.next()
-    resumed = pickle.loads(pickle.dumps(algorithm))
-    assert outcome(finished(resumed).result()) == outcome(straight)
-    assert resumed.problem.n_unique == straight.problem.n_unique
-    assert outcome(finished(algorithm).result()) == outcome(straight)
+        if birth in (1, 2, 20, 21, 22, 173):
+            stored.append(pickle.dumps(algorithm))
+    for resumed in [*map(pickle.loads, stored), algorithm]:
+        assert outcome(finished(resumed).result()) == outcome(straight)
+        assert resumed.problem.n_unique == straight.problem.n_unique
 
 
 def test_of_equal_values_the_one_that_came_first_ranks_first():

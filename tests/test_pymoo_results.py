@@ -101,6 +101,8 @@ def test_all_reads_a_result_with_and_without_rows(problem, algorithm, with_rows)
 def test_pymoos_wrappers_tolerate_for_the_time_being_alone(problem, algorithm):
     """Wrappers pass over `_setup`: all begins without it, and on the grid of the problem."""
     res = minimize(problem, AdaptiveEpsilonConstraintHandling(algorithm), ("n_gen", 30), seed=1)
+    history = minimize(problem, AdaptiveEpsilonConstraintHandling(algorithm), ("n_gen", 2), save_history=True).history
+    assert 0 < len(history) <= 2
     assert (problem.evaluate(np.atleast_2d(res.X), return_values_of=["G"]) <= 0).all()
     if isinstance(algorithm, PBGEA):
         fine = LatticeProblem(TABLE, [EntropyLDiversity("occupation")], suppression=0.01)

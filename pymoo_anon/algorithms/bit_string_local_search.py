@@ -68,7 +68,7 @@ class BitStringLocalSearch(Search):
         TypeError: An argument is not known. At setup: the problem is no `BitStringProblem`.
     """
 
-    kinds = (BitStringProblem,)
+    _kinds = (BitStringProblem,)
 
     def __init__(
         self,

@@ -75,7 +75,7 @@ class BranchAndBound(OwnSearch):
             `BitStringProblem`.
     """
 
-    kinds = (LatticeProblem, BitStringProblem)
+    _kinds = (LatticeProblem, BitStringProblem)
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class BranchAndBound(OwnSearch):
         if self.history is None:
             # So pymoo copies for a history.
             proof = state.pop("proof")
-            made.proof = _Counts(proof)
+            made.proof = proof if isinstance(proof, _Counts) else _Counts(proof)
         made.__dict__.update(copy.deepcopy(state, memo))
         return made
 

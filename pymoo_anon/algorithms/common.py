@@ -46,7 +46,7 @@ class Search(Algorithm):  # type: ignore[misc]
     initialization: Initialization
     opt: Any
     termination: Any
-    kinds: tuple[type[Problem], ...] = (Problem,)
+    _kinds: tuple[type[Problem], ...] = (Problem,)
 
     def setup(self, problem: Problem, **kwargs: Any) -> Algorithm:
         """Set the algorithm up; without a termination it runs until it ends by itself.
@@ -55,7 +55,7 @@ class Search(Algorithm):  # type: ignore[misc]
             TypeError: The problem is of another kind than the algorithm is for.
             ValueError: The problem is none that it can search, as its class says.
         """
-        check_kind(problem, *self.kinds)
+        check_kind(problem, *self._kinds)
         has_end = self.termination is not None or kwargs.get("termination") is not None
         super().setup(problem, **kwargs)
         self._begin(problem)

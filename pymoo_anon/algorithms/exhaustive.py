@@ -39,7 +39,7 @@ class ExhaustiveSearch(OwnSearch):
         TypeError: An argument is not known. At setup: the problem is no `LatticeProblem`.
     """
 
-    kinds = (LatticeProblem,)
+    _kinds = (LatticeProblem,)
 
     def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)

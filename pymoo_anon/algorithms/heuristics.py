@@ -22,7 +22,7 @@ Nodes = NDArray[np.int64]
 class _Heuristic(Search):
     """Evaluates nodes in turns; the last turn with a feasible node has the result."""
 
-    kinds = (LatticeProblem,)
+    _kinds = (LatticeProblem,)
 
     def __init__(self, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)

@@ -28,13 +28,7 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import (
-    Search,
-    add_columns,
-    check_arguments,
-    has_own_columns,
-    in_type_of_problem,
-)
+from pymoo_anon.algorithms.common import Search, add_columns, check_arguments, has_own_columns, in_type_of_problem
 from pymoo_anon.algorithms.lessons import LearnedBounds, can_settle
 from pymoo_anon.engine.arrays import Flags
 from pymoo_anon.fronts.archive import (

@@ -59,7 +59,7 @@ class TargetSweep(Search):
     (True, 200.0)
     """
 
-    kinds = (LocalRecodingProblem,)
+    _kinds = (LocalRecodingProblem,)
 
     def __init__(self, n_targets: int = 58, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)

@@ -120,12 +120,14 @@ def _fitting(subject: Subject) -> str:
 
 def _page(subject: Subject) -> str:
     """The HTML of the report."""
-    own = subject.member(subject.place)
-    views = {name: view(subject, own) for name, view in _followed(subject).items()}
-    views |= {name: view(subject) for name, view in _STAY.items() if not subject.external or name in _OUTSIDE}
+    followed = {name: view for name, view in _VIEWS.items() if not subject.external or name in _OUTSIDE}
+    shown = [(one, {name: view(subject, one) for name, view in followed.items()}) for one in subject.members()]
+    own, views = next((one, views) for one, views in shown if one.place == subject.place)
+    stay = {name: view(subject) for name, view in _STAY.items() if not subject.external or name in _OUTSIDE}
+    views = {**views, **stay}
     figures = {name: _figures(subject, name, view) for name, view in views.items()}
     scripts = [_bundle(), _resource("report.js")]
-    payload = _payload(subject, figures)
+    payload = _payload(subject, shown, figures)
     about = {words: subject.about.get(key) for key, words in ABOUT.items()}
     if subject.external:
         about = {words: said for words, said in about.items() if said is not None and words != ABOUT["data"]}
@@ -168,11 +170,6 @@ def _definitions(subject: Subject) -> dict[str, str]:
     return found | told
 
 
-def _followed(subject: Subject) -> dict[str, Any]:
-    """The views that follow the point that is shown."""
-    return {name: view for name, view in _VIEWS.items() if not subject.external or name in _OUTSIDE}
-
-
 def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
     """The figures of a view, in the order of the page."""
     made = []
@@ -191,18 +188,9 @@ def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
     return made
 
 
-def _member(subject: Subject, member: Member) -> dict[str, Any]:
-    """All that the page shows of one point."""
-    views = {name: view(subject, member) for name, view in _followed(subject).items()}
-    return {
-        "point": subject.number(member.place),
-        "verdict": "" if subject.external else decision.verdict(subject, member),
-        "words": {name: list(view.sentences) for name, view in views.items()},
-        "tables": {table.name: table.rows for view in views.values() for table in view.tables},
-    }
-
-
-def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, Any]:
+def _payload(
+    subject: Subject, shown: list[tuple[Member, dict[str, View]]], figures: dict[str, list[Figure]]
+) -> dict[str, Any]:
     """What the script reads: charts, the rows of tables that stay, and those of points, equal ones once."""
     # Who only releases does not wait for what draws charts.
     from pymoo_anon.publishing.report.charts import axes, charts, first_axes
@@ -214,8 +202,13 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, An
         return pool.setdefault(json.dumps(rows, separators=(",", ":")), len(pool))
 
     told = [
-        {**member, "tables": {name: pooled(rows) for name, rows in member["tables"].items()}}
-        for member in (_member(subject, member) for member in subject.members())
+        {
+            "point": subject.number(member.place),
+            "verdict": "" if subject.external else decision.verdict(subject, member),
+            "words": {name: list(view.sentences) for name, view in views.items()},
+            "tables": {table.name: pooled(table.rows) for view in views.values() for table in view.tables},
+        }
+        for member, views in shown
     ]
     # Sorted, as the hashes of texts differ from process to process.
     kinds = sorted({figure.chart for figure in every if figure.chart})
@@ -229,8 +222,8 @@ def _payload(subject: Subject, figures: dict[str, list[Figure]]) -> dict[str, An
     }
     if subject.external:
         return made | {"chosen": 1, "members": [{**told[0], "point": 1}]}
-    shown, (front, *_) = decision.measures(subject), figures["front"]
-    labels = {row[0]: decision.point_label(shown, row) for row in front.table.rows}
+    measures, (front, *_) = decision.measures(subject), figures["front"]
+    labels = {row[0]: decision.point_label(measures, row) for row in front.table.rows}
     return made | {"labels": labels, "axes": axes(subject), "first": first_axes(subject)}
 
 
