@@ -209,6 +209,8 @@ def test_what_makes_no_release_is_said_in_words():
     one = LatticeProblem(table, [K, GLM], suppression=1).front([[0]])
     assert "its 1 suppressed row" in one.refusal(0)
     assert one.refusal(0, "drop") is None
+    # Where nobody asks for k, a single marked row is alone all the same.
+    assert LatticeProblem(table, [GLM], suppression=1).front([[0]]).refusal(0) == one.refusal(0)
     alike = Microdata.from_frame(pd.DataFrame(frame | {"a": [1, 1, 2, 2, 3, 3], "s": list("xyxyzz")}), tree, "s")
     least = DistinctLDiversity("s")
     pair = LatticeProblem(alike, [K, GLM], Violating(2), [least >= 2]).front([[0]])

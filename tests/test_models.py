@@ -373,7 +373,21 @@ def test_records_at_risk_are_those_of_small_classes_and_of_few_suppressed():
     assert RecordsAtRisk(1).evaluate(classes) == [0]
     assert RecordsAtRisk(1 / 300).evaluate(classes) == [1]
     assert RecordsAtRisk() == RecordsAtRisk(0.09) != RecordsAtRisk(0.1)
+    # As many suppressed rows as are enough are no small class.
+    pair = Microdata.from_frame(pd.DataFrame({"q": [1, 2, 3, 3]}), {"q": Hierarchy.flat([1, 2, 3])})
+    both = LatticeProblem(pair, [RecordsAtRisk(0.5), RecordsAtRisk(0.4)], Below(2))
+    assert both.compute(np.array([[0]])).tolist() == [[0, 1]]
     with pytest.raises(ValueError, match=r"^risk must be above 0 and at most 1, a chance to be found, got 0"):
         RecordsAtRisk(0)
     with pytest.raises(TypeError, match=r"^risk must be a number, got '9 %'"):
         RecordsAtRisk("9 %")
+
+
+def test_a_class_fits_no_fewer_persons_of_a_register_than_it_has_rows():
+    table, register = (
+        Microdata.from_frame(pd.DataFrame({"q": values}), {"q": Hierarchy.flat([1, 2])})
+        for values in ([1, 1, 1, 2], [1, 2, 2, 2])
+    )
+    problem = LatticeProblem(table, [MarketerRisk(register)])
+    # Three rows of three persons, and one of three others.
+    assert problem.compute(np.array([[0]])).tolist() == [[(3 / 3 + 1 / 3) / 4]]
