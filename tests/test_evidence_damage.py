@@ -101,3 +101,4 @@ def test_any_damage_is_a_clear_sentence_or_harmless():
     refused = [text for text in said if text]
     assert len(refused) > 1000
     assert all(text.isprintable() and len(text) < 400 for text in refused)
+    assert "must be a whole number from 0, got True" in refusal(changed(content, ("table", "n_rows"), True))

@@ -163,3 +163,7 @@ def test_thirty_columns_end():
     assert 0 < bound.value <= bound.loss < 80 * 30
     assert 1 <= len(minimize(problem, TargetSweep(n_targets=4), seed=1).F) <= 4
     assert release(frame, problem, problem.x_of(3)).claims.holds.all()
+
+
+def test_a_bound_between_two_numbers_of_rows_asks_for_the_larger():
+    assert problem_of(KAnonymity() >= 2.5).targets[0] == 3
