@@ -166,6 +166,13 @@ class DoesNothing(Repair):
         return X
 
 
+class RepairsAgain(Repair):
+    """Gives other points every time, valid ones too."""
+
+    def _do(self, problem, X, random_state=None, **kwargs):
+        return random_state.integers(problem.xl.astype(int), problem.xu.astype(int) + 1, size=X.shape)
+
+
 class RepairsInPlace(Repair):
     def _do(self, problem, X, **kwargs):
         X[:] = problem.xl
@@ -227,6 +234,7 @@ BROKEN = [
     (Losing(), "Losing must keep the shape (1, 3) of X, got (1, 1)"),
     (PM(vtype=float), "PM must make points of integers, got float64 such as "),
     (NeverDone(), "NeverDone must leave valid points as they are, got "),
+    (RepairsAgain(), "RepairsAgain must leave valid points as they are, got "),
     (RepairsInPlace(), "RepairsInPlace must not change what it is given, got [0, 0, 0] where "),
     (OnePair(), "OnePair must choose 2 times 2 parents, got shape (1, 2)"),
     (Stranger(), "Stranger must choose individuals of the population, got another one"),

@@ -33,6 +33,7 @@ from pymoo_anon.objectives import (
     Precision,
     ProsecutorRisk,
 )
+from pymoo_anon.objectives.loss.cells import _over_one_denominator
 from pymoo_anon.objectives.privacy.diversity import _exp_of_entropy
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import release
@@ -446,3 +447,9 @@ def test_what_is_counted_again_is_what_was_promised_to_the_last_bit(seed):
     made = release(pd.DataFrame(own.rows), problem, x, suppressed="drop", k_of_one=True)
     assert len(made.claims) == len(problem.measured)
     assert made.claims.recounted.tolist() == made.claims.promised.tolist()
+
+
+def test_a_quotient_is_exact_where_no_float_holds_the_denominator():
+    for more in range(1, 60, 2):
+        (found,) = _over_one_denominator(np.array([[3]]), [1], 2**53 + more)
+        assert found == float(Fraction(3, 2**53 + more))

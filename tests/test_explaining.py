@@ -12,7 +12,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.problems.tradeoffs import next_steps
 from pymoo_anon.publishing import choose, explain
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Below, Hierarchy, Microdata
 
 K, L, GLM = KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()
 
@@ -82,6 +82,14 @@ def test_the_suppressed_are_told_and_may_be_worst_off():
     explanation = explain(problem, [[1, 0]], choose(problem, [[1, 0]]))
     assert explanation.suppressed == "1 of 6 people (16.7 %)"
     assert explanation.people[0] == "Worst off are the 1 people that are suppressed, a class of their own."
+
+
+def test_classes_of_as_many_people_as_are_suppressed_are_not_those():
+    own = Microdata.from_frame(pd.DataFrame({"n": list("abcdeeffggg")}), {"n": Hierarchy.flat(list("abcdefg"))})
+    problem = LatticeProblem(own, [K, GLM], Below(2))
+    choice = choose(problem, [[0]])
+    assert choice.n_suppressed == 4
+    assert explain(problem, [[0]], choice).people == ("Worst off are 4 of 11 people (36.4 %), in 2 classes of 2.",)
 
 
 def test_everybody_alike_is_one_class_and_nobody_suppressed():

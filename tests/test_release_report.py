@@ -263,6 +263,15 @@ def test_a_name_may_be_a_tuple(tmp_path):
     assert page.tables["left"] == [["('a', 1)", "0\N{NO-BREAK SPACE}%", "1.5", "1.5"]]
 
 
+def test_the_rarest_of_many_labels_are_counted_together(tmp_path):
+    letters = list("abcdefghijklmnopqrst")
+    rows = pd.DataFrame({"letter": np.repeat(letters, range(1, 21))})
+    own = LatticeProblem(Microdata.from_frame(rows, {"letter": Hierarchy.flat(letters)}), [KAnonymity()])
+    data = payload(report(tmp_path / "r.html", own, [[0], [1]], 0, evidence=None))
+    shown = [[letters[n - 1], n] for n in range(20, 7, -1)]
+    assert rows_of(data, "after0", 0) == [*shown, ["7 other labels", 28]]
+
+
 def test_a_codebook_of_very_many_labels_is_shown_in_part(tmp_path):
     """20,000 labels would be more than a report has room for."""
     values = Hierarchy.flat(range(4000))
