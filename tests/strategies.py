@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from plain import Levels, PlainTable
@@ -31,6 +32,11 @@ def fewer(parts: int) -> settings:
 def times(n: int) -> int:
     """`n`, and as many times more as the profile draws more examples than by default."""
     return n * settings.default.max_examples // 20
+
+
+def a_third_at_once(seeds: Iterable[int]) -> list[Any]:
+    """A test's seeds, two of three for `pytest -m slow`."""
+    return [pytest.param(seed, marks=[pytest.mark.slow] if seed % 3 else []) for seed in seeds]
 
 
 def promised(n: int) -> settings:

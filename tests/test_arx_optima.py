@@ -32,7 +32,11 @@ def recounted(plain, case, node):
     return classes.value(case.loss, kept), int(classes.sizes[~kept].sum())
 
 
-@pytest.mark.parametrize(("case", "value", "node", "n_suppressed"), ON_LIMITS, ids=lambda one: str(one))
+@pytest.mark.parametrize(
+    ("case", "value", "node", "n_suppressed"),
+    [pytest.param(*one, marks=[pytest.mark.slow] if number % 2 else []) for number, one in enumerate(ON_LIMITS)],
+    ids=lambda one: str(one),
+)
 def test_optima_on_limits(adult_rows, plain, case, value, node, n_suppressed):
     problem = problem_of(adult_rows, case)
     for algorithm in (ExhaustiveSearch(), BranchAndBound()):

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import more
 from tasks import BOUNDED, found, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
@@ -40,7 +39,6 @@ every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
 
 @every_rule
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=list(KINDS))
-@more(2)
 @given(data=st.data(), seed=st.integers(0, 3))
 def test_the_certified_front_is_that_of_exhaustive_search(kinds, rule, data, seed):
     """Beside both a third: plain comparisons of the values of all nodes."""

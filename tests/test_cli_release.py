@@ -159,7 +159,7 @@ def test_evidence_holds_no_value_of_the_data():
         assert value not in text
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+@pytest.mark.parametrize("engine", ["polars", "duckdb", pytest.param("dask", marks=pytest.mark.slow)])
 def test_every_engine_writes_the_same_file(engine):
     assert command("release", "mine.toml").exit_code == 0
     expected = rows_of(RELEASE)

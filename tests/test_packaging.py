@@ -51,6 +51,7 @@ def test_the_wheel_holds_the_package_and_its_data_alone(tmp_path):
     assert Path(path).stat().st_size < 2_000_000
 
 
+@pytest.mark.slow
 def test_the_source_distribution_holds_the_project_alone(tmp_path):
     builders = pytest.importorskip("hatchling.builders.sdist")
     (path,) = builders.SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
@@ -69,6 +70,7 @@ def test_the_workflow_tests_what_the_project_promises():
     assert jobs["test"]["needs"] == "build"
 
 
+@pytest.mark.slow
 def test_the_tests_meet_the_package_that_is_installed(tmp_path):
     (tmp_path / "pymoo_anon").mkdir()
     (tmp_path / "pymoo_anon" / "__init__.py").write_text("raise ImportError('this is the installed one')\n")

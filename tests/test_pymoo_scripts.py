@@ -165,7 +165,10 @@ def test_parallelization_of_pymoo_works():
     assert np.array_equal(minimize(threaded, of_integers(), ("n_gen", 3), seed=1).F, expected.F)
 
 
-@pytest.mark.parametrize("options", [{}, {"prefer": "threads"}], ids=["processes", "threads"])
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param({}, marks=pytest.mark.slow, id="processes"), pytest.param({"prefer": "threads"}, id="threads")],
+)
 def test_joblib_works(options):
     plain = LATTICES["constraints"]
     runner = JoblibParallelization(n_jobs=2, **options)

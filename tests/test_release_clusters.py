@@ -29,7 +29,9 @@ def spark():
     session.stop()
 
 
-every_cluster = pytest.mark.parametrize("kind", ["dask", pytest.param("spark", marks=pytest.mark.slow)])
+every_cluster = pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) for kind in ("dask", "spark")]
+)
 
 
 def frames(kind, frame, spark):

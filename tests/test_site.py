@@ -68,6 +68,8 @@ def test_what_searches_and_is_searched_has_a_worked_example():
     assert listed - {"AnonymizationProblem", "Neighborhood"} == SHOWN.keys()
 
 
+# The site runs them, too.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SHOWN))
 def test_a_worked_example_says_its_source_and_runs(name, tmp_path):
     assert re.search(r"\b(19|20)\d\d\b|[Tt]his package's own", inspect.getdoc(SHOWN[name])), "the source"

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from loops import with_a_way_in
 from pymoo.optimize import minimize
+from strategies import a_third_at_once
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.algorithms.proofs.base import tolerance
@@ -131,7 +132,7 @@ def prove(problem, epsilon=None, seed=0, slices=10_000):
     return proof
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", a_third_at_once(range(150)))
 def test_a_proof_finds_what_all_strings_hold(seed):
     problem = random_problem(seed)
     expected = in_order(front_of_all(problem))
@@ -230,7 +231,7 @@ def shuffle(table, rng, attributes):
     )
 
 
-@pytest.mark.parametrize("seed", range(240, 330))
+@pytest.mark.parametrize("seed", a_third_at_once(range(240, 330)))
 def test_no_string_gains_more_than_the_bound_of_its_part(seed):
     """Every number of fixed attributes, every price: bounds of random parts against all strings in them."""
     rng = np.random.default_rng(seed)

@@ -281,6 +281,7 @@ def test_the_verifier_runs_alone(tmp_path):
     assert done.stdout == "patients-k-GLM-v1: holds; 14 members and all 960 points recounted\nno faults\n"
 
 
+@pytest.mark.slow
 def test_all_members_and_certificates_hold(capsys):
     """All points are recounted by `python verify.py data`, which takes minutes; here those of the small instances."""
     assert main([str(DATA), "--most", "1000"]) == 0
