@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_FLOOR, Context, Decimal
+from itertools import accumulate, compress, product
 from typing import Any
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import ROOT, day_of, is_number, label_text, spelled
 from pymoo_anon.table.hierarchy import Hierarchy
 
@@ -22,11 +24,28 @@ class Draft:
         hierarchy: The hierarchy. It holds every value of the column.
         kind: What the values were taken for: "numbers", "dates", "ordered", "codes" or "categories".
         reason: Why, and what the levels are, in one line.
+        odd: The values that are not of the kind, and how many rows hold each. They are one group below the root.
     """
 
     hierarchy: Hierarchy
     kind: str
     reason: str
+    odd: tuple[tuple[Any, int], ...] = ()
+
+    @property
+    def question(self) -> str | None:
+        """Question whether the odd values are missing ones, or None without any."""
+        if not self.odd:
+            return None
+        what = "not in the order" if self.kind == "ordered" else f"no {self.kind[:-1]}"
+        rows = counted(sum(count for _, count in self.odd), "row", "rows")
+        return f"{examples([value for value, _ in self.odd])} in {rows} is {what}: is it a missing value?"
+
+
+def enough(fits: Iterable[bool], counts: Sequence[int], percent: int = 95) -> bool:
+    """Tell whether some rows fit, and at least this share of all that hold a value."""
+    held = sum(count for fit, count in zip(fits, counts, strict=True) if fit)
+    return held > 0 and 100 * held >= percent * sum(counts)
 
 
 def useful(
@@ -77,42 +96,83 @@ def fills(n_rows: int, n_distinct: int) -> bool:
 _LARGEST = Decimal(10) ** 18
 # The last place of the smallest float.
 _SMALLEST = -340
-# More levels make the lattice larger, and gain little.
-_MOST_LEVELS = 5
 # A level of nearly as many groups as the one below gains little, too.
 _GAIN = 0.75
-# So many intervals are left below the root at most.
-_MOST_GROUPS = 5
+# The first level of intervals has at most so many, and by the steps of the widths at least five.
+_MOST_GROUPS = 12
+# A fortieth of the rows at either end does not count in the spread of numbers.
+_ENDS = 40
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
 # Exact for all of these numbers.
 _EXACT = Context(prec=700)
 
 
-def draft_numbers(values: Sequence[Any]) -> Draft:
-    """Nested intervals: their widths are 1, 2 or 5 times a power of ten, and each divides the next.
+def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
+    """Draft nested intervals, whose widths are 1, 2 or 5 times a power of ten.
 
-    >>> draft_numbers([17, 18, 34, 45, 66, 90]).hierarchy
-    Hierarchy(100 values, levels of 100, 20, 10, 5, 1 groups)
+    The finest has 5 to 12 intervals over the spread of the rows. Where the numbers go far beyond, its first and last
+    interval are open.
+
+    >>> draft_numbers([17, 18, 34, 45, 66, 90], [1] * 6).hierarchy
+    Hierarchy(90 values, levels of 90, 9, 5, 1 groups)
     """
-    numbers = [number_of(value) for value in values]
-    rows = [(number, value) for number, value in zip(numbers, values, strict=True) if number is not None]
-    if len(rows) < len(values):
-        bad = [value for number, value in zip(numbers, values, strict=True) if number is None]
+    numbers, sign = numbers_of(values, counts)
+    read = [(i, number) for i, number in enumerate(numbers) if number is not None]
+    if not enough([number is not None for number in numbers], counts):
+        bad = [value for value, number in zip(values, numbers, strict=True) if number is None]
         raise ValueError(f"numbers must be at most {_LARGEST:.0e}, or text that spells such, got {examples(bad)}")
-    rows.sort(key=lambda row: (row[0], str(row[1])))
+    read.sort(key=lambda row: (row[1], str(values[row[0]])))
+    rows = [(number, values[i]) for i, number in read]
     whole = all(number == number.to_integral_value() for number, _ in rows)
     low, high = rows[0][0], rows[-1][0]
-    widths = _widths(low, high, len({number for number, _ in rows}), whole)
+    ends, widths = _intervals([number for number, _ in rows], [counts[i] for i, _ in read], whole)
     words = f"numbers from {low:f} to {high:f}"
     if whole:
         words = f"whole numbers from {int(low)} to {int(high)}"
         rows = [(number, value if isinstance(value, str) else int(number)) for number, value in rows]
-        filled = _filled_range(rows, widths)
+        filled = rows if sign else _filled_range(rows, widths)
         words += f", a row for each of {filled[0][1]} to {filled[-1][1]}" if len(filled) > len(rows) else ""
         rows = filled
-    levels = {f"{width:f}": _level([number for number, _ in rows], width, whole) for width in widths}
+    levels = {f"{width:f}": _level([number for number, _ in rows], width, whole, ends, sign) for width in widths}
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
+
+
+# How numbers are written for persons, by their decimal sign: thousands may be parted.
+_WRITTEN = {
+    sign: re.compile(
+        rf"\s*[+-]?(?:\d+|[1-9]\d{{0,2}}(?:[{parting}'’ \u00a0\u202f]\d{{3}})+)(?:[{sign}]\d+)?\s*", re.ASCII
+    )
+    for sign, parting in ((".", ","), (",", "."))
+}
+
+
+def numbers_of(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
+    """Read numbers in the one way that reads the most rows; None for a value that it does not read.
+
+    The way is named by its decimal sign, or by an empty text where Python reads numbers so, too.
+
+    >>> numbers_of(["1.234,50", "7", "k.A."], [1, 1, 1])
+    ([Decimal('1234.50'), Decimal('7'), None], ',')
+    """
+    plain = [number_of(value) for value in values]
+    # 950 and 1.204 are thousands, if every point stands before three digits: decimals would all have a point.
+    texts = [
+        value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
+    ]
+    mixed = len({"." in text for text in texts}) > 1
+    readings = {"": plain}
+    if mixed or None in plain:
+        readings |= {sign: [_written(value, sign) for value in values] for sign in _WRITTEN}
+    rows = {sign: sum(compress(counts, [number is not None for number in own])) for sign, own in readings.items()}
+    best = max(readings, key=lambda sign: (rows[sign], mixed and sign == ","))
+    return readings[best], best
+
+
+def _written(value: Any, sign: str) -> Decimal | None:
+    if not isinstance(value, str) or not _WRITTEN[sign].fullmatch(value):
+        return None if isinstance(value, str) else number_of(value)
+    return number_of(re.sub(rf"[^\d{sign}+-]", "", value).replace(sign, "."))
 
 
 def number_of(value: Any) -> Decimal | None:
@@ -130,23 +190,30 @@ def has_leading_zero(value: Any) -> bool:
     return isinstance(value, str) and _LEADING_ZERO.fullmatch(value) is not None
 
 
-def _widths(low: Decimal, high: Decimal, n_distinct: int, whole: bool) -> list[Decimal]:
-    """Widths from fine to coarse. The coarsest is the first of few intervals, the others divide it."""
-    if n_distinct < 2:
-        return []
-    exponent = (high - low).adjusted() - 2
-    factor = 1
-    while True:
-        n_groups = _bin(high, _width(factor, exponent)) - _bin(low, _width(factor, exponent)) + 1
-        if n_groups <= _MOST_GROUPS and n_groups < n_distinct and not (whole and _width(factor, exponent) <= 1):
-            break
+def _intervals(
+    numbers: Sequence[Decimal], counts: Sequence[int], whole: bool
+) -> tuple[tuple[Decimal, Decimal], list[Decimal]]:
+    """Choose the ends of intervals over ordered numbers, and nested widths from fine to coarse."""
+    every, below = (numbers[0], numbers[-1]), list(accumulate(counts))
+    cut = below[-1] // _ENDS
+    ends = numbers[bisect_right(below, cut)], numbers[bisect_left(below, below[-1] - cut)]
+    if ends[0] == ends[1]:
+        ends = every
+    factor, exponent = 1, (ends[1] - ends[0]).adjusted() - 2
+    while _n_bins(ends, width := _width(factor, exponent)) > _MOST_GROUPS or (whole and width <= 1):
         factor, exponent = {1: (2, exponent), 2: (5, exponent), 5: (1, exponent + 1)}[factor]
+    open_or_not = product((every[0], ends[0]), (every[1], ends[1]))
+    ends = next(own for own in open_or_not if _n_bins(own, width) <= _MOST_GROUPS or own == ends)
     widths: list[Decimal] = []
-    while len(widths) < _MOST_LEVELS and not (whole and _width(factor, exponent) <= 1):
-        widths.append(_width(factor, exponent))
-        # The largest width that divides: 5 of 10, 1 of 5, 1 of 2.
-        factor, exponent = (5, exponent - 1) if factor == 1 else (1, exponent)
-    return widths[::-1]
+    # Negative and positive numbers stay apart at any width.
+    while _n_bins(ends, width := _width(factor, exponent)) > 1 and (not widths or _n_bins(ends, widths[-1]) > 2):
+        widths.append(width)
+        factor, exponent = (2, exponent) if factor == 1 else (1, exponent + 1)
+    return ends, widths
+
+
+def _n_bins(ends: tuple[Decimal, Decimal], width: Decimal) -> int:
+    return _bin(ends[1], width) - _bin(ends[0], width) + 1
 
 
 def _width(factor: int, exponent: int) -> Decimal:
@@ -158,26 +225,39 @@ def _bin(number: Decimal, width: Decimal) -> int:
     return int(_EXACT.divide(number, width).to_integral_value(ROUND_FLOOR))
 
 
-def _level(numbers: Sequence[Decimal], width: Decimal, whole: bool) -> list[str]:
-    """What is in the interval of every number, as `Hierarchy.intervals` writes it."""
+def _level(
+    numbers: Sequence[Decimal], width: Decimal, whole: bool, ends: tuple[Decimal, Decimal], sign: str
+) -> list[str]:
+    """Label ordered numbers with their intervals, as `Hierarchy.intervals` does.
+
+    The first and the last interval are open where numbers lie beyond the ends.
+    """
     labels: list[str] = []
-    high = None
+    first, last = (_bin(end, width) for end in ends)
+    beyond = None
     for number in numbers:
-        # The numbers are in order, so that most lie in the interval of the one before.
-        if high is None or number >= high:
-            place = _bin(number, width)
+        # Most lie in the interval of the one before.
+        if beyond is None or number >= beyond:
+            place = min(max(_bin(number, width), first), last)
             low, high = _EXACT.multiply(place, width), _EXACT.multiply(place + 1, width)
+            beyond = high if place < last else Decimal("inf")
             label = f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})"
+            if place == first and numbers[0] < low:
+                label = f"<{high:f}"
+            elif place == last and numbers[-1] >= high:
+                label = f"≥{low:f}"
+            if sign == ",":
+                label = label.replace(", ", "; ").replace(".", ",")
         labels.append(label)
     return labels
 
 
 def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:
-    """Rows with one for every whole number of the widest intervals, where these are not too many."""
+    """Rows with one for every whole number of the finest intervals, where these are not too many."""
     if not widths:
         return rows
-    first = _bin(rows[0][0], widths[-1]) * int(widths[-1])
-    last = (_bin(rows[-1][0], widths[-1]) + 1) * int(widths[-1])
+    first = _bin(rows[0][0], widths[0]) * int(widths[0])
+    last = (_bin(rows[-1][0], widths[0]) + 1) * int(widths[0])
     held = {int(number) for number, _ in rows}
     if not fills(last - first, len(held)):
         return rows
@@ -216,8 +296,8 @@ _ORDERS = {
     "month, day, year": (_TWO_ORDERS, (4, 1, 3)),
 }
 
-# What dates are called that name no day.
-_MONTHS_ALONE = "dates (month, year)"
+# What dates are called that are written as ISO 8601 says, and those that name no day.
+_ISO, _MONTHS_ALONE = "ISO dates", "dates (month, year)"
 
 #: The levels above the days, from fine to general.
 LEVELS: dict[str, Callable[[date], str]] = {
@@ -243,26 +323,24 @@ def looks_like_a_date(value: Any) -> bool:
     )
 
 
-def draft_dates(values: Sequence[Any]) -> Draft:
-    """Day, month, quarter, year, decade: those of them that gain something.
+def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
+    """Draft days, months, quarters, years and decades: those of them that gain something.
 
     Dates, moments and their ISO text get a row for each day, which matches all three. Any other text, such as
     05.03.2021, gets a row as it is written.
 
-    >>> draft_dates(["05.03.2021", "28.03.2021", "01.11.2020"]).hierarchy.labels[1]
+    >>> draft_dates(["05.03.2021", "28.03.2021", "01.11.2020"], [1, 1, 1]).hierarchy.labels[1]
     ('2020-11', '2021-03')
     """
-    iso = [day for day in map(day_of, values) if day is not None]
-    if len(iso) == len(values):
-        held = sorted(set(iso))
+    days, spelling = _read(values, counts)
+    read = [(day, value) for day, value in zip(days, values, strict=True) if day is not None]
+    held = filled = sorted({day for day, _ in read})
+    rows: list[tuple[date, Any]] = sorted(read, key=lambda row: (row[0], str(row[1])))
+    if spelling == _ISO:
         filled = _filled_years(held)
-        texts = [isinstance(value, str) for value in values]
-        rows: list[tuple[date, Any]] = [(day, str(day) if any(texts) else day) for day in filled]
-        spelling = "ISO dates" if all(texts) else "dates"
-    else:
-        days, spelling = _read(values)
-        held = filled = sorted(set(days))
-        rows = sorted(zip(days, values, strict=True), key=lambda row: (row[0], str(row[1])))
+        texts = [isinstance(value, str) for _, value in read]
+        rows = [(day, str(day) if any(texts) else day) for day in filled]
+        spelling = _ISO if all(texts) else "dates"
     domain = [value for _, value in rows]
     # A month as it is written, 2011-12, may be a value and the label of a month that is written in two ways.
     known = {name: label for name, label in LEVELS.items() if name != "day" or spelling != _MONTHS_ALONE}
@@ -281,23 +359,27 @@ def _filled_years(days: list[date]) -> list[date]:
     return [first + timedelta(i) for i in range(n_rows)] if fills(n_rows, len(days)) else days
 
 
-def _read(values: Sequence[Any]) -> tuple[list[date], str]:
-    """The days that values name, and what their spelling is called."""
-    texts = [_text(value) for value in values]
-    orders = {name: [_found(pattern, text, places) for text in texts] for name, (pattern, places) in _ORDERS.items()}
-    orders["month, year"] = [_month(text) for text in texts]
-    whole = {name: [day for day in days if day is not None] for name, days in orders.items() if None not in days}
-    if not whole:
+def _read(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | None], str]:
+    """Read days in the one spelling that reads the most rows; None for a value that it does not read."""
+    orders: dict[str, list[date | None]] = {_ISO: [day_of(value) for value in values]}
+    if None in orders[_ISO]:
+        texts = [_text(value) for value in values]
+        for name, (pattern, places) in _ORDERS.items():
+            orders[f"dates ({name})"] = [_found(pattern, text, places) for text in texts]
+        orders[_MONTHS_ALONE] = [_month(text) for text in texts]
+    fits = {name: [day is not None for day in days] for name, days in orders.items()}
+    rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
+    name = max(rows, key=lambda name: rows[name])
+    if not enough(fits[name], counts):
         unread = [value for value, *days in zip(values, *orders.values(), strict=True) if not any(days)]
         got = f"got {examples(unread)}" if unread else "got some with the day and some with the month first"
         raise ValueError(f"dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, {got}")
-    (name, days), *others = whole.items()
-    if any(other != days for _, other in others):
+    if name != _ISO and any(rows[other] == rows[name] and days != orders[name] for other, days in orders.items()):
         raise AmbiguousDates(
             f"dates must tell by one of them whether the day or the month comes first, got {examples(values)}; "
             "written like 2021-03-05 they would"
         )
-    return days, f"dates ({name})"
+    return orders[name], name
 
 
 def _month(text: str) -> date | None:
@@ -336,25 +418,29 @@ _LIKELY = re.compile(r"(?=.*\d)[A-Z0-9]+(?:[ ./_-][A-Z0-9]+)*", re.ASCII)
 _LONGEST_LIKELY = 16
 
 
-def draft_codes(values: Sequence[Any]) -> Draft:
-    """Redaction from the right: 02139, 0213*, 021**, and so on.
+def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
+    """Draft a redaction from the right: 02139, 0213*, 021**, and so on.
 
     Codes are aligned at the left, as in ARX. At each level so many signs stay; a code that is no longer than that stays
     as it is until the codes that begin with it become one group with it: E11 and E11.9 are E11 and E11.* first, and
-    then both E11**. Levels that gain nothing are left out, such as the one that only takes the dot away.
+    then both E11**. Levels that gain nothing are left out, such as the one that only takes the dot away. Where nearly
+    all rows have digits, text without any is no code.
 
-    >>> draft_codes(["02139", "02138", "02215"]).hierarchy.labels[1:]
+    >>> draft_codes(["02139", "02138", "02215"], [1, 1, 1]).hierarchy.labels[1:]
     (('0213*', '0221*'), ('*',))
     """
     texts = [str(value) for value in values]
-    bad = [text for text in texts if len(text) > _LONGEST or ROOT in text]
-    if bad:
-        raise ValueError(f"codes must have at most {_LONGEST} signs, none of them {ROOT!r}, got {examples(bad)}")
-    order = sorted(range(len(values)), key=lambda i: texts[i])
-    length = max(map(len, texts))
+    bad = dict.fromkeys(text for text in texts if len(text) > _LONGEST or ROOT in text)
+    fits = [text not in bad and any(map(str.isdigit, text)) for text in texts]
+    if not enough(fits, counts):
+        if bad:
+            raise ValueError(f"codes must have at most {_LONGEST} signs, none of them {ROOT!r}, got {examples(bad)}")
+        fits = [True] * len(texts)
+    order = sorted(compress(range(len(texts)), fits), key=lambda i: texts[i])
+    lengths = sorted({len(texts[i]) for i in order})
+    length = lengths[-1]
     levels = {str(kept): [_redacted(texts[i], kept, length) for i in order] for kept in range(length - 1, 0, -1)}
     hierarchy, _ = useful([values[i] for i in order], levels)
-    lengths = sorted(set(map(len, texts)))
     signs = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
     return Draft(hierarchy, "codes", f"codes of {signs} signs, redacted from the right")
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import heapq
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from bisect import bisect
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise
 from math import ceil, inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import ascending, day_of, is_missing, same_as
+from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, same_as
 from pymoo_anon.table.draft_levels import (
     MONTHS,
     AmbiguousDates,
@@ -22,9 +23,10 @@ from pymoo_anon.table.draft_levels import (
     draft_codes,
     draft_dates,
     draft_numbers,
+    enough,
     has_leading_zero,
     looks_like_a_code,
-    number_of,
+    numbers_of,
     one_node_each,
     steps_of,
     useful,
@@ -34,10 +36,10 @@ from pymoo_anon.table.hierarchy import Hierarchy
 
 #: The kinds of values, by the name that `kind` has for them.
 KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
-    "numbers": lambda values, counts: draft_numbers(values),
-    "dates": lambda values, counts: draft_dates(values),
-    "ordered": lambda values, counts: draft_ordered(values),
-    "codes": lambda values, counts: draft_codes(values),
+    "numbers": draft_numbers,
+    "dates": draft_dates,
+    "ordered": lambda values, counts: draft_ordered(values, counts),
+    "codes": draft_codes,
     "categories": lambda values, counts: draft_categories(values, counts),
 }
 
@@ -61,16 +63,17 @@ def draft_hierarchy(
 ) -> Draft:
     """Draft the hierarchy of a column from its values, to be read and edited by a person.
 
-    - numbers, also as text: nested intervals of round widths. Whole numbers that lie close together get a row for every
-      number of the range.
+    - numbers, also as text such as "169,0" or "1.234,50": nested intervals of round widths. Whole numbers that lie
+      close together get a row for every number of the range.
     - dates, moments and text that spells them: month, quarter, year, decade.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbours together.
     - codes, that is digits after a leading 0 or beside capital letters: redaction from the right.
     - categories, that is all else: rare values together, then groups of about the same number of rows.
 
-    What is missing (None, NaN, an empty text) is a value of its own that stays apart up to the root. A level that gains
-    nothing is left out.
+    A column has a kind if 95 % of the rows that hold a value have it. A text such as "n/a", "k.A." or "-" is no value,
+    and neither is what is missing (None, NaN, an empty text). All that is not of the kind is one group up to the root,
+    and what is missing is another one. A level that gains nothing is left out.
 
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
@@ -79,7 +82,7 @@ def draft_hierarchy(
         name: The column's name, if it may tell that digits are a code, as "zip" does.
 
     Returns:
-        The draft; `draft.hierarchy.to_csv(path)` writes it in ARX's layout.
+        The draft; `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
 
     Raises:
         ValueError: There is no such kind, no value, another number of counts or one that is not positive, or the values
@@ -100,11 +103,15 @@ def draft_hierarchy(
         return Draft(Hierarchy.from_levels([[None]]), "categories", "no value at all")
     distinct = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in distinct]
-    draft = KINDS[kind](distinct, weights) if kind != "auto" else _chosen(distinct, weights, name)
+    if kind == "auto":
+        draft = _chosen(distinct, weights, name)
+    else:
+        draft = KINDS[kind](*((distinct, weights) if kind == "categories" else _present(distinct, weights)))
+    draft = _with_odd(draft, distinct, weights)
     if not missing:
         return draft
     hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
-    return Draft(hierarchy.with_missing(), draft.kind, f"{draft.reason}; a row for what is missing")
+    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for what is missing")
 
 
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Hashable, tuple[Any, int]], bool]:
@@ -130,42 +137,70 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
     return held, missing
 
 
-def _chosen(values: Sequence[Any], counts: Sequence[int], name: str | None) -> Draft:
-    """The draft of the kind that fits, with what spoke against the others."""
+def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
+    """Select the values that do not say that there is none; all of them, if every one does."""
+    present = [i for i, value in enumerate(values) if not says_missing(value)] or range(len(values))
+    return [values[i] for i in present], [counts[i] for i in present]
+
+
+def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
+    """Add a group of the values that a draft lacks, the most frequent first."""
+    own = draft.hierarchy
+    lacking = [i for i, place in enumerate(own.encode(values)) if place < 0]
+    if not lacking:
+        return draft
+    odd = [(values[i], counts[i]) for i in sorted(lacking, key=lambda i: -counts[i])]
+    rows = [*own.domain, *(value for value, _ in odd)]
+    aside = (-1, _called([str(value) for value, _ in odd]))
+    levels: dict[str, list[tuple[Hashable, Hashable]]] = {
+        str(level): [*((group, own.labels[level][group]) for group in own.groups[level]), *[aside] * len(odd)]
+        for level in range(1, own.length)
+    }
+    hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])
+    reason = f"{draft.reason}; apart: {examples([value for value, _ in odd])}"
+    return Draft(hierarchy, draft.kind, reason, tuple(odd))
+
+
+def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
+    """Draft the first kind that fits, and note what spoke against the others."""
+    values, counts = _present(every, weights)
     try:
-        return draft_dates(values)
+        return draft_dates(values, counts)
     except AmbiguousDates as error:
         note = f"{error}; "
     except ValueError:
-        note = _almost("dates", values, lambda value: day_of(value) is not None)
-    numbers = [number_of(value) for value in values]
+        note = _almost("dates", values, [day_of(value) is not None for value in values])
+    numbers, _ = numbers_of(values, counts)
     spelled = [number for number in numbers if number is not None]
-    leading = any(map(has_leading_zero, values))
-    if len(spelled) == len(values) > _FEW and not leading:
+    numeric = [number is not None for number in numbers]
+    leading = list(map(has_leading_zero, values))
+    # 05 among ages is a number, and 01067 among postal codes is none.
+    zeros = enough(leading, counts, 5) or (any(leading) and len({len(str(value)) for value in values}) == 1)
+    if enough(numeric, counts) and len(spelled) > _FEW and not zeros:
         if name is not None and all(number == int(number) for number in spelled):
             called = f"the column is called {name!r}, so "
             if _CODE_NAMES.search(name):
-                return _because(called, draft_codes(values))
+                return _because(called, draft_codes(values, counts))
             if _NOMINAL.keys() & {*words_of(name)}:
-                draft = draft_codes(values) if max(spelled) >= _LONG_CODE else draft_categories(values, counts)
+                long = max(spelled) >= _LONG_CODE
+                draft = draft_codes(values, counts) if long else draft_categories(every, weights)
                 return _because(f"{called}its numbers are names of something; ", draft)
-        return _because(note, draft_numbers(values))
-    try:
-        return _because(note, draft_ordered(values, name))
-    except ValueError:
-        pass
-    if not leading:
-        note = note or _almost("numbers", values, lambda value: number_of(value) is not None)
-    if all(map(looks_like_a_code, values)) and (leading or not spelled):
-        draft = draft_codes(values)
-        if leading or draft.hierarchy.length > 1:
+        return _because(note, draft_numbers(values, counts))
+    with suppress(ValueError):
+        return _because(note, draft_ordered(values, counts, name))
+    if not zeros:
+        note = note or _almost("numbers", values, numeric)
+    likely = map(looks_like_a_code, values)
+    if enough([own and (zeros or not number) for own, number in zip(likely, numeric, strict=True)], counts):
+        draft = draft_codes(values, counts)
+        if zeros or draft.hierarchy.length > 1:
             return _because(note, draft)
-    return _because(note, draft_categories(values, counts))
+    return _because(note, draft_categories(every, weights))
 
 
-def _almost(kind: str, values: Sequence[Any], fits: Callable[[Any], bool]) -> str:
+def _almost(kind: str, values: Sequence[Any], fits: Sequence[bool]) -> str:
     """A note where most values are of a kind, and so the others are perhaps mistakes."""
-    others = [value for value in values if not fits(value)]
+    others = [value for value, fit in zip(values, fits, strict=True) if not fit]
     return f"not {kind} because of {examples(others)}; " if 0 < len(others) < len(values) / 2 else ""
 
 
@@ -245,7 +280,7 @@ def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
 def _labels(
     values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str
 ) -> list[tuple[Hashable, Hashable]]:
-    """For every value the number of its group and its label: its members or, where they are many, how many."""
+    """Label every value with the number of its group and its members or, where they are many, the most frequent."""
     labels: list[tuple[Hashable, Hashable]] = [(0, "")] * len(values)
     for number, (_, members) in enumerate(groups, start=1):
         names = [str(values[i]) for i in members if i not in rare]
@@ -253,10 +288,16 @@ def _labels(
             names.append(other)
         label = values[members[0]] if len(members) == 1 else " | ".join(names)
         if len(members) > 1 and len(label) > _LONGEST_LABEL:
-            label = f"group {number} of {len(groups)}: {len(members):,} values, most of all {names[0][:_LONGEST_LABEL]}"
+            label = _called([names[0], *members[1:]])
         for i in members:
             labels[i] = number, label
     return labels
+
+
+def _called(names: Sequence[Any]) -> str:
+    """Name a group by its first member."""
+    first, others = str(names[0])[:_LONGEST_LABEL], len(names) - 1
+    return f"{first} and {others:,} other{'s' * (others != 1)}" if others else str(names[0])
 
 
 def _other(values: Sequence[Any]) -> str:
@@ -268,11 +309,28 @@ def _other(values: Sequence[Any]) -> str:
 #: Finer than a pair nothing is to be put together.
 _FEWEST = 3
 
-# Words for an answer that is none: they stand apart from those that have an order.
-_NO_ANSWERS = steps_of("""
-    |unknown|missing|not stated|not available|refused|no answer|n/a|na|nan|?|-|unbekannt|keine angabe|desconocido
-    |inconnu
-""")
+# What says that there is no value, in letters alone, and the signs that may stand around them, or by themselves.
+_NO_VALUES = {""} | steps_of("""
+    na|nan|nil|null|missing|unknown|unspecified|undefined|undisclosed|unreported|notstated|notavailable|notapplicable
+    |notknown|notspecified|notrecorded|notreported|notprovided|refused|declined|noanswer|noresponse|nodata
+    |prefernottosay|prefernottoanswer|dontknow|ka|keineangabe|keineangaben|ohneangabe|oa|unbekannt|nichtbekannt
+    |nichterhoben|nichterfasst|nichtangegeben|nichtverfügbar|fehlt|fehlend|verweigert|weissnicht|nb|nd|nc|nr|nsnc|sd
+    |desconocido|desconocida|sindato|sindatos|noconsta|nodisponible|noaplica|inconnu|inconnue|nonrenseigné|manquant
+    |noncommuniqué|nondisponible|sansréponse|sconosciuto|nonnoto|nondisponibile|mancante|desconhecido|nãoinformado
+    |seminformação|ignorado|onbekend|nietbekend|geenopgave|nvt|brak|brakdanych|nieznany|okänd|uppgiftsaknas|ukendt
+    |ukjent|tuntematon|bilinmiyor
+""").keys()
+_NO_SIGNS = str.maketrans("", "", " .?-–—/\\…#*,:;'’()<>[]")
+
+
+def says_missing(value: Any) -> bool:
+    """Tell whether a text says that there is no value.
+
+    >>> [says_missing(text) for text in ("k. A.", "#N/A", "-", "?", "Not stated", "none", "0", 0)]
+    [True, True, True, True, True, False, False, False]
+    """
+    return isinstance(value, str) and _normal(value).translate(_NO_SIGNS) in _NO_VALUES
+
 
 # Scales from their lowest step to their highest: steps are parted by a semicolon, words for one step by a stroke.
 _SCALES = {
@@ -371,26 +429,24 @@ class _Range(NamedTuple):
     joint: str
 
 
-def draft_ordered(values: Sequence[Any], name: str | None = None) -> Draft:
-    """Neighbours in their order: intervals written as text, months, weekdays, and words of known scales.
+def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None = None) -> Draft:
+    """Draft neighbours in their order: intervals written as text, months, weekdays, and words of known scales.
 
-    >>> draft_ordered(["[50-60)", "[40-50)", "[60-70)", "[70-80)"]).hierarchy.labels[1]
+    >>> draft_ordered(["[50-60)", "[40-50)", "[60-70)", "[70-80)"], [1] * 4).hierarchy.labels[1]
     ('[40-60)', '[60-80)')
-    >>> draft_ordered(["high", "low", "very high", "medium"]).hierarchy.labels[1]
+    >>> draft_ordered(["high", "low", "very high", "medium"], [1] * 4).hierarchy.labels[1]
     ('low–medium', 'high – very high')
     """
-    words = [_normal(value) for value in values]
-    apart = [i for i, word in enumerate(words) if word in _NO_ANSWERS]
-    known = [i for i in range(len(values)) if i not in apart]
-    texts = [_plain(value) for value in values]
-    found = _ranges(texts, known) or _scale(words, known, name) or _numbered(words, known)
+    words, texts = [_normal(value) for value in values], [_plain(value) for value in values]
+    orders = [_ranges(texts, counts), *_scales(words, name), *_numbered(words)]
+    found = next((order for order in orders if _is_told(order[1], counts)), None)
     if found is None:
         raise ValueError(
             "ordered categories must be intervals written as text, months, weekdays or words of one known scale, got "
             f"{examples(values)}"
         )
     kind, places, label = found
-    rows = sorted(known, key=lambda i: (places[i], str(values[i])))
+    rows = sorted(places, key=lambda i: (places[i], str(values[i])))
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
     for level, blocks in _levels(kind, [places[i] for i in rows]).items():
         ends: dict[int, list[int]] = {}
@@ -400,10 +456,10 @@ def draft_ordered(values: Sequence[Any], name: str | None = None) -> Draft:
             block: values[own[0]] if len(own) == 1 else label(str(values[own[0]]), str(values[own[-1]]))
             for block, own in ends.items()
         }
-        levels[level] = [*((block, called[block]) for block in blocks), *((-1 - i, values[i]) for i in apart)]
-    hierarchy, kept = useful([values[i] for i in [*rows, *apart]], one_node_each(levels, [*rows, *apart]))
-    aside = f", {len(apart)} without an order" if apart else ""
-    return Draft(hierarchy, "ordered", "; ".join([f"{len(rows):,} {kind} in their order{aside}", *kept]))
+        levels[level] = [(block, called[block]) for block in blocks]
+    domain = [values[i] for i in rows]
+    hierarchy, kept = useful(domain, one_node_each(levels, domain))
+    return Draft(hierarchy, "ordered", "; ".join([f"{len(rows):,} {kind} in their order", *kept]))
 
 
 def _plain(value: Any) -> str:
@@ -420,13 +476,21 @@ def _normal(value: Any) -> str:
 _Order = tuple[str, dict[int, float], Callable[[str, str], str]]
 
 
-def _ranges(texts: Sequence[str], known: Sequence[int]) -> _Order | None:
-    """The order of intervals; None where a text is none, or two of them overlap."""
-    ranges = {i: _range_of(texts[i]) for i in known}
-    read = {i: one for i, one in ranges.items() if one is not None}
-    order = sorted(read.values(), key=lambda one: (one.low, one.high))
-    if len(read) < max(len(ranges), _FEWEST) or any(left.high > right.low for left, right in pairwise(order)):
-        return None
+def _is_told(places: Mapping[int, float], counts: Sequence[int]) -> bool:
+    """Tell whether nearly all rows have a place, and there are enough places to put some together."""
+    return len(set(places.values())) >= _FEWEST and enough([i in places for i in range(len(counts))], counts)
+
+
+def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
+    """Order intervals; of two that overlap, the one with fewer rows has no place."""
+    held: list[tuple[float, float, int]] = []
+    for i in sorted(range(len(texts)), key=lambda i: (-counts[i], texts[i])):
+        one = _range_of(texts[i])
+        if one is not None:
+            place = bisect(held, (one.low, one.high, i))
+            before, after = held[:place][-1:], held[place : place + 1]
+            if all(own[1] <= one.low for own in before) and all(one.high <= own[0] for own in after):
+                held.insert(place, (one.low, one.high, i))
 
     def label(first: str, last: str) -> str:
         low, high = _range_of(_plain(first)), _range_of(_plain(last))
@@ -438,7 +502,7 @@ def _ranges(texts: Sequence[str], known: Sequence[int]) -> _Order | None:
             return (">" if low.starts.startswith(("(", "]")) else "≥") + low.starts.lstrip("([]")
         return low.starts + low.joint + high.ends
 
-    return "intervals", {i: one.low for i, one in read.items()}, label
+    return "intervals", {i: low for low, _, i in held}, label
 
 
 def _range_of(text: str) -> _Range | None:
@@ -465,29 +529,24 @@ def _number(text: str) -> float:
     return float(re.sub(r"[^\d.-]", "", text)) * (1000 if text.lower().endswith("k") else 1)
 
 
-def _scale(words: Sequence[str], known: Sequence[int], called: str | None) -> _Order | None:
-    """The order of a scale that has a step for every word; None where none has."""
-    plain = {
-        i: " ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", words[i]).replace(" s ", "s ").split()) for i in known
-    }
+def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
+    """Order words by every scale that has steps for some of them."""
+    plain = [" ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", word).replace(" s ", "s ").split()) for word in words]
     for name, steps in _STEPS.items():
-        if name == "letters" and all(len(words[i]) == 1 for i in known) and not _MARKS.search(called or ""):
-            # They may be names of anything.
-            continue
-        places = {i: steps.get(words[i], steps.get(plain[i])) for i in known}
-        held = {i: float(place) for i, place in places.items() if place is not None}
-        if len(held) == len(places) >= _FEWEST and len(set(held.values())) >= _FEWEST:
-            return name.removesuffix(" (German)"), held, _between
-    return None
+        found = {i: steps.get(word, steps.get(plain[i])) for i, word in enumerate(words)}
+        places = {i: float(place) for i, place in found.items() if place is not None}
+        # Single letters may be names of anything.
+        if name != "letters" or any(len(words[i]) > 1 for i in places) or _MARKS.search(called or ""):
+            yield name.removesuffix(" (German)"), places, _between
 
 
-def _numbered(words: Sequence[str], known: Sequence[int]) -> _Order | None:
-    """The order of what is numbered, such as "9th" or "grade 3"; None where a text is not."""
-    found = {i: _NUMBERED.fullmatch(words[i]) for i in known}
-    places = {i: float(match[2] or match[3]) for i, match in found.items() if match}
-    if len(places) < max(len(found), _FEWEST) or len({match[1] for match in found.values() if match}) > 1:
-        return None
-    return "grades", places, _between
+def _numbered(words: Sequence[str]) -> list[_Order]:
+    """Order what is numbered, such as "9th" or "grade 3", by the word that stands beside the number."""
+    places: dict[str | None, dict[int, float]] = {}
+    for i, word in enumerate(words):
+        if match := _NUMBERED.fullmatch(word):
+            places.setdefault(match[1], {})[i] = float(match[2] or match[3])
+    return [("grades", own, _between) for own in places.values()]
 
 
 def _between(first: str, last: str) -> str:
