@@ -1,4 +1,4 @@
-"""A search beside its front: its table as distinct tuples, and the values and recodings of the front's points.
+"""The file of a search beside its front: the distinct tuples, and the values and recodings of the points.
 
 The file is written once and read by all later commands, so that none reads the table only to choose a point. It is as
 confidential as the table: it holds each distinct tuple with its sensitive values. Of persons it has numbers alone.
@@ -38,7 +38,7 @@ _TYPES: Mapping[str, Callable[[str], Any]] = {
 
 
 def write_search(front: Front, path: Path) -> bool:
-    """Write the table of a front, and what was found of its points, for the owner of the file alone.
+    """Write the table of a front and the values of its points, readable by the owner alone.
 
     Args:
         front: The front.
@@ -78,13 +78,13 @@ def write_search(front: Front, path: Path) -> bool:
 
 
 class Stored(NamedTuple):
-    """What `write_search` wrote."""
+    """Content of the file of a search."""
 
     table: Microdata
     arrays: Mapping[str, NDArray[Any]]
 
     def front(self, problem: Any, X: NDArray[Any], certified: bool | None) -> Front:
-        """Build the front of a problem with the table, with all that was measured of its points.
+        """Build the front from its stored values.
 
         Args:
             problem: The problem.
@@ -112,7 +112,7 @@ class Stored(NamedTuple):
 
 
 def read_search(data: bytes, inputs: Inputs) -> Stored:
-    """Read what a search wrote.
+    """Read the file of a search.
 
     Args:
         data: The content of the file, whose checksum is that of the record.
@@ -137,7 +137,7 @@ def read_search(data: bytes, inputs: Inputs) -> Stored:
 
 
 def _counts(arrays: Mapping[str, NDArray[Any]], i: int, n_values: int, rows: NDArray[np.int64]) -> ValueCounts:
-    """Read the value counts of a column, which must be of as many rows as each distinct tuple has."""
+    """Read and check the value counts of a column."""
     lengths, values, counts = (arrays[f"{name} {i}"].astype(np.int64) for name in ("lengths", "values", "counts"))
     starts = np.concatenate([[0], np.cumsum(lengths)])
     if not lengths.all() or starts[-1] != len(values) or values.max() >= n_values or not counts.all():
@@ -148,7 +148,7 @@ def _counts(arrays: Mapping[str, NDArray[Any]], i: int, n_values: int, rows: NDA
 
 
 def _head(table: Microdata) -> list[Any]:
-    """Return the labels of the quasi-identifiers and the values of the other columns, which are not numbers."""
+    """Return the labels of the quasi-identifiers and the values of the other columns."""
     named = [
         [name, [*map(list, own.labels)] if own.bins is None else own.bins]
         for name, own in table.quasi_identifiers.items()
@@ -166,5 +166,5 @@ def _value(found: Mapping[str, str]) -> Any:
 
 
 def _measures(problem: Any) -> list[Objective]:
-    """What is stored of every point: all that is measured, and whether somebody is alone."""
+    """List the stored measures: those of the problem, and the k of the default constraint."""
     return list(dict.fromkeys([*problem.measured, problem.nobody_alone.objective]))
