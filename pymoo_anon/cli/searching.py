@@ -36,7 +36,7 @@ from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import clear_errors, count, new_table, said_warnings, standard_output
 from pymoo_anon.cli.declaring import dashed, idle_with, record_of
 from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
-from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
+from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
 from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
@@ -218,7 +218,7 @@ def search_and_write(settings: Settings) -> None:
     with clear_errors("; --algorithm pbgea needs the least"), standard_output() as console:
         inputs = find_inputs(settings)
         read = inputs.paths if settings.project is None else settings.project.files
-        with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):
+        with tried(settings.output, [STORED, *FILES], read, own=True) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
             own: dict[str, Any] = {}
@@ -246,7 +246,8 @@ def search_and_write(settings: Settings) -> None:
                 with said_warnings():
                     record = search_record(found, record_of(settings), checksums, algorithm, compile_seconds)
                     write_front(front, {**record, **own}, temporary)
-                paths = put_in_place(temporary, settings.output, FILES)
+                written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
+                paths = put_in_place(temporary, settings.output, written)
                 if found.stopped != "Ctrl-C":
                     journal.remove()
         for table in front_tables(front, console.width):

@@ -24,7 +24,7 @@ from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
@@ -461,6 +461,18 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         values = np.empty(len(X))
         for rows, classes in self._grouped(X, tuple(column for column in read if column is not None)):
             values[rows] = measure.evaluate(classes)
+        return values
+
+    def values_of_marked(self, X: NDArray[Any], measures: Sequence[Objective]) -> Matrix:
+        """(n, n_measures) float array: what the marked rows are worth as one class, NaN for nothing."""
+        columns = [*(one.column for one in measures), *(one.column for one in self.constraints)]
+        read = dict.fromkeys(column for column in columns if column is not None)
+        values, of_classes = np.full((len(X), len(measures)), np.nan), [one.worst_class for one in measures]
+        for rows, classes in self._grouped(X, tuple(read)):
+            for row, own in zip(rows.tolist(), classes, strict=True):
+                if not own.kept.all():
+                    marked = marked_class(own)
+                    values[row, of_classes] = [one.of_classes(marked)[0] for one in measures if one.worst_class]
         return values
 
     def _grouped(
