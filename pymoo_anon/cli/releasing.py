@@ -374,7 +374,7 @@ def verify_table(request: VerifyRequest) -> None:
         with said_warnings():
             whole = None if request.original is None else _opened(request.original, request.engine)
             frame = _opened(request.file, request.engine)
-            claims = verify(frame, request.quasi_identifiers, measures, original=whole)
+            claims = verify(frame, request.quasi_identifiers, measures, sensitive=request.sensitive, original=whole)
             known = nw.from_native(frame).collect_schema().names()
             known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(request.sensitive, "sensitive")
             known_roles |= dict.fromkeys(request.quasi_identifiers, "quasi-identifier")

@@ -143,7 +143,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
 
 def tiny(problem: Searched) -> Searched:
     """The same objectives on four rows, so that a search of it compiles what a search of the problem needs."""
-    columns = [measure.column for measure in problem.measured if measure.column is not None]
+    columns = [column for measure in problem.measured for column in measure.reads(problem.table.sensitive)]
     # Longer than any of the columns, so none of them.
     first, second = "a" + "".join(map(str, columns)), "b" + "".join(map(str, columns))
     rows = {first: [0, 0, 1, 1], second: [0, 1, 0, 1], **{column: [0, 1, 1, 0] for column in columns}}

@@ -210,7 +210,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
         self.names = arguments.measure_names(named, table.quasi_identifiers)
         self.objective_names = tuple(self.names[objective] for objective in self.objectives)
-        self._columns = tuple(dict.fromkeys(o.column for o in self.measured if o.column is not None))
+        self._columns = tuple(dict.fromkeys(column for o in self.measured for column in o.reads(table.sensitive)))
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
         self._memory = Memory(len(self.measured) + 1)
         self.n_threads = 1
@@ -457,9 +457,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             X: (n, n_var) array.
             measure: The measure.
         """
-        read = dict.fromkeys([measure.column, *(constraint.column for constraint in self.constraints)])
+        sensitive = self.table.sensitive
+        read = [*measure.reads(sensitive), *(name for one in self.constraints for name in one.reads(sensitive))]
         values = np.empty(len(X))
-        for rows, classes in self._grouped(X, tuple(column for column in read if column is not None)):
+        for rows, classes in self._grouped(X, tuple(dict.fromkeys(read))):
             values[rows] = measure.evaluate(classes)
         return values
 

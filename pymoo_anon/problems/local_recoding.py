@@ -260,7 +260,8 @@ class LocalRecodingProblem(AnonymizationProblem):
         anew, in classes that each hold it alone: so do any rows of them that agree. Where these tuples are too few or
         too uniform for one such class, the smallest of the others join them.
         """
-        classes = self.table.local_classes(made, tuple({one.column: None for one in partial if one.column is not None}))
+        read = dict.fromkeys(column for one in partial for column in one.reads(self.table.sensitive))
+        classes = self.table.local_classes(made, tuple(read))
         alone = [whole_classes(one) for one in partial]
         others = [*target.requirements, *requirements_of(alone, self.table.tuples)]
         tests = Requirements(max(target.k, least_k(alone)), others).tests(self.table.tuples, trees)

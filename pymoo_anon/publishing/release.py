@@ -244,24 +244,26 @@ class Recoded:
         """The claims, and whether a row of the table is alone."""
         names = list(self.problem.table.quasi_identifiers)
         promises = self._promises()
-        read = dict.fromkeys(one.measure.column for one in promises)
-        columns = [column for column in read if column not in (None, *names)]
-        outside = [column for column in columns if column not in self.columns.column.tolist()]
-        own = beside = self._recount(written, [column for column in columns if column not in outside])
+        sensitive = self.problem.table.sensitive
+        reads = {one.measure: one.measure.reads(sensitive) for one in promises}
+        read = dict.fromkeys(column for columns in reads.values() for column in columns if column not in names)
+        outside = [column for column in read if column not in self.columns.column.tolist()]
+        own = beside = self._recount(written, [column for column in read if column not in outside])
         self._check(own, written)
         if outside:
             # Columns that are not released are counted beside the release.
-            rows = self._recoding.applied(self._complete.frame, [*names, *outside])
-            beside = Recount(self._recoding.source.native(rows, [*names, *outside]), names, outside, **self._about)
+            # A measure of several columns that are not all released is counted there as a whole.
+            rows = self._recoding.applied(self._complete.frame, [*names, *read])
+            beside = Recount(self._recoding.source.native(rows, [*names, *read]), names, [*read], **self._about)
 
         @cache
         def counted(measure: Objective) -> Counted:
-            return measure.recount(beside if measure.column in outside else own)
+            return measure.recount(beside if {*outside} & {*measure.reads(sensitive)} else own)
 
         rows = []
         for measure, words, promised, higher in promises:
             again, holds = None, None
-            if measure.recountable and measure.column not in names:
+            if measure.recountable and not {*names} & {*reads[measure]}:
                 again, holds = shown(measure, counted(measure)), is_kept(counted(measure), promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
@@ -288,6 +290,7 @@ class Recoded:
             "original": replace(self._recoding.source, frame=self._recoding.values) if inside else self._complete,
             "hierarchies": self.problem.table.quasi_identifiers,
             "generalization": self._recoding.generalization,
+            "sensitive": self.problem.table.sensitive,
         }
 
     def _recount(self, written: Renamed, columns: Sequence[Name]) -> Recount:
