@@ -32,7 +32,7 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import as_written, read_choice, read_front, text_of
 from pymoo_anon.cli.tables import Roles, constraint, objective, open_table
-from pymoo_anon.problems.arguments import measure_names
+from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import codebook
@@ -84,7 +84,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
                 )
                 write_evidence(beside(new, EVIDENCE), content)
                 how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
-                engines.write_table(codebook(front.problem, choice.x, **how), beside(new, CODEBOOK))
+                engines.write_table(codebook(front.problem, choice, **how), beside(new, CODEBOOK))
                 if request.external_evidence:
                     outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
                     write_evidence(beside(new, OUTSIDE), outside)
@@ -137,16 +137,16 @@ def _written(
 ) -> Release:
     """The release as it is counted in the file that it was written to."""
     say("Recoding and writing")
-    made = _recoded(
-        project,
-        front,
-        choice,
-        engines.kind_of(path),
-        suppressed=request.suppressed or project.suppressed,
-        recoding="local" if request.local else None,
-        k_of_one=request.k_of_one,
-        below_requirements=request.below_requirements,
-    )
+    about = {
+        "suppressed": request.suppressed or project.suppressed,
+        "recoding": "local" if request.local else None,
+        "k_of_one": request.k_of_one,
+        "below_requirements": request.below_requirements,
+    }
+    try:
+        made = _recoded(project, front, choice, engines.kind_of(path), **about)
+    except RefinementError as error:
+        raise ValueError(f"--local {error.change}. Nothing was written.") from None
     like = project.data.path if request.like_input else None
     engines.write_recoded(made, path, None if like is None else engines.line_end_of(like))
     say("Counting again")

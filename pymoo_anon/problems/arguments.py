@@ -223,6 +223,18 @@ def bound(constraint: Constraint, name: str) -> str:
     return f"{name} {'>=' if constraint.at_least else '<='} {number(constraint.bound)}"
 
 
+class RefinementError(ValueError):
+    """A refinement is worse than its point in what the point promised.
+
+    Args:
+        change: What it would do, in words: "would lower k in persons from 5 to 4".
+    """
+
+    def __init__(self, change: str) -> None:
+        super().__init__(f'recoding="local" {change}; release the point as it is')
+        self.change = change
+
+
 def is_loss(measure: Objective) -> bool:
     """Whether a measure is one of `objectives.loss`, or a class of one's own that is made from one."""
     return any(base.__module__.startswith("pymoo_anon.objectives.loss") for base in type(measure).__mro__)

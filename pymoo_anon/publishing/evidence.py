@@ -233,7 +233,7 @@ def _checksums(checksums: Mapping[str, Mapping[str, str | None]]) -> dict[str, d
 
 def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recoding: Any, bound: Any) -> dict[str, Any]:
     """The chosen point: its place in the front, and what it does to every quasi-identifier."""
-    made, classes = decoded(problem, np.array(choice.x), recoding)
+    made, classes = decoded(problem, choice, recoding)
     n_groups = made.n_groups
     levels: list[int | None] = [None] * len(n_groups)
     if isinstance(problem, LatticeProblem) and recoding is None:

@@ -120,7 +120,8 @@ def release(
             hierarchy. Every column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
         recoding: "local" refines a point that has levels for whole columns, as `refine` does: no cell is coarser, and
-            what single classes hold is kept. None recodes as the point says.
+            what single classes hold is kept. The claims promise what the point holds; of a measure over all classes,
+            such as the mean risk, what the refinement holds where that is worse. None recodes as the point says.
         **allowed: `k_of_one=True` releases a table in which somebody is alone in a class; `below_requirements=True` a
             point that misses a constraint of the problem or a requirement of the choice.
 
@@ -133,7 +134,8 @@ def release(
         ValueError: A column is neither released nor dropped, or is kept without a reason although it may name a
             person; the frame is not the one that the problem's table was read from; somebody is alone in a class; the
             point does not meet what is required; or nothing is left to release.
-            As `RecountError`: the recount does not hold what was promised.
+            As `RecountError`: the recount does not hold what was promised. As `RefinementError`: recoding="local"
+            would make worse what the point holds.
     """
     made = recode(frame, problem, x, Asked(drop, keep, suppressed, recoding, **allowed))
     return made.counted_again(made.frame)
@@ -272,13 +274,24 @@ class Recoded:
 
     def _promises(self) -> list[_Promise]:
         """What is promised: the value of every measure, and what the choice asked for."""
-        values = [float(measure.evaluate(self._recoding.classes)[0]) for measure in self.problem.measured]
         measured = [
             _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
-            for measure, value in zip(self.problem.measured, values, strict=True)
+            for measure, value in zip(self.problem.measured, self._found(), strict=True)
         ]
         asked = [(one, one.objective) for one in self.requirements]
         return measured + [_Promise(own, bound(one, own.full_name), one.bound, one.at_least) for one, own in asked]
+
+    def _found(self) -> list[float]:
+        """The value of every measure at the point; the worse one where a refinement may be worse."""
+        own = [float(measure.evaluate(self._recoding.classes)[0]) for measure in self.problem.measured]
+        if self.asked.recoding is None:
+            return own
+        classes = self.problem.equivalence_classes(self.x)
+        at_point = [float(measure.evaluate(classes)[0]) for measure in self.problem.measured]
+        return [
+            old if measure.worst_class else (min if measure.maximize else max)(old, new)
+            for measure, old, new in zip(self.problem.measured, at_point, own, strict=True)
+        ]
 
     @cached_property
     def _about(self) -> dict[str, Any]:
@@ -349,14 +362,14 @@ ALONE = (
 def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, asked: Asked) -> Recoded:
     """Recode a table, and leave the recount to who writes it: what is counted should be the file."""
     one_of("suppressed", asked.suppressed, HOW_RELEASED)
-    requirements: tuple[Constraint, ...] = ()
-    if isinstance(x, Choice):
-        requirements, x = x.requirements, x.x
     source, kept = frames.renamed(frame), kept_of(asked.keep)
     released = _released_columns(source, problem, names_of(asked.drop), tuple(kept))
     source = coarsened(source, problem.table, kept)
     check_reasons(source, kept)
     made, classes = decoded(problem, x, asked.recoding)
+    requirements: tuple[Constraint, ...] = ()
+    if isinstance(x, Choice):
+        requirements, x = x.requirements, x.x
     if asked.suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
     exceptions = _exceptions(problem, classes, requirements, asked)
