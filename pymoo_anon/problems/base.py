@@ -466,10 +466,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     def values_of_marked(self, X: NDArray[Any], measures: Sequence[Objective]) -> Matrix:
         """(n, n_measures) float array: what the marked rows are worth as one class, NaN for nothing."""
-        columns = [*(one.column for one in measures), *(one.column for one in self.constraints)]
-        read = dict.fromkeys(column for column in columns if column is not None)
+        sensitive = self.table.sensitive
+        columns = [name for one in measures for name in one.reads(sensitive)]
+        columns += [name for one in self.constraints for name in one.reads(sensitive)]
         values, of_classes = np.full((len(X), len(measures)), np.nan), [one.worst_class for one in measures]
-        for rows, classes in self._grouped(X, tuple(read)):
+        for rows, classes in self._grouped(X, tuple(dict.fromkeys(columns))):
             for row, own in zip(rows.tolist(), classes, strict=True):
                 if not own.kept.all():
                     marked = marked_class(own)
