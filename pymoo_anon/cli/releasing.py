@@ -369,7 +369,7 @@ def verify_table(request: VerifyRequest) -> None:
             known = nw.from_native(frame).collect_schema().names()
             known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(request.sensitive, "sensitive")
             known_roles |= dict.fromkeys(request.quasi_identifiers, "quasi-identifier")
-            columns = object_frame(("column", "role"), [(name, known_roles[name]) for name in known])
+            columns = object_frame(("column", "role", "reason"), [(name, known_roles[name], None) for name in known])
             said = said_of(columns, uniqueness_of(frame, columns))
         console.print(_table(claims), soft_wrap=False)
         _finish(console, claims, True, said)
@@ -399,14 +399,13 @@ def _same(one: Any, other: Any) -> bool:
 def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> None:
     """Say whether all holds and of what nothing is promised, and end."""
     asked = [holds for holds in claims.holds if holds is not None]
-    if said:
-        tell(console, said)
+    tell(console, said)
     if not (same and all(asked)):
         console.print("Not all holds.")
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
     if asked:
-        console.print("What was promised holds." if said else "All holds.")
+        console.print("What was promised holds.")
 
 
 # --- tables as a person reads them ----------------------------------------------------------------------------------
