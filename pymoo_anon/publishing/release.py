@@ -511,12 +511,13 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     kept = columns[columns.role == "keep"]
     reasons = {column_name(own.column): own.reason for own in kept.itertuples() if own.reason is not None}
     why = f" ({'; '.join(f'{name}: {reason}' for name, reason in reasons.items())})" if reasons else ""
-    (n, n_rows), *others = uniqueness[["unique", "rows"]].itertuples(index=False, name=None)
+    counts = uniqueness[["columns", "unique", "rows"]].itertuples(index=False, name=None)
+    (_, n, n_rows), *others = [(str(by), int(unique), int(rows)) for by, unique, rows in counts]
     if n == 0:
         said = [f"None of {n_rows:,} rows is unique by {ALL}."]
     else:
-        named = sorted(zip(uniqueness["columns"][1:], others, strict=True), key=lambda own: -own[1][0])
-        told = [f"{m:,} ({percent(m / n_rows)}) by {by}{why if by == KEPT else ''}" for by, (m, _) in named if m]
+        named = sorted(others, key=lambda own: -own[1])
+        told = [f"{m:,} ({percent(m / n_rows)}) by {by}{why if by == KEPT else ''}" for by, m, _ in named if m]
         whole = f"{share(n, n_rows, 'rows')} {'is' if n == 1 else 'are'} unique by {ALL}"
         said = [f"{listed([whole, *told])}."]
     if len(kept):
