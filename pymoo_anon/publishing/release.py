@@ -511,8 +511,8 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     kept = columns[columns.role == "keep"]
     reasons = {column_name(own.column): own.reason for own in kept.itertuples() if own.reason is not None}
     why = f" ({'; '.join(f'{name}: {reason}' for name, reason in reasons.items())})" if reasons else ""
-    counts = uniqueness[["columns", "unique", "rows"]].itertuples(index=False, name=None)
-    (_, n, n_rows), *others = [(str(by), int(unique), int(rows)) for by, unique, rows in counts]
+    counts: Any = uniqueness[["columns", "unique", "rows"]].itertuples(index=False, name=None)
+    (_, n, n_rows), *others = counts
     if n == 0:
         said = [f"None of {n_rows:,} rows is unique by {ALL}."]
     else:
