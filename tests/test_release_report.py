@@ -226,6 +226,7 @@ def test_claims_and_evidence_are_shown(made):
         "neighbours › 1 › k": "2",
         "neighbours › 1 › suppressed": "3",
         "suppressed › how": "mark",
+        "dropped": "name, <i>phone",
     }
     assert read(made).sentences["evidence"][0].endswith("GLM does not hold. Not recounted: own.")
 
@@ -236,16 +237,16 @@ def test_the_report_opens_with_every_column_and_the_rows_that_are_unique(tmp_pat
     assert page.tables["columns"] == [
         [SCRIPT, "quasi-identifier", "–"],
         ["illness", "sensitive", "–"],
-        ["<b>ssn", "keep", "because <i>"],
+        ["<b>ssn", "keep", "because <i> is what we need"],
     ]
     assert [row[:3] for row in page.tables["unique"]] == [
-        ["kept columns", "7", "600"],
-        ["kept columns and quasi-identifiers", "1", "600"],
+        ["all released columns", "7", "600"],
+        ["kept columns", "1", "600"],
     ]
     assert next(iter(page.sentences)) == "columns"
     assert page.sentences["columns"][1:] == [
-        "By kept columns, 7 of 600 rows (1.2 %) are unique.",
-        "By kept columns and quasi-identifiers, 1 of 600 rows (0.2 %) is unique.",
+        "By all released columns, 7 of 600 rows (1.2 %) are unique.",
+        "By kept columns, 1 of 600 rows (0.2 %) is unique.",
     ]
     assert "What this does not protect against" in page.sentences["columns"][0]
 

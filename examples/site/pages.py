@@ -219,7 +219,8 @@ def instance_page(name, problem):
     }
     rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items())
     return (
-        f"# {name}\n\n{own.about}\n\n```python\nfrom pymoo_anon import suite\n\nproblem = suite.load({name!r})\n```\n\n"
+        f"# {name}\n\n{own.told['about']}\n\n"
+        f"```python\nfrom pymoo_anon import suite\n\nproblem = suite.load({name!r})\n```\n\n"
         f"![The proven front of {name}](../pictures/{name}.png)\n\n{{.facts}}\n| fact | value |\n|---|---|\n{rows}\n"
     )
 
