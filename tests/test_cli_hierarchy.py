@@ -160,22 +160,43 @@ def test_ctrl_c_writes_nothing(monkeypatch):
     assert not Path("hierarchies").exists()
 
 
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [
-        ("a/b,c", "columns must have names that files can have, got 'a/b'; --column names the others"),
-        (".a,c\\d", "columns must have names that files can have, got '.a', 'c\\\\d'; --column names the others"),
-        (
-            "é" * 120 + ",c",
-            f"columns must have names that files can have, got '{'é' * 120}'; --column names the others",
-        ),
-        ("c,c", "t.csv must name each of its columns once, got 'c' more than once; rename all but one there"),
-    ],
-)
-def test_names_that_no_file_can_have(header, message):
-    Path("t.csv").write_text(header + "\n1,x\n2,y\n")
+def test_a_name_that_no_file_has_gets_the_file_that_init_gives_it():
+    header = ["Gewicht/kg", ".a", "c\\d", "é" * 120, "CON", "size", "Size"]
+    rows = [
+        [f"{50 + i % 4}", "xy"[i % 2], "pq"[i % 2], "uv"[i % 2], "rs"[i % 2], "LM"[i % 2], "AB"[i % 2]]
+        for i in range(40)
+    ]
+    Path("t.csv").write_text("\n".join(map(",".join, [header, *rows])))
+    assert hierarchy("draft", "t.csv").exit_code == 0
+    assert files("hierarchies") == sorted(names.file_names(header))
+    assert sorted(read("t.csv")) == sorted(header)
+    checked = hierarchy("check", "hierarchies", "--data", "t.csv")
+    assert (checked.exit_code, checked.stdout.count("no findings")) == (0, len(header)), checked.output
+    # One alone has the same file.
+    assert hierarchy("draft", "t.csv", "--column", "Size", "--output", "one").exit_code == 0
+    assert files("one") == ["Size-2.csv"]
+    made = CliRunner().invoke(app, ["init", "t.csv", "--output", "made", "--role", "*=quasi-identifier"])
+    assert made.exit_code == 0, made.output
+    assert files("made/hierarchies") == files("hierarchies")
+
+
+def test_two_columns_of_one_name_get_no_drafts():
+    Path("t.csv").write_text("c,c\n1,x\n2,y\n")
+    message = "t.csv must name each of its columns once, got 'c' more than once; rename all but one there"
     assert error("draft", "t.csv") == message
     assert not Path("hierarchies").exists()
+
+
+def test_odd_values_are_asked_about_and_a_search_takes_the_drafts():
+    rows = [f"{83000 + i % 60};{i % 80 + 70},5;{'FM'[i % 2]}" for i in range(400)] + ["k.A.;-,0;F"] * 8
+    Path("t.csv").write_text("\n".join(["plz;Gewicht;sex", *rows]))
+    result = hierarchy("draft", "t.csv")
+    assert result.exit_code == 0, result.output
+    assert "\nplz: 'k.A.' in 8 rows is no code: is it a missing value?\n" in result.stdout
+    assert "\nGewicht: '-,0' in 8 rows is no number: is it a missing value?\n" in result.stdout
+    assert hierarchy("check", "hierarchies", "--data", "t.csv").exit_code == 0
+    found = search("--data", "t.csv", "--hierarchies", "hierarchies", "--generations", "5")
+    assert found.exit_code == 0, found.output
 
 
 PROJECT = """
@@ -222,7 +243,10 @@ def test_any_other_name_survives_the_round_trip(name):
     Path("t.csv").write_text(f"{quoted},s\n" + "1,x\n2,y\n" * 20)
     result = hierarchy("draft", "t.csv", "--column", name)
     assert result.exit_code == 0, result.output
-    assert files("hierarchies") == [f"{name}.csv"]
+    assert files("hierarchies") == names.file_names([name])
+    assert read("t.csv") == [name]
+    # A file that a person made has the name itself.
+    os.rename(Path("hierarchies", *files("hierarchies")), Path("hierarchies", f"{name}.csv"))
     assert read("t.csv") == [name]
 
 
@@ -387,7 +411,7 @@ def test_files_of_several_tables_are_refused_where_none_is_the_table():
     assert refused(*MINE) == ("Error: hierarchies must be of one table, got files of 'a', 'b', none of which is 'mine'")
 
 
-COLUMNS = ["zip", "sex", "x_hierarchy_sex", "b_hierarchy_c", "c"]
+COLUMNS = ["zip", "sex", "x_hierarchy_sex", "b_hierarchy_c", "c", "a/b", "C"]
 
 
 @pytest.mark.parametrize(
@@ -406,6 +430,8 @@ COLUMNS = ["zip", "sex", "x_hierarchy_sex", "b_hierarchy_c", "c"]
         (["q_hierarchy_age.csv"], {"q_hierarchy_age": "q_hierarchy_age.csv"}),
         (["_hierarchy_zip.csv"], {"_hierarchy_zip": "_hierarchy_zip.csv"}),
         (["x_hierarchy_sex.csv"], "'x_hierarchy_sex.csv', which may be of 'x_hierarchy_sex' or 'sex'"),
+        (["a_b.csv", "mine_hierarchy_sex.csv"], {"a/b": "a_b.csv", "sex": "mine_hierarchy_sex.csv"}),
+        (["C-2.csv"], {"C": "C-2.csv"}),
         (["a_hierarchy_b_hierarchy_c.csv"], "'a_hierarchy_b_hierarchy_c.csv', which may be of 'b_hierarchy_c' or 'c'"),
     ],
 )

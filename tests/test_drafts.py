@@ -342,7 +342,7 @@ def test_odd_values_are_named_and_never_decide(name):
     # The others have the levels that they have without it, and it is alone up to the root.
     if n_odd < 0.1 * HOSPITAL:
         assert draft.hierarchy.length == clean.hierarchy.length
-    for labels, own in zip(partition(draft.hierarchy, spoilt)[:-1], draft.hierarchy.groups, strict=False):
+    for labels, own in zip(partition(draft.hierarchy, spoilt)[:-1], draft.hierarchy.groups[:-1], strict=True):
         assert {label for label, value in zip(labels, spoilt, strict=True) if value == odd} == {odd}
         assert (own == own[draft.hierarchy.domain.index(odd)]).sum() == 1
     table = as_table(spoilt, Hierarchy.from_csv(io.StringIO(draft.hierarchy.to_csv(), newline="")))

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from command import record, search
@@ -10,7 +11,8 @@ from typer.testing import CliRunner
 
 from pymoo_anon.cli import engines
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.initializing import file_names, is_padded
+from pymoo_anon.cli.initializing import is_padded
+from pymoo_anon.cli.names import file_names
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_front
 from pymoo_anon.cli.tables import open_table, table_of
@@ -211,6 +213,72 @@ def test_what_stands_for_suppressed_is_no_value():
     assert own.reading.empty == ("?", "*")
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n;*\n"
     assert table_of(own.inputs).n_rows == ROWS
+
+
+def ward():
+    """A ward with odd values in every column that a draft knows the kind of."""
+    rng = np.random.default_rng(1)
+    n, persons = 3000, np.arange(3000)
+
+    def spoilt(values, text, every):
+        return [text if i % every == 7 else str(value) for i, value in enumerate(values)]
+
+    return pd.DataFrame(
+        {
+            "plz": spoilt(rng.integers(80000, 80200, n), "k.A.", 50),
+            "Alter": spoilt(rng.integers(18, 95, n), "-", 40),
+            "Gewicht/kg": spoilt([f"{w:.1f}".replace(".", ",") for w in rng.normal(75, 12, n)], "n. b.", 40),
+            "Geburtsdatum": spoilt([f"{i % 28 + 1:02}.{i % 12 + 1:02}.{1940 + i % 60}" for i in persons], "n/a", 30),
+            "size": spoilt(rng.choice(["S", "M", "L"], n), "grün", 40),
+            "height": spoilt(rng.integers(150, 200, n), "2,05 m", 60),
+            "year": spoilt(rng.integers(1990, 2020, n), "Mustermann", 3000),
+            "test": ["+" if i % 3 else "-" for i in persons],
+            "sex": ["m", "w", "k.A."] * 1000,
+        }
+    )
+
+
+ASKED = {
+    "plz": "'k.A.' in 60 rows is no code: is it a missing value?",
+    "Alter": "'-' in 75 rows is no number: is it a missing value?",
+    "Gewicht/kg": "'n. b.' in 75 rows is no number: is it a missing value?",
+    "Geburtsdatum": "'n/a' in 100 rows is no date: is it a missing value?",
+    "size": "'grün' in 75 rows is not in the order: is it a missing value?",
+    "height": "'2,05 m' in 50 rows is no number: is it a missing value?",
+    "year": "'Mustermann' in 1 row is no number: is it a missing value?",
+}
+
+
+def test_odd_values_are_proposed_as_missing_and_a_search_runs():
+    ward().to_csv("ward.csv", index=False, sep=";")
+    roles = [f"--role={name}=quasi-identifier" for name in [*ASKED, "test", "sex"]]
+    result = init("ward.csv", *roles)
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    assert [line for line in result.stdout.splitlines() if line.endswith("a missing value?")] == [
+        f"{name}: {question}" for name, question in ASKED.items()
+    ]
+    proposed = ["k.A.", "n. b.", "n/a", "grün"]
+    assert f"ward.toml takes {', '.join(map(repr, proposed))} for missing, as empty says there.\n" in result.stdout
+    text = Path("ward.toml").read_text(encoding="utf-8")
+    # What is a value elsewhere, such as a negative test, has digits, or stands in one row, is none to be taken out.
+    assert 'empty = ["k.A.", "n. b.", "n/a", "grün"]' in text
+    assert [line for line in text.splitlines() if line.endswith("take it out of empty.")] == [
+        f"# {name}: {ASKED[name]} If it is a value, take it out of empty."
+        for name in ("plz", "Gewicht/kg", "Geburtsdatum", "size")
+    ]
+    assert not any(odd in text for odd in ("Mustermann", "2,05"))
+    own = read_project(Path("ward.toml"))
+    assert (own.reading.empty, own.missing) == (tuple(proposed), "keep")
+    table = table_of(own.inputs)
+    assert table.n_rows == 3000
+    assert {name for name, tree in table.quasi_identifiers.items() if None in tree.domain} == {
+        *("plz", "Gewicht/kg", "Geburtsdatum", "size", "sex")
+    }
+    assert {name: tree.n_groups[1] for name, tree in table.quasi_identifiers.items() if name in ASKED} == {
+        **{"plz": 21, "Alter": 10, "Gewicht/kg": 11, "Geburtsdatum": 59, "size": 3, "height": 11, "year": 7}
+    }
+    found = search("ward.toml", "--generations", "3")
+    assert found.exit_code == 0, found.output
 
 
 def roles_of(project):

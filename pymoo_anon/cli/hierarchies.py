@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, working
 from pymoo_anon.cli.declaring import is_project
 from pymoo_anon.cli.interrupt import ExitCode, put_in_place
-from pymoo_anon.cli.names import Inputs, Reading, Source
+from pymoo_anon.cli.names import Inputs, Reading, Source, file_names
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import DraftRequest
 from pymoo_anon.cli.tables import by_column, columns_of, csv_files, open_table
@@ -28,8 +28,6 @@ from pymoo_anon.table.hierarchy import Hierarchy
 
 # Fewer rows do not tell an identifier.
 _TELLING = 20
-# What the name of a file may be long, in bytes.
-_LONGEST_NAME = 240
 
 # So many labels of a level are shown at its beginning, and one at its end.
 _SHOWN = 4
@@ -41,7 +39,7 @@ def write_drafts(request: DraftRequest) -> None:
         if repeated(request.column):
             twice = examples(repeated(request.column))
             raise ValueError(f"column must name each column once, got more than once: {twice}")
-        inputs, names, folder = _asked_for(request)
+        inputs, names, files, folder = _asked_for(request)
         drafts, why = {}, {}
         with working("Reading the table") as show:
             frame = open_table(inputs, names)
@@ -49,22 +47,28 @@ def write_drafts(request: DraftRequest) -> None:
                 show(f"Drafting hierarchies: column {place + 1} of {len(names)}")
                 drafts[name], why[name] = _draft(request, frame, name)
         kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
-        written = [f"{name}.csv" for name in kept]
+        written = [files[name] for name in kept]
         if not written:
             raise ValueError(
                 f"{request.data} must have a column that a hierarchy helps; --column names one all the same"
             )
-        _check_names(kept)
         with tried(folder, written, [request.data, *inputs.paths], own=True) as temporary:
-            check_free([folder / name for name in written], request.force, _others(folder, kept))
+            check_free(
+                [folder / name for name in written],
+                request.force,
+                _others(folder, {name: files[name] for name in kept}),
+            )
             for name, draft in kept.items():
-                draft.hierarchy.to_csv(temporary / f"{name}.csv")
+                draft.hierarchy.to_csv(temporary / files[name])
             paths = put_in_place(temporary, folder, written)
         table = new_table(["column", "kind", "groups by level", "from what, and how"])
         for name, draft in kept.items():
             groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
             table.add_row(*map(plain, (name, draft.kind, groups, draft.reason)))
         console.print(table, soft_wrap=False)
+        for name, draft in kept.items():
+            if draft.question is not None:
+                console.print(plain(f"{name}: {draft.question}"))
         for name, reason in why.items():
             if reason is not None:
                 console.print(plain(f"No draft for {name}: {reason}; --column {name} makes one all the same."))
@@ -87,22 +91,25 @@ def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | N
     return draft, None if request.column else _useless(draft, int(found.weights.sum()))
 
 
-def _others(folder: Path, names: Collection[str]) -> str:
-    """What else can be done where some of the drafts are there: those of single columns."""
-    lacking = [name for name in names if not os.path.lexists(folder / f"{name}.csv")]
+def _others(folder: Path, files: Mapping[str, str]) -> str:
+    """Say what else can be done where some of the drafts are there: draft single columns."""
+    lacking = [name for name, file in files.items() if not os.path.lexists(folder / file)]
     if not lacking:
-        return ", --force --column NAME replaces one alone" if len(names) > 1 else ""
+        return ", --force --column NAME replaces one alone" if len(files) > 1 else ""
     return f", {shlex.join(part for name in lacking for part in ('--column', name))} drafts what is not there"
 
 
-def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], Path]:
-    """Where the table is and how it is read, the columns, and the folder; a project file knows how to read."""
-    if not is_project(request.data):
-        return _csv_inputs(request.data, {}), request.column or columns_of(request.data), request.output
-    project = read_project(request.data, decided=False)
-    folder = request.output if "output" in request.given else project.path.parent / request.output
-    names = request.column or project.with_role("quasi-identifier")
-    return project.inputs._replace(hierarchies={}, columns=None), names, folder
+def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], dict[str, str], Path]:
+    """Return how the table is read, the columns to draft for, the file of every column as in `init`, and the folder."""
+    if is_project(request.data):
+        project = read_project(request.data, decided=False)
+        inputs, every = project.inputs._replace(hierarchies={}, columns=None), list(project.columns)
+        names = request.column or project.with_role("quasi-identifier")
+        folder = request.output if "output" in request.given else project.path.parent / request.output
+    else:
+        inputs, every, folder = _csv_inputs(request.data, {}), columns_of(request.data), request.output
+        names = request.column or every
+    return inputs, names, dict(zip(every, file_names(every), strict=True)), folder
 
 
 def _csv_inputs(data: Path, hierarchies: Mapping[str, Path]) -> Inputs:
@@ -118,14 +125,6 @@ def _useless(draft: Draft, n_rows: int) -> str | None:
     if n_values == n_rows >= _TELLING and draft.kind in ("codes", "categories"):
         return f"its {n_values:,} values are all different, as in an identifier"
     return None
-
-
-def _check_names(names: Iterable[str]) -> None:
-    """Refuse names that no file can have."""
-    longest = _LONGEST_NAME - len(".csv")
-    bad = [name for name in names if name.startswith(".") or {*"/\\"} & {*name} or len(os.fsencode(name)) > longest]
-    if bad:
-        raise ValueError(f"columns must have names that files can have, got {examples(bad)}; --column names the others")
 
 
 def say_findings(path: Path, data: Path | None) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -22,12 +21,13 @@ from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard
 from pymoo_anon.cli.declaring import parts_of
 from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
 from pymoo_anon.cli.interrupt import put_in_place
-from pymoo_anon.cli.names import ENGINES, Reading, Source, source_of
+from pymoo_anon.cli.names import ENGINES, Reading, Source, file_names, source_of
 from pymoo_anon.cli.project import ROLES
 from pymoo_anon.cli.requests import InitRequest
 from pymoo_anon.table.delimited import rows_of
 from pymoo_anon.table.domain_values import ROOT, is_number, spelled
-from pymoo_anon.table.drafts import draft_hierarchy
+from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
 
 #: The folder of the drafts, beside the project file.
@@ -38,6 +38,8 @@ _HEAD_ROWS = 1000
 
 # Texts that nobody writes but where a value is missing. "NA" and "-" may be values.
 _UNKNOWN = ("?", ROOT)
+# Another odd text in fewer rows may be a mistake, or name somebody.
+_SEVERAL = 5
 
 
 def initialize(request: InitRequest) -> None:
@@ -52,13 +54,21 @@ def initialize(request: InitRequest) -> None:
         with working("Step 1 of 2: reading the table") as show:
             profiles, empty = _profiles(reading)
             show("Step 2 of 2: guessing roles and drafting hierarchies")
-            columns = _columns(profiles, _asked(request.role, [profile.name for profile in profiles]))
+            asked = _asked(request.role, [profile.name for profile in profiles])
+            columns = first = _columns(profiles, asked)
+            proposed = _proposed(columns)
+            if proposed:
+                empty += proposed
+                frame = open_frame(reading._replace(empty=tuple(empty)), list)
+                profiles = profiles_of(frame, [profile.name for profile in profiles])
+                columns = _columns(profiles, asked)
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
             "engine": reading.engine,
             "missing": "keep" if any(profile.n_missing for profile in used) else "raise",
             "empty": empty,
+            "questions": _questions(first, proposed),
             "names": reading.names,
             "strip": reading.strip,
         }
@@ -66,6 +76,10 @@ def initialize(request: InitRequest) -> None:
         project = request.output / f"{stem}.toml"
         drafts = {column.hierarchy: column.draft for column in columns if column.draft is not None}
         _write(request, source, {f"{stem}.toml": text, **drafts})
+        for question in _questions(first):
+            tell(console, question)
+        if proposed:
+            tell(console, f"{project} takes {examples(proposed)} for missing, as empty says there.")
         _say(console, columns, project)
 
 
@@ -175,24 +189,46 @@ def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]]) 
         if role == "identifier" and profile.name not in asked:
             # Whatever names a person is proposed to be left out.
             role, reason = "drop", f"an identifier: {reason}"
-        draft, levels = _drafted(profile) if role == "quasi-identifier" else (None, "")
+        draft, levels, made = _drafted(profile) if role == "quasi-identifier" else (None, "", None)
         if role == "quasi-identifier" and draft is None:
             role, reason = "other", f"{reason}, but {levels}"
-        columns.append(ColumnText(profile, role, reason, f"{HIERARCHIES}/{file}", draft, levels))
+        columns.append(ColumnText(profile, role, reason, f"{HIERARCHIES}/{file}", draft, levels, made))
     return columns
 
 
-def _drafted(profile: Profile) -> tuple[str | None, str]:
-    """The file of a drafted hierarchy and what is in it; or None, and why there is none."""
+def _proposed(columns: Sequence[ColumnText]) -> list[str]:
+    """Find the odd texts that may stand for no value in the whole table: no other column has them as a value."""
+    odd = {column.profile.name: dict(column.made.odd) for column in columns if column.made is not None}
+
+    def likely(text: Any, count: int) -> bool:
+        if not isinstance(text, str) or any(map(str.isdigit, text)) or not (says_missing(text) or count >= _SEVERAL):
+            return False
+        others = [own.profile.values for own in columns if text not in odd.get(own.profile.name, ())]
+        # A short one such as "-" may be a value, and "unknown" hardly.
+        return (says_missing(text) and len(text) > 2) or not any(text in values for values in others)
+
+    return list(dict.fromkeys(text for texts in odd.values() for text, count in texts.items() if likely(text, count)))
+
+
+def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None) -> list[str]:
+    """Ask by column about its odd values, or about those of some texts."""
+    made = {column.profile.name: column.made for column in columns if column.made is not None}
+    odd = {name: [own for own in draft.odd if texts is None or own[0] in texts] for name, draft in made.items()}
+    return [f"{name}: {replace(made[name], odd=tuple(own)).question}" for name, own in odd.items() if own]
+
+
+def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
+    """Draft a hierarchy, and return its file and what is in it; or None, and why there is none."""
     if not profile.values:
-        return None, f"more than {MOST_VALUES:,} values make no hierarchy"
+        return None, f"more than {MOST_VALUES:,} values make no hierarchy", None
     draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
     n_levels = draft.hierarchy.length
     try:
-        return draft.hierarchy.to_csv(), f"{draft.kind}, {n_levels} level{'s' * (n_levels != 1)} above the values"
+        words = f"{draft.kind}, {n_levels} level{'s' * (n_levels != 1)} above the values"
+        return draft.hierarchy.to_csv(), words, draft
     except ValueError:
         # It would not be read as it was written.
-        return None, "its values fit into no hierarchy file"
+        return None, "its values fit into no hierarchy file", None
 
 
 def _relative(source: Source, folder: Path) -> str:
@@ -239,10 +275,6 @@ def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None
     console.print(plain(f"  pymoo-anon search {project}"))
 
 
-# Names that Windows keeps for devices.
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-_LONGEST_STEM = 60
-
 _ROLES = """\
 # What a column can be:
 #   quasi-identifier  others may know it of a person: it is generalized, along its hierarchy
@@ -271,6 +303,7 @@ class ColumnText(NamedTuple):
     hierarchy: str  # The path of its draft in the project's folder
     draft: str | None  # The drafted hierarchy, as its file holds it; None where there is none
     levels: str  # What the draft is, such as "numbers, 4 levels"; else why there is none
+    made: Draft | None  # The draft itself, or None
 
 
 def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText], stem: str) -> str:
@@ -286,6 +319,7 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
         f"missing = {_value(data['missing'])}  # rows without a value: raise (refuse them), drop (leave "
         "them out) or keep (a value of its own)",
         f"empty = {_value(data['empty'])}  # texts that mean: no value, as an empty field always does",
+        *(f"# {plain(question)} If it is a value, take it out of empty." for question in data["questions"]),
     ]
     if data["names"] is not None:
         lines.append(f"names = {_value(data['names'])}  # the file has no row with names")
@@ -324,28 +358,6 @@ def _column_lines(column: ColumnText) -> list[str]:
     if column.draft is not None:
         lines.append(f"hierarchy = {_value(column.hierarchy)}  # a draft: {plain(column.levels)}")
     return [*lines, ""]
-
-
-def file_names(names: Sequence[str]) -> list[str]:
-    """A name of a file for each name of a column, in ASCII, that any system can hold; no two differ in case alone.
-
-    >>> file_names(["age", "Age", "a/b", "Größe", "../x", ""])
-    ['age.csv', 'Age-2.csv', 'a_b.csv', 'Grosse.csv', 'x.csv', 'column.csv']
-    """
-    taken: set[str] = set()
-    found = []
-    for name in names:
-        bare = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
-        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", bare).strip("_-")[:_LONGEST_STEM] or "column"
-        if _DEVICES.match(stem):
-            stem = f"{stem}_"
-        unique, number = stem, 1
-        while unique.lower() in taken:
-            number += 1
-            unique = f"{stem}-{number}"
-        taken.add(unique.lower())
-        found.append(f"{unique}.csv")
-    return found
 
 
 def _value(value: Any) -> str:

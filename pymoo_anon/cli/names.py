@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -156,3 +157,30 @@ def checksum(path: Path) -> str:
         while block := file.read(_BLOCK):
             made.update(block)
     return made.hexdigest()
+
+
+# Names that Windows keeps for devices.
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_LONGEST_STEM = 60
+
+
+def file_names(names: Sequence[str]) -> list[str]:
+    """Name a file for every column of a table, in ASCII that any system can hold; no two differ in case alone.
+
+    >>> file_names(["age", "Age", "a/b", "Größe", "../x", ""])
+    ['age.csv', 'Age-2.csv', 'a_b.csv', 'Grosse.csv', 'x.csv', 'column.csv']
+    """
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        bare = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", bare).strip("_-")[:_LONGEST_STEM] or "column"
+        if _DEVICES.match(stem):
+            stem = f"{stem}_"
+        unique, number = stem, 1
+        while unique.lower() in taken:
+            number += 1
+            unique = f"{stem}-{number}"
+        taken.add(unique.lower())
+        found.append(f"{unique}.csv")
+    return found

@@ -236,7 +236,7 @@ class DraftRequest(Invocation):
     )
     output: Path = option(
         Path("hierarchies"),
-        "Where the hierarchy of the column NAME goes, as NAME.csv; of a project beside it.",
+        "Where the hierarchy of the column NAME goes, as NAME.csv, as init names it; of a project beside it.",
         metavar="FOLDER",
     )
     kind: str = option(

@@ -11,7 +11,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.console import said_warnings
 from pymoo_anon.cli.declaring import bound_parts, choice_of, measure_parts, measures_in, numeral, usual
 from pymoo_anon.cli.engines import dialect_of, open_frame
-from pymoo_anon.cli.names import TABLES, Inputs, Reading, source_of
+from pymoo_anon.cli.names import TABLES, Inputs, Reading, file_names, source_of
 from pymoo_anon.cli.settings import Settings, levels_of, weights_of
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
 from pymoo_anon.objectives.base import Knowing
@@ -26,7 +26,7 @@ ARX = "_hierarchy_"
 
 
 def find_inputs(settings: Settings) -> Inputs:
-    """What a search reads. Where files are named as ARX names them, the table's first row is read."""
+    """Return what a search reads. The first row of a CSV file says which hierarchy is of which column."""
     if settings.project is not None:
         inputs: Inputs = settings.project.inputs
         return inputs
@@ -40,7 +40,8 @@ def find_inputs(settings: Settings) -> Inputs:
             f"hierarchies must be a folder with a file NAME.csv for each quasi-identifier of {source}, got {got}"
         )
     reading = Reading(source, settings.engine)
-    if source.kind == "csv" and source.path is not None and any(ARX in path.stem for path in files):
+    if source.kind == "csv" and source.path is not None:
+        source.check()
         with said_warnings():
             hierarchies = by_column(files, source.path, columns_of(source.path))
     else:
@@ -138,13 +139,15 @@ def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
 def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict[str, Path]:
     """The files of a table, by the column whose hierarchy they hold; a file of no column stands under its own name.
 
-    `NAME.csv` and `TABLE_hierarchy_NAME.csv`, as ARX calls it, are of the column NAME. Where a folder has ARX's files
-    of the table itself, those of other tables do not count, and a file of no column is passed over with a warning.
+    `NAME.csv`, `TABLE_hierarchy_NAME.csv`, as ARX calls it, and the name of a draft are of the column NAME. Where a
+    folder has ARX's files of the table itself, those of other tables do not count, and a file of no column is passed
+    over with a warning.
     """
     tables: dict[Path, str | None] = {}
     names: dict[Path, str] = {}
+    drafts = {Path(file).stem: column for column, file in zip(columns, file_names(columns), strict=True)}
     for path in files:
-        readings = _readings(path.stem, columns)
+        readings = _readings(path.stem, columns, drafts)
         if len(readings) > 1:
             raise ValueError(
                 f"hierarchies must be of one column each, got {path.name!r}, which may be of "
@@ -153,7 +156,7 @@ def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict
         names[path], tables[path] = readings[0] if readings else (path.stem, None)
     known = dict.fromkeys(table for table in tables.values() if table is not None)
     if data.stem in known:
-        own = [path for path in files if path.stem.startswith(data.stem + ARX) or path.stem in columns]
+        own = [path for path in files if path.stem.startswith(data.stem + ARX) or path.stem in {*columns, *drafts}]
         passed = [path.name for path in files if path not in own and tables[path] is None]
         if passed:
             warnings.warn(
@@ -175,9 +178,10 @@ def check_once(names: Sequence[str]) -> None:
         raise ValueError(f"hierarchies must hold one file for each quasi-identifier, got two for {examples(twice)}")
 
 
-def _readings(stem: str, columns: Sequence[str]) -> list[tuple[str, str | None]]:
-    """The columns that a file may be of: the one of its own name, and those behind ARX's sign, with the table."""
-    found: list[tuple[str, str | None]] = [(stem, None)] if stem in columns else []
+def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> list[tuple[str, str | None]]:
+    """Return the columns that a file may be of: by its own name, as a draft, and behind ARX's sign, with the table."""
+    own = [*([stem] if stem in columns else []), *([drafts[stem]] if stem in drafts else [])]
+    found: list[tuple[str, str | None]] = [(name, None) for name in dict.fromkeys(own)]
     place = stem.find(ARX)
     while place >= 0:
         if place > 0 and stem[place + len(ARX) :] in columns:

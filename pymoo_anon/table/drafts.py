@@ -71,9 +71,9 @@ def draft_hierarchy(
     - codes, that is digits after a leading 0 or beside capital letters: redaction from the right.
     - categories, that is all else: rare values together, then groups of about the same number of rows.
 
-    A column has a kind if 95 % of the rows that hold a value have it. A text such as "n/a", "k.A." or "-" is no value,
-    and neither is what is missing (None, NaN, an empty text). All that is not of the kind is one group up to the root,
-    and what is missing is another one. A level that gains nothing is left out.
+    A column has a kind if 95 % of the rows that hold a value have it. What is missing (None, NaN, an empty text) is no
+    value, nor is text such as "n/a" or "k.A.". All that is not of the kind is one group up to the root, and what is
+    missing another one. A level that gains nothing is left out.
 
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
@@ -103,15 +103,10 @@ def draft_hierarchy(
         return Draft(Hierarchy.from_levels([[None]]), "categories", "no value at all")
     distinct = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in distinct]
-    if kind == "auto":
-        draft = _chosen(distinct, weights, name)
-    else:
-        draft = KINDS[kind](*((distinct, weights) if kind == "categories" else _present(distinct, weights)))
+    read = (distinct, weights) if kind in ("auto", "categories") else _present(distinct, weights)
+    draft = _chosen(*read, name) if kind == "auto" else KINDS[kind](*read)
     draft = _with_odd(draft, distinct, weights)
-    if not missing:
-        return draft
-    hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
-    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for what is missing")
+    return _with_missing(draft) if missing else draft
 
 
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Hashable, tuple[Any, int]], bool]:
@@ -146,19 +141,23 @@ def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], l
 def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
     """Add a group of the values that a draft lacks, the most frequent first."""
     own = draft.hierarchy
-    lacking = [i for i, place in enumerate(own.encode(values)) if place < 0]
+    lacking = sorted(np.flatnonzero(own.encode(values) < 0).tolist(), key=lambda i: -counts[i])
     if not lacking:
         return draft
-    odd = [(values[i], counts[i]) for i in sorted(lacking, key=lambda i: -counts[i])]
-    rows = [*own.domain, *(value for value, _ in odd)]
-    aside = (-1, _called([str(value) for value, _ in odd]))
+    odd = [values[i] for i in lacking]
+    rows, aside = [*own.domain, *odd], (-1, _called(odd))
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {
         str(level): [*((group, own.labels[level][group]) for group in own.groups[level]), *[aside] * len(odd)]
         for level in range(1, own.length)
     }
     hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])
-    reason = f"{draft.reason}; apart: {examples([value for value, _ in odd])}"
-    return Draft(hierarchy, draft.kind, reason, tuple(odd))
+    reason = f"{draft.reason}; apart: {examples(odd)}"
+    return Draft(hierarchy, draft.kind, reason, tuple((values[i], counts[i]) for i in lacking))
+
+
+def _with_missing(draft: Draft) -> Draft:
+    hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
+    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for what is missing")
 
 
 def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
