@@ -27,6 +27,9 @@ _ROWS_OF_K = 500
 _LOOKS = 1_000
 _GROWN = 1_000
 
+# So many tuples are tried as seeds of a class, times the tuples that a class has.
+_SEEDS = 20_000
+
 # Sequential clustering may compare so many cells in a block.
 _COMPARED = 20_000_000
 
@@ -82,10 +85,19 @@ def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
         left = np.flatnonzero(class_of < 0)
         rest = trees.subset(left)
         parts = _blocks(rest, sizes.k, _GROWN)
-        grown = _laid_out(len(left), parts, [grow(rest.subset(part), sizes.k, price) for part in parts])
+        grown = _laid_out(len(left), parts, [_grown(rest.subset(part), sizes.k, price) for part in parts])
         class_of[left] = np.where(grown < 0, -1, grown + class_of.max() + 1)
     class_of = mend(trees, sizes, class_of)
     return relocate(trees, sizes, class_of, price, _COMPARED)
+
+
+def _grown(trees: Trees, k: int, price: float) -> Ints:
+    """Grow the classes of a block, or make it one class if it has no room for two."""
+    if k <= trees.rows.sum() < 2 * k and np.ptp(trees.parts) == 0:
+        return np.zeros(len(trees.rows), dtype=np.int64)
+    # A class is grown tuple by tuple: the larger it is, the fewer seeds can be tried at the same cost.
+    per_class = max(k / trees.rows.mean(), 1.0)
+    return grow(trees, k, price, max(int(_SEEDS / per_class), 1))
 
 
 def _laid_out(n_tuples: int, blocks: list[Ints], classes: list[Ints]) -> Ints:
