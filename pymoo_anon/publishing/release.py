@@ -28,7 +28,6 @@ from pymoo_anon.publishing.verify import kept as is_kept
 from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed
-from pymoo_anon.table.generalization import SUPPRESSED, LocalGeneralization
 from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.table.suppression import HOW_RELEASED, Violating
@@ -243,7 +242,8 @@ class Recoded:
 
     def grouped(self, written: Any) -> Renamed:
         """A table as it was written, read once: where few rows differ, as the distinct ones."""
-        return frames.renamed(written).grouped() if self._are_few else frames.renamed(written)
+        source = frames.renamed(written)
+        return source.grouped() if self._are_few else replace(source, frame=frames.held(source.frame))
 
     def claims(self, written: Any) -> pd.DataFrame:
         """What was promised, what is counted again, and whether that holds, as `Release` has it."""
@@ -321,30 +321,16 @@ class Recoded:
         return Recount(written, list(self.problem.table.quasi_identifiers), columns, **self._about)
 
     def _check(self, own: Recount, written: Renamed) -> None:
-        """Refuse a table with other rows or labels than those that were promised."""
-        n_rows, n_suppressed = self.problem.table.n_rows, self.n_suppressed
+        """Refuse a table with other rows than the recoding makes of the original."""
+        n_rows = self.problem.table.n_rows
         if own.n_rows != n_rows:
             raise ValueError(
                 f"frame must be the one that the problem's table was read from, with {n_rows:,} complete rows, got "
                 f"{own.n_rows:,}"
             )
-        n_marked = n_suppressed if self.asked.suppressed == "mark" else 0
-        n_released = n_rows - (n_suppressed - n_marked)
-        whole = all(labels.texts == [SUPPRESSED] for labels in own.labels.values())
-        found = [("rows are there", own.n_released, n_released)]
-        if not whole:
-            found.append(("rows are marked *", own.n_released - int(own.kept.sum()), n_marked))
-        broken = [f"{n:,} {words} where {wanted:,} were promised" for words, n, wanted in found if n != wanted]
-        if broken:
-            raise RecountError(self._refused(broken))
         try:
             check_coarse(written, kept_of(self.asked.keep))
-            made = self._recoding.generalization
-            if isinstance(made, LocalGeneralization):
-                # Rows that the table lacks are told first: they have no labels.
-                check_rows(own, self.problem.table, made, self.asked.suppressed)
-            for name in self.problem.table.quasi_identifiers:
-                own.of_labels(name)
+            check_rows(self._recoding, self._released, written)
         except ValueError as error:
             raise RecountError(self._refused([str(error)])) from None
 

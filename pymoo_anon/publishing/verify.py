@@ -10,14 +10,16 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint, keeps
-from pymoo_anon.objectives.recount import MISSING, Counted, Recount, combinations, values_of
+from pymoo_anon.objectives.recount import MISSING, Counted, Recount, combinations
+from pymoo_anon.publishing.recoding import Recoding
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.frames import renamed
-from pymoo_anon.table.generalization import SUPPRESSED, Decoded, LocalGeneralization, label_texts
-from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.microdata import Microdata, names_of
+from pymoo_anon.table.frames import Renamed, codes_of, factorized, keyed, renamed, rows_of
+from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
+from pymoo_anon.table.hierarchy import Hierarchy, fitted
+from pymoo_anon.table.microdata import names_of
 
 # Of a measure that is counted again in floats, digits from here on do not count: sums in another order differ in them.
 _TOLERANCE = 1e-12
@@ -118,38 +120,59 @@ def kept(found: Counted, bound: float, at_least: bool) -> bool:
 # --- every cell is its original value, or a label that stands for it --------------------------------------------------
 
 
-def check_rows(own: Recount, table: Microdata, made: LocalGeneralization, suppressed: str) -> None:
-    """Refuse a table other than the one that a local recoding makes of the original.
+def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> None:
+    """Refuse a table other than the one that a recoding makes of the original.
 
-    The rows are held against the original's by everything that is counted: each must be there as often as it was made,
-    and each of its labels must stand for the value that it came from, by the hierarchies and not by the recoding.
+    Rows are held against those of the original by all released columns: each must be there as often as it was made.
     """
-    keys = [f"column {i}" for i in range(len(own.names))]
-    rows = combinations(own.source, own.columns)
-    places = pd.DataFrame(
-        {key: own.places(name, rows[key].tolist()) for key, name in zip(keys, own.names, strict=True)}
-    )
-    known = pd.DataFrame(table.tuples.codes, columns=keys).assign(at=np.arange(table.n_distinct))
-    at = places.merge(known, on=keys, how="left")["at"]
-    if at.isna().any():
-        raise ValueError(f"{int(rows.n[at.isna()].sum()):,} rows of the original are not in the problem's table")
-    at = at.astype("int64")
-    kept, texts, cells = made.kept[made.class_of[at]], label_texts(made.labels), made.cells[at]
-    for key, name, nodes in zip(keys, own.names, cells.T.tolist(), strict=True):
-        rows[key] = values_of([texts[name][node] for node in nodes]).where(kept, SUPPRESSED)
-        pairs = pd.DataFrame({"place": places[key], "label": rows[key]})[kept].drop_duplicates()
-        labels, stands_for = own.labels[name].index, own.labels[name].places
-        allowed = {"place": np.concatenate(stands_for), "label": np.repeat(labels, [*map(len, stands_for)])}
-        if len(pairs.merge(pd.DataFrame(allowed))) < len(pairs):
-            raise ValueError(f"labels of {name!r} do not stand for the values that they came from")
-    if suppressed == "drop":
-        rows = rows[kept]
-    columns = [name for name in rows if name != "n"]
-    # Both at once: how often each row is made, less how often it is there.
-    rest = pd.concat([rows, own.found.assign(n=-own.found.n)]).groupby(columns, sort=False).n.sum()
-    other = max(int(rest.clip(lower=0).sum()), int((-rest).clip(lower=0).sum()))
+    table, made, n = recoding.table, recoding.generalization, recoding.table.n_distinct
+    (given, weights), (there, n_there) = rows_of(recoding.values), rows_of(written.frame)
+    places = [_places(given[recoding.source.alias(name)], name, own) for name, own in table.quasi_identifiers.items()]
+    keys = keyed(np.append(own, found) for own, found in zip(table.tuples.codes.T, places, strict=True))
+    at = pd.Index(keys[:n]).get_indexer(pd.Index(keys[n:]))
+    if (at < 0).any():
+        raise ValueError(f"{int(weights[at < 0].sum()):,} rows of the original are not in the problem's table")
+    assert recoding.classes.class_of is not None
+    kept, texts = recoding.classes.kept[recoding.classes.class_of[0][at]], label_texts(made.labels)
+    columns = []
+    for name, found in zip(names, (there[written.alias(name)] for name in written.names), strict=True):
+        if name in texts:
+            j = list(texts).index(name)
+            numbers = np.where(kept, _groups(made, name, at, places[j], kept), len(texts[name]))
+            columns.append(_label_codes(numbers, [*texts[name], SUPPRESSED], found))
+        else:
+            columns.append(codes_of(given[recoding.source.alias(name)], found))
+    n_given = weights * (kept | (recoding.suppressed == "mark"))
+    rest = np.bincount(pd.factorize(keyed(columns))[0], np.append(n_given, -n_there))
+    other = int(max(rest.clip(min=0).sum(), (-rest).clip(min=0).sum()))
     if other:
         raise ValueError(f"{other:,} rows are other than the recoding makes them")
+
+
+def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Ints:
+    """The position of every original value in the domain of its column."""
+    codes, values = factorized(column)
+    return fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1][codes]
+
+
+def _groups(made: Decoded, name: Name, at: Ints, places: Ints, kept: Flags) -> Ints:
+    """The number of every row's label; one of a local recoding has to stand for the value, by the hierarchy."""
+    if isinstance(made, Generalization):
+        groups: Ints = made.groups[name][places]
+        return groups
+    nodes = made.quasi_identifiers[name].nodes
+    groups, positions = made.cells[at, list(made.quasi_identifiers).index(name)], nodes.order[places]
+    if not ((nodes.first[groups] <= positions) & (positions < nodes.stop[groups]))[kept].all():
+        raise ValueError(f"labels of {name!r} do not stand for the values that they came from")
+    return groups
+
+
+def _label_codes(numbers: Ints, labels: Sequence[str | None], found: Any) -> Ints:
+    """Codes of labels that are given by their numbers, then of those that were found; -1 is what is missing."""
+    own, values = factorized(found)
+    codes = np.append(pd.factorize(pd.Series([*labels, *values], dtype=object))[0], -1)
+    # What is missing has the last code.
+    return np.concatenate([codes[numbers], codes[len(labels) :][own]])
 
 
 def check_matching(own: Recount) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import count
 from typing import Any
@@ -211,6 +212,36 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
     return Combinations(columns, grouped[COUNT].to_numpy().astype(np.int64))
 
 
+def rows_of(frame: Frame) -> tuple[Frame, NDArray[np.int64]]:
+    """All rows of a frame under plain names in memory, and for how many each stands."""
+    own = fetched(frame)
+    if own.implementation.is_polars() and find_spec("pyarrow") is not None:
+        own = nw.from_native(own.to_arrow(), eager_only=True)
+    return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.ones(len(own), dtype=np.int64)
+
+
+def factorized(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """Codes of the values of an eager column, -1 for what is missing, and the values."""
+    codes, values = pd.factorize(_python_values(column, column.dtype))
+    return codes, values.tolist()
+
+
+def codes_of(one: Any, other: Any) -> NDArray[np.int64]:
+    """Codes of the values of two eager columns, one after the other; -1 is what is missing."""
+    if one.dtype == other.dtype == nw.String and one.implementation.is_pyarrow() and other.implementation.is_pyarrow():
+        # No text becomes an object.
+        chunks = [chunk.cast("large_string") for own in (one, other) for chunk in own.to_native().chunks]
+        both = import_module("pyarrow").chunked_array(chunks, "large_string").dictionary_encode().combine_chunks()
+        found: NDArray[np.int64] = both.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return found
+    # Lists are told apart by their text: they have no hash.
+    columns = [
+        pd.Series(map(repr, own.to_list())) if own.dtype.is_nested() else _python_values(own, own.dtype)
+        for own in (one, other)
+    ]
+    return pd.factorize(pd.concat(columns, ignore_index=True))[0]
+
+
 def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
     """A column as codes, and their values in ascending order; None stands last, for what is missing."""
     codes, values = _factorized(column)
@@ -236,16 +267,9 @@ def _rows(frame: Frame) -> Any:
 
 def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Series], NDArray[np.int64]]) -> Frame:
     """The distinct rows of a frame of pandas, as the first of each stands there, with `COUNT`; key numbers objects."""
-    numbers, n = np.zeros(len(frame), dtype=np.int64), 1
-    for name in columns:
-        column = frame[name]
-        codes = key(column) if column.dtype == object else pd.factorize(column)[0]
-        # -1 is what is missing. Numbers of pairs must not outgrow 64 bits.
-        n_codes = int(codes.max(initial=-1)) + 2
-        if n * n_codes >= 2**63:
-            numbers, n = pd.factorize(numbers)[0], len(frame)
-        numbers, n = numbers * n_codes + (codes + 1), n * n_codes
-    numbers = pd.factorize(numbers)[0]
+    own = (frame[name] for name in columns)
+    keys = keyed(key(column) if column.dtype == object else pd.factorize(column)[0] for column in own)
+    numbers = pd.factorize(keys)[0]
     weights = frame[COUNT].to_numpy() if COUNT in frame else np.ones(len(frame), dtype=np.int64)
     counts = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
     np.add.at(counts, numbers, weights)
@@ -253,6 +277,18 @@ def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Serie
     # Of several rows with one number the last that is assigned stays: read backwards, the first.
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]
     return nw.from_native(frame[columns].iloc[first].assign(**{COUNT: counts}))
+
+
+def keyed(columns: Iterable[NDArray[Any]]) -> NDArray[np.int64]:
+    """Whole numbers that are equal where rows of columns of codes are; -1 is one more code."""
+    keys, n = np.zeros(1, dtype=np.int64), 1
+    for codes in columns:
+        # Numbers of pairs must not outgrow 64 bits.
+        n_codes = int(codes.max(initial=-1)) + 2
+        if n * n_codes >= 2**63:
+            keys, n = pd.factorize(keys)[0], len(codes)
+        keys, n = keys * n_codes + (codes + 1), n * n_codes
+    return keys
 
 
 def _key(column: pd.Series) -> Any:
