@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -9,13 +10,14 @@ import pytest
 from command import record, search
 from typer.testing import CliRunner
 
-from pymoo_anon.cli import engines
+from pymoo_anon.cli import engines, initializing
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.initializing import is_padded
 from pymoo_anon.cli.names import file_names
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_front
 from pymoo_anon.cli.tables import open_table, table_of
+from pymoo_anon.table import frames, guesses
 
 ROWS = 60
 
@@ -38,9 +40,9 @@ def patients():
             "name": [f"Name {i}" for i in range(ROWS)],
             "birth date": [f"19{50 + i % 40}-0{1 + i % 9}-1{i % 10}" for i in range(ROWS)],
             "zip": [f"0{2100 + i % 30}" for i in range(ROWS)],
-            "sex": ["F", "M", None] * (ROWS // 3),
+            "sex": ["F", "M", None, "M"] * (ROWS // 4),
             "icd": [f"J{10 + i % 5}" for i in range(ROWS)],
-            "ward": [f"w{i % 4}" for i in range(ROWS)],
+            "team": [f"w{i % 4}" for i in range(ROWS)],
         }
     )
 
@@ -62,11 +64,11 @@ def test_from_a_file_to_a_front():
     assert sorted(os.listdir()) == ["hierarchies", "patients.csv", "patients.toml"]
     assert sorted(os.listdir("hierarchies")) == ["birth_date.csv", "sex.csv", "zip.csv"]
     assert "Written: patients.toml, 3 drafts in hierarchies\n" in result.stdout
-    assert "Nothing tells what 'ward' is" in result.stdout
+    assert "Not decided (1): 'team'\n" in result.stdout
     assert result.stdout.endswith("  pymoo-anon search patients.toml\n")
     stopped = search("patients.toml")
     assert stopped.exit_code == 2
-    assert stopped.stderr.startswith("Error: patients.toml: what becomes of 'ward' is not decided: write ")
+    assert stopped.stderr.startswith("Error: patients.toml: what becomes of 'team' is not decided: write ")
     assert "keep" not in stopped.stderr
     own = decided("patients.toml")
     assert {name: column.role for name, column in own.columns.items()} == {
@@ -76,7 +78,7 @@ def test_from_a_file_to_a_front():
         "zip": "quasi-identifier",
         "sex": "quasi-identifier",
         "icd": "sensitive",
-        "ward": "keep",
+        "team": "keep",
     }
     assert own.missing == "keep"
     found = search("patients.toml", "--generations", "5")
@@ -84,9 +86,125 @@ def test_from_a_file_to_a_front():
     assert (own.output / "front.csv").is_file()
 
 
+def court():
+    """A day of birth that decides the age, a copy of a column, and a number that is another one in every row."""
+    rng = Random(2)
+    born = [f"{rng.randrange(1940, 1999)}-0{rng.randrange(1, 10)}-1{rng.randrange(10)}" for _ in range(3000)]
+    score = [str(rng.randrange(1, 11)) for _ in born]
+    return pd.DataFrame(
+        {
+            "case_id": range(len(born)),
+            "sex": [rng.choice(["F", "M"]) for _ in born],
+            "dob": born,
+            "age": [2016 - int(day[:4]) for day in born],
+            "race": [rng.choice("ABCD") for _ in born],
+            "score": score,
+            "score.1": score,
+            "felony": [rng.choice(["yes", "no"]) for _ in born],
+        }
+    )
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "duckdb"])
+def test_equal_and_decided_columns_are_dropped(engine, monkeypatch):
+    court().to_csv("court.csv", index=False)
+    for cells in (frames._FEW_CELLS, 0):
+        monkeypatch.setattr(frames, "_FEW_CELLS", cells)
+        result = init("court.csv", "--engine", engine, "--force", "--role", "race=keep")
+        assert (result.exit_code, result.stderr) == (0, ""), result.output
+        assert (
+            "Equal to another column and so dropped: 'score.1'. Decided by another column and so dropped: 'age'.\n"
+            in result.stdout
+        )
+        text = Path("court.toml").read_text(encoding="utf-8")
+        for name, reason in (
+            ("score.1", "it equals 'score' in every row"),
+            ("age", "'dob' decides it: where 'dob' is the same, it is"),
+        ):
+            assert f'[columns."{name}"]\nrole = "drop"  # {reason}\n' in text
+        assert {name for name, role in roles_of("court.toml").items() if role == "drop"} == {
+            "case_id", "score.1", "age",
+        }  # fmt: skip
+    # What was asked for stays.
+    assert init("court.csv", "--force", "--role", "age=quasi-identifier", "--role", "score.1=sensitive").exit_code == 0
+    assert roles_of("court.toml")["age"] == "quasi-identifier"
+    assert roles_of("court.toml")["score.1"] == "sensitive"
+
+
+@pytest.mark.parametrize("n_columns", [7, 200])
+def test_few_lines_are_said_of_any_table(n_columns):
+    rng = Random(3)
+    frame = pd.DataFrame({f"Q{i}": [rng.randrange(5) for _ in range(ROWS)] for i in range(n_columns - 7)})
+    patients().join(frame).to_csv("patients.csv", index=False)
+    result = init("patients.csv")
+    lines = result.stdout.splitlines()
+    assert len(lines) <= 8
+    assert max(map(len, lines)) <= 160
+    n_others = n_columns - 6
+    more = "'team'" if n_others == 1 else f"'team', 'Q0', 'Q1', 'Q2', 'Q3' and {n_others - 5} more"
+    assert lines == [
+        "Quasi-identifiers (3): 'birth date', 'zip', 'sex'",
+        "Sensitive (1): 'icd'",
+        "Not released (2): 'patient_id', 'name'",
+        f"Not decided ({n_others}): {more}",
+        "'patient_id' tells whose row it is. Values are missing in 'sex'.",
+        "Written: patients.toml, 3 drafts in hierarchies",
+        'Read the roles, their reasons and the hierarchies there. Write a role in place of each "other", or give '
+        "--role PATTERN=ROLE. Then type:",
+        "  pymoo-anon search patients.toml",
+    ]
+
+
+def test_a_table_is_opened_once(monkeypatch):
+    """Its texts that mean nothing are taken out of what was counted."""
+    write_patients()
+    opened = []
+    real = initializing.open_frame
+    monkeypatch.setattr(initializing, "open_frame", lambda *given: opened.append(given) or real(*given))
+    patients().assign(sex=["F", "M", "?", "M"] * (ROWS // 4)).to_csv("patients.csv", index=False)
+    assert init("patients.csv").exit_code == 0
+    assert len(opened) == 1
+    assert "# sex: 2 distinct values, 15 missing\n" in Path("patients.toml").read_text(encoding="utf-8")
+    # Of a sample the rows are not known.
+    monkeypatch.setattr(guesses, "MOST_VALUES", 2)
+    assert init("patients.csv", "--force").exit_code == 0
+    assert len(opened) == 3
+    assert "# sex: 2 distinct values, 15 missing\n" in Path("patients.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"PK\3\4" + bytes(26) + b"[Content_Types].xml", "an Excel workbook; save the table as CSV and name that file"),
+        (
+            b"PK\3\4" + bytes(26) + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+            "a workbook of LibreOffice; save the table as CSV and name that file",
+        ),
+        (
+            b"PK\3\4" + bytes(26) + b"t.csv",
+            "a zip archive, as Excel workbooks are; unpack it, or save the table as CSV and name that file",
+        ),
+        (
+            bytes.fromhex("d0cf11e0a1b11ae1") + bytes(99),
+            "an Excel workbook of before 2007; save the table as CSV and name that file",
+        ),
+        (b"SQLite format 3\0" + bytes(99), "an SQLite database; export the table as CSV and name that file"),
+        (b"\x1f\x8b\x08" + bytes(99), "a file packed by gzip; unpack it with gunzip and name the file that it held"),
+        (b"PAR1" + bytes(99), "a Parquet file; let its name end in .parquet"),
+        (bytes(8) + b"DUCK" + bytes(99), "a DuckDB database; name its table, duckdb:FILE:TABLE"),
+    ],
+    ids=range(8),
+)
+def test_files_of_other_formats_are_named(content, words):
+    Path("t.csv").write_bytes(content)
+    for command in (["init", "t.csv"], ["hierarchy", "draft", "t.csv", "--column", "a"]):
+        result = CliRunner().invoke(app, command)
+        assert (result.exit_code, result.stderr) == (2, f"Error: t.csv must be a CSV file, got {words}\n")
+
+
 def test_the_file_holds_no_value():
     """Names, counts, and the mark of what is missing; nothing that stands in a row."""
-    frame = patients().assign(ward=["?", "secret ward"] * (ROWS // 2))
+    frame = patients().assign(team=["?", "secret team"] * (ROWS // 2))
     frame.to_csv("patients.csv", index=False)
     assert init("patients.csv").exit_code == 0
     text = Path("patients.toml").read_text()
@@ -206,7 +324,7 @@ def test_the_first_bytes_of_a_file_may_end_anywhere(text, encoding, monkeypatch)
 
 
 def test_what_stands_for_suppressed_is_no_value():
-    frame = patients().assign(sex=["F", "M", "*"] * (ROWS // 3), ward=["?", "w1"] * (ROWS // 2))
+    frame = patients().assign(sex=["F", "M", "*", "F"] * (ROWS // 4), team=["?", "w1"] * (ROWS // 2))
     frame.to_csv("patients.csv", index=False)
     assert init("patients.csv").exit_code == 0
     own = decided("patients.toml")
@@ -297,7 +415,7 @@ def test_roles_of_many_columns_are_asked_for():
         "--role",
         "[x]=y=keep",
         "--role",
-        "ward=person",
+        "team=person",
         "--role",
         "icd=sensitive",
     )
@@ -309,7 +427,7 @@ def test_roles_of_many_columns_are_asked_for():
         "zip": "quasi-identifier",
         "sex": "quasi-identifier",
         "icd": "sensitive",
-        "ward": "person",
+        "team": "person",
         **{
             "Q0": "drop",
             "Q1": "drop",
@@ -347,7 +465,7 @@ def test_what_is_not_decided_says_what_each_choice_means():
     assert init("patients.csv").exit_code == 0
     text = Path("patients.toml").read_text(encoding="utf-8")
     assert "role = \"drop\"  # an identifier: the name says 'name', which names a person\n" in text
-    own = text.partition("# ward:")[2].partition("[columns")[0]
+    own = text.partition("# team:")[2].partition("[columns")[0]
     assert all(f'"{role}"' in own for role in ("quasi-identifier", "sensitive", "drop", "keep"))
     assert 'role = "keep"' not in text
 
@@ -359,9 +477,10 @@ NAMES = [
 
 
 def test_any_name_survives(folder):
-    age, person = range(len(NAMES)), ["sex", "Sex"]
-    frame = pd.DataFrame({name: [f"{i % 3}.5" for i in age] for name in [f"{name} age" for name in NAMES]})
-    frame = frame.assign(**{name: ["F", "M", "F"] * (len(NAMES) // 3) + ["M"] * (len(NAMES) % 3) for name in person})
+    # No two columns are equal.
+    rng = Random(1)
+    frame = pd.DataFrame({f"{name} age": [f"{rng.randrange(3)}.5" for _ in NAMES] for name in NAMES})
+    frame = frame.assign(**{name: [rng.choice("FM") for _ in NAMES] for name in ("sex", "Sex")})
     frame.to_csv("my 'odd\" [file].csv", index=False)
     result = init("my 'odd\" [file].csv")
     assert result.exit_code == 0, result.output
@@ -410,7 +529,9 @@ def test_a_table_of_duckdb():
     frame = patients()
     with duckdb.connect("my.duckdb") as connection:
         connection.register("frame", frame)
-        connection.execute("CREATE TABLE people AS SELECT *, DATE '2020-01-01' + CAST(zip AS INT) AS day FROM frame")
+        connection.execute(
+            "CREATE TABLE people AS SELECT *, DATE '2020-01-01' + CAST(name[6:] AS INT) AS day FROM frame"
+        )
     result = init("duckdb:my.duckdb:people", "--output", "project")
     assert result.exit_code == 0, result.output
     own = decided("project/people.toml")
@@ -427,6 +548,10 @@ def test_a_table_of_duckdb():
     ("arguments", "message"),
     [
         (["none.csv"], "none.csv must be a file, got none of this name"),
+        (
+            ["https://example.org/t.csv"],
+            "a table is named by a file, got the address 'https://example.org/t.csv'; download it and name the file",
+        ),
         (["spark:"], "a table of Spark is named by spark:TABLE, got 'spark:'"),
         (["empty.csv"], "empty.csv must be a CSV file whose first row names its columns, got an empty row"),
         (["names.csv"], "the table must have at least one row, got none"),

@@ -228,7 +228,12 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(folder):
         ("level = 1", "level = 9", '[columns."paid"] level must be from 0 to 2, got 9'),
         ("clip = [0, 30]", "clip = [0]", "clip must be the least and the greatest number, such as [0, 90.5]"),
         ("level = 1", "level = -1", "level must be a whole number from 0, got -1"),
-        ("level = 1", "", "must say at which level of its hierarchy it is kept, level = 1, got none"),
+        (
+            "level = 1",
+            "",
+            '[columns."paid"] is kept as it stands and has a hierarchy: delete the line hierarchy = '
+            "'trees/paid.csv', or add level = 1 to keep the column at a level of it",
+        ),
         (
             'role = "sensitive"',
             'role = "sensitive"\nround = 2',

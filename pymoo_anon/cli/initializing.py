@@ -28,7 +28,9 @@ from pymoo_anon.table.delimited import rows_of
 from pymoo_anon.table.domain_values import ROOT, is_number, spelled
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
+from pymoo_anon.table.frames import at_hand
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
+from pymoo_anon.table.redundancy import decided_columns, equal_columns
 
 #: The folder of the drafts, beside the project file.
 HIERARCHIES = "hierarchies"
@@ -52,16 +54,18 @@ def initialize(request: InitRequest) -> None:
         reading = _reading(request, source)
         stem = Path(file_names([source.table or (source.path.stem if source.path is not None else "")])[0]).stem
         with working("Step 1 of 2: reading the table") as show:
-            profiles, empty = _profiles(reading)
+            frame = at_hand(open_frame(reading, list)) if source.kind == "csv" else open_frame(reading, list)
+            profiles = profiles_of(frame, nw.from_native(frame).collect_schema().names())
+            empty = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
+            profiles = _without(reading, profiles, empty)
             show("Step 2 of 2: guessing roles and drafting hierarchies")
             asked = _asked(request.role, [profile.name for profile in profiles])
-            columns = first = _columns(profiles, asked)
+            columns = first = _columns(profiles, asked, frame)
             proposed = _proposed(columns)
             if proposed:
                 empty += proposed
-                frame = open_frame(reading._replace(empty=tuple(empty)), list)
-                profiles = profiles_of(frame, [profile.name for profile in profiles])
-                columns = _columns(profiles, asked)
+                profiles = _without(reading, profiles, empty)
+                columns = _columns(profiles, asked, frame)
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
@@ -146,15 +150,14 @@ def is_padded(path: Path, names: Sequence[str] | None) -> bool:
     return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
 
 
-def _profiles(reading: Reading) -> tuple[list[Profile], list[str]]:
-    """The profiles of all columns, and the texts that mean that there is no value."""
-    frame = open_frame(reading, list)
-    names = nw.from_native(frame).collect_schema().names()
-    profiles = profiles_of(frame, names)
-    unknown = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
-    if not unknown:
-        return profiles, []
-    return profiles_of(open_frame(reading._replace(empty=tuple(unknown)), list), names), unknown
+def _without(reading: Reading, profiles: Sequence[Profile], empty: Sequence[str]) -> list[Profile]:
+    """Count texts that mean that there is no value as missing."""
+    if not empty:
+        return list(profiles)
+    sampled = [profile.name for profile in profiles if profile.is_sampled]
+    again = profiles_of(open_frame(reading._replace(empty=tuple(empty)), list), sampled) if sampled else []
+    counted_again = {profile.name: profile for profile in again}
+    return [counted_again.get(profile.name) or profile.without(empty) for profile in profiles]
 
 
 def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -175,20 +178,24 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
     return asked
 
 
-def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]]) -> list[ColumnText]:
-    """What is written of every column."""
-    columns: list[ColumnText] = []
+def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], frame: Any) -> list[ColumnText]:
+    """Decide on every column and draft the hierarchies."""
+    decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in profiles}
     persons = [name for name, (role, _) in asked.items() if role == "person"]
-    for profile, file in zip(profiles, file_names([profile.name for profile in profiles]), strict=True):
-        role, reason = asked.get(profile.name) or guess_of(profile)[:2]
-        if role == "person" and profile.name not in asked:
+    for name, (role, reason) in decisions.items():
+        if role == "person" and name not in persons:
             if persons:
                 role, reason = "identifier", f"{reason}; {persons[0]!r} tells so already"
             else:
-                persons.append(profile.name)
-        if role == "identifier" and profile.name not in asked:
+                persons.append(name)
+        if role == "identifier" and name not in asked:
             # Whatever names a person is proposed to be left out.
             role, reason = "drop", f"an identifier: {reason}"
+        decisions[name] = role, reason
+    redundant = _redundant(profiles, decisions, asked, frame)
+    columns: list[ColumnText] = []
+    for profile, file in zip(profiles, file_names(list(decisions)), strict=True):
+        role, reason = ("drop", redundant[profile.name]) if profile.name in redundant else decisions[profile.name]
         draft, levels, made = _drafted(profile) if role == "quasi-identifier" else (None, "", None)
         if role == "quasi-identifier" and draft is None:
             role, reason = "other", f"{reason}, but {levels}"
@@ -217,9 +224,27 @@ def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None
     return [f"{name}: {replace(made[name], odd=tuple(own)).question}" for name, own in odd.items() if own]
 
 
+def _redundant(
+    profiles: Sequence[Profile], decisions: Mapping[str, tuple[str, str]], asked: Mapping[str, Any], frame: Any
+) -> dict[str, str]:
+    """Find the columns that tell nothing beside another one, and say which; those that were asked for stay."""
+    roles = {name: role for name, (role, _) in decisions.items()}
+    # Of two equal ones that stays which protects persons best.
+    order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
+    free = [own for own in profiles if roles[own.name] != "drop" or own.name not in asked]
+    equal = equal_columns(frame, sorted(free, key=lambda own: order.index(roles[own.name])))
+    found = {a: f"it equals {b!r} in every row" for a, b in equal.items() if roles[a] != "drop"}
+    used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
+    known = [own.name for own in used if roles[own.name] == "quasi-identifier"]
+    person = next((name for name, role in roles.items() if role == "person"), None)
+    decided = decided_columns(frame, used, known, person)
+    found |= {a: f"{b!r} decides it: where {b!r} is the same, it is" for a, b in decided.items()}
+    return {name: reason for name, reason in found.items() if name not in asked}
+
+
 def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
     """Draft a hierarchy, and return its file and what is in it; or None, and why there is none."""
-    if not profile.values:
+    if profile.is_sampled:
         return None, f"more than {MOST_VALUES:,} values make no hierarchy", None
     draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
     n_levels = draft.hierarchy.length
@@ -255,23 +280,38 @@ def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
         put_in_place(temporary, request.output, list(files))
 
 
+# What the roles are called where columns are listed by role.
+_CALLED = {
+    "Quasi-identifiers": ("quasi-identifier",),
+    "Sensitive": ("sensitive",),
+    "Label": ("label",),
+    "Kept as they stand": ("keep",),
+    "Not released": ("person", "identifier", "drop"),
+    "Not decided": ("other",),
+}
+
+
 def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None:
-    """What was guessed, and what to type next."""
-    table = new_table(["column", "role", "reason", "hierarchy"])
-    for column in columns:
-        cells = (column.profile.name, column.role, column.reason, column.levels if column.draft is not None else "")
-        table.add_row(*map(plain, cells), style="bold red" if column.role == "other" else None)
-    console.print(table, soft_wrap=False)
+    """Say what was guessed in a few lines, however many columns there are, and what to type next."""
+    for called, roles in _CALLED.items():
+        names = [column.profile.name for column in columns if column.role in roles]
+        if names:
+            tell(console, f"{called} ({len(names):,}): {examples(names)}")
+    person = [f"{own.profile.name!r} tells whose row it is." for own in columns if own.role == "person"]
+    gaps = [own.profile.name for own in columns if own.profile.n_missing and own.role not in _CALLED["Not released"]]
+    odd = [f"Values are missing in {examples(gaps)}."] if gaps else []
+    for words, start in (("Equal to another column", "it equals "), ("Decided by another column", "'")):
+        names = [own.profile.name for own in columns if own.role == "drop" and own.reason.startswith(start)]
+        odd += [f"{words} and so dropped: {examples(names)}."] if names else []
+    if person or odd:
+        tell(console, " ".join([*person, *odd]))
     n_drafts = sum(column.draft is not None for column in columns)
-    folder = project.parent / HIERARCHIES
-    console.print(plain(f"Written: {project}" + (f", {n_drafts} drafts in {folder}" if n_drafts else "")))
-    others = [column.profile.name for column in columns if column.role == "other"]
-    first = (
-        f' Nothing tells what {examples(others)} is: write a role in place of "other", or --role PATTERN=ROLE.'
-        if others
-        else ""
+    console.print(
+        plain(f"Written: {project}" + (f", {n_drafts} drafts in {project.parent / HIERARCHIES}" if n_drafts else ""))
     )
-    console.print(plain(f"Read the roles and the hierarchies.{first} Then type:"))
+    others = any(column.role == "other" for column in columns)
+    first = ' Write a role in place of each "other", or give --role PATTERN=ROLE.' if others else ""
+    console.print(f"Read the roles, their reasons and the hierarchies there.{first} Then type:")
     console.print(plain(f"  pymoo-anon search {project}"))
 
 

@@ -75,6 +75,20 @@ ENGINES = ("auto", "pandas", "polars", "duckdb", "dask", "spark")
 # Bytes that are read at a time for a checksum.
 _BLOCK = 1 << 20
 
+# Files that are often given in place of a CSV file: where they have which mark, what they are, and what to do.
+_HEAD = 64
+_AS_CSV = "save the table as CSV and name that file"
+_FORMATS = (
+    (30, b"[Content_Types].xml", "an Excel workbook", _AS_CSV),
+    (30, b"mimetypeapplication/vnd.oasis", "a workbook of LibreOffice", _AS_CSV),
+    (0, b"PK\x03\x04", "a zip archive, as Excel workbooks are", "unpack it, or " + _AS_CSV),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of before 2007", _AS_CSV),
+    (0, b"SQLite format 3\0", "an SQLite database", "export the table as CSV and name that file"),
+    (0, b"\x1f\x8b", "a file packed by gzip", "unpack it with gunzip and name the file that it held"),
+    (0, b"PAR1", "a Parquet file", "let its name end in .parquet"),
+    (8, b"DUCK", "a DuckDB database", "name its table, duckdb:FILE:TABLE"),
+)
+
 
 class Source(NamedTuple):
     """Where a table is."""
@@ -84,9 +98,15 @@ class Source(NamedTuple):
     table: str | None = None  # The name of the table in a database or a catalog, or None
 
     def check(self) -> None:
-        """Refuse a file that is none."""
+        """Raise if the path is no file, or one of another format."""
         if self.path is not None and not self.path.is_file():
             raise ValueError(f"{self} must be a file, got none of this name")
+        if self.path is not None and self.kind == "csv" and self.path.suffix.lower() != ".deid":
+            with self.path.open("rb") as file:
+                head = file.read(_HEAD)
+            for place, mark, is_a, next_step in _FORMATS:
+                if head[place:].startswith(mark):
+                    raise ValueError(f"{self} must be a CSV file, got {is_a}; {next_step}")
 
     def __str__(self) -> str:
         if self.table is None:
@@ -145,6 +165,8 @@ def source_of(text: str, folder: Path) -> Source:
         return Source("duckdb", folder / file, table)
     if not text or "\0" in text:
         raise ValueError(f"a table is named by a file, duckdb:FILE:TABLE or spark:TABLE, got {text!r}")
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
+        raise ValueError(f"a table is named by a file, got the address {text!r}; download it and name the file")
     path = folder / text
     return Source("parquet" if path.suffix.lower() in (".parquet", ".pq") else "csv", path)
 

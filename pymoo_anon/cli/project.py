@@ -344,7 +344,10 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
         if _OF_ROLE.get(key, role) != role:
             raise ValueError(f"{path}: {where} {key} is of the role {_OF_ROLE[key]!r}, got the role {role!r}")
     if role == "keep" and hierarchy and "level" not in read:
-        raise ValueError(f"{path}: {where} must say at which level of its hierarchy it is kept, level = 1, got none")
+        raise ValueError(
+            f"{path}: {where} is kept as it stands and has a hierarchy: delete the line hierarchy = {hierarchy!r}, or "
+            "add level = 1 to keep the column at a level of it"
+        )
     file = path.parent / hierarchy if hierarchy and role in ("quasi-identifier", "keep") else None
     coarse = {key: read[key] for key in _COARSE if key in read}
     reason, levels, weight = (read.get(key) for key in ("reason", "levels", "weight"))

@@ -16,7 +16,7 @@ from pymoo_anon.objectives.constraint import Constraint, keeps
 from pymoo_anon.objectives.recount import MISSING, Counted, Recount, combinations
 from pymoo_anon.publishing.recoding import Recoding
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.frames import Renamed, codes_of, factorized, keyed, renamed, rows_of
+from pymoo_anon.table.frames import Renamed, codes_and_values, codes_of, keyed, renamed, rows_of
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import names_of
@@ -151,7 +151,7 @@ def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> N
 
 def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Ints:
     """The position of every original value in the domain of its column."""
-    codes, values = factorized(column)
+    codes, values = codes_and_values(column)
     return fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1][codes]
 
 
@@ -169,7 +169,7 @@ def _groups(made: Decoded, name: Name, at: Ints, places: Ints, kept: Flags) -> I
 
 def _label_codes(numbers: Ints, labels: Sequence[str | None], found: Any) -> Ints:
     """Codes of labels that are given by their numbers, then of those that were found; -1 is what is missing."""
-    own, values = factorized(found)
+    own, values = codes_and_values(found)
     codes = np.append(pd.factorize(pd.Series([*labels, *values], dtype=object))[0], -1)
     # What is missing has the last code.
     return np.concatenate([codes[numbers], codes[len(labels) :][own]])

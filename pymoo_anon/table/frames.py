@@ -30,6 +30,9 @@ _FLOATS = (nw.Float32, nw.Float64)
 # Objects of these kinds are alike where they are equal; 1 and 1.0 are equal, and are written in two ways.
 _ALIKE = ("string", "integer", "boolean", "date")
 
+# So many cells fit into memory, where a column is counted faster than an engine plans a query.
+_FEW_CELLS = 12_500_000
+
 # Numbers of the tables that DuckDB holds.
 _NUMBERS = count()
 
@@ -201,7 +204,7 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
         native, aliases = aliased(frame, names)
     table: Any = nw.from_native(native)
     if isinstance(native, pd.DataFrame):
-        grouped = _first_rows(native, aliases, lambda column: _factorized(column)[0])
+        grouped = _first_rows(native, aliases, lambda column: factorized(column)[0])
     else:
         try:
             grouped = fetched(table.group_by(aliases, drop_null_keys=False).agg(_rows(table)))
@@ -220,7 +223,7 @@ def rows_of(frame: Frame) -> tuple[Frame, NDArray[np.int64]]:
     return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.ones(len(own), dtype=np.int64)
 
 
-def factorized(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
+def codes_and_values(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
     """Codes of the values of an eager column, -1 for what is missing, and the values."""
     codes, values = pd.factorize(_python_values(column, column.dtype))
     return codes, values.tolist()
@@ -242,9 +245,51 @@ def codes_of(one: Any, other: Any) -> NDArray[np.int64]:
     return pd.factorize(pd.concat(columns, ignore_index=True))[0]
 
 
+def at_hand(frame: Any) -> Any:
+    """Read a frame once, into memory where it has few cells, else as its engine holds it."""
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    table: Any = held(nw.from_native(frame))
+    dtypes = dict(table.collect_schema())
+    if totals(table, n=nw.len())[0] * len(dtypes) > _FEW_CELLS:
+        return table.to_native()
+    own = fetched(table)
+    if own.implementation.is_polars() and find_spec("pyarrow") is not None:
+        own = nw.from_native(own.to_arrow())
+    return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
+
+
+def counted_values(frame: Any, column: str, most: int) -> tuple[int, list[Any], list[int]]:
+    """Count the rows without a value and those of each value of a column, of the first ones beyond `most`."""
+    if isinstance(frame, pd.DataFrame):
+        codes, values = factorized(frame[column])
+        gap, *counts = np.bincount(codes + 1, minlength=len(values) + 1).tolist()
+    else:
+        table: Any = nw.from_native(frame).select(column)
+        groups = fetched(table.group_by([column], drop_null_keys=False).agg(_rows(table)).head(most + 2))
+        series = _python_values(groups[column], table.collect_schema()[column]).astype(object)
+        absent, weights = series.isna().to_numpy(), groups[COUNT].to_numpy()
+        gap, values, counts = int(weights[absent].sum()), series[~absent].tolist(), weights[~absent].tolist()
+    return gap, values, counts
+
+
+def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]]:
+    """Count the distinct values of a column and the rows without one, and take about n values, in order."""
+    table: Any = nw.from_native(frame).select(column)
+    there = table.filter(~missing(table, column))
+    n_there, n_distinct = totals(there, there=nw.len(), distinct=nw.col(column).n_unique())
+    chosen = there.unique().with_row_index("place", order_by=column)
+    values = fetched(chosen.filter(nw.col("place") % max(n_distinct // n, 1) == 0))[column]
+    return (
+        totals(table, n=nw.len())[0] - n_there,
+        n_distinct,
+        _python_values(values, table.collect_schema()[column]).tolist(),
+    )
+
+
 def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
     """A column as codes, and their values in ascending order; None stands last, for what is missing."""
-    codes, values = _factorized(column)
+    codes, values = factorized(column)
     # By identity: True and 1 are two values, and equal.
     place = {id(value): i for i, value in enumerate(values)}
     order = [place[id(value)] for value in ascending(values)]
@@ -321,7 +366,7 @@ def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
     return [known.index(name) for name in wanted]
 
 
-def _factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
+def factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
     """Codes of the values of a column, -1 for what is missing, and the values; True is not 1."""
     keys = column
     if column.dtype == object and pd.api.types.infer_dtype(column).startswith("mixed"):

@@ -7,118 +7,62 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from math import ceil
 from typing import Any, NamedTuple
 
 import narwhals as nw
-import numpy as np
 
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
 from pymoo_anon.table.draft_levels import looks_like_a_date
-from pymoo_anon.table.frames import aliased, combinations_of, fetched
+from pymoo_anon.table.frames import aliased, counted_values, sampled_values, totals
 
-#: Values of columns with more distinct ones are not fetched: nobody edits a hierarchy of so many rows.
+#: Of columns with more distinct values a sample is fetched: nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
 #: Fewer rows do not tell whether values repeat.
 TELLING = 20
 
 
-def _set(words: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(words.split())
-
-
-# What the words of a name say, in English, German, Spanish and French. Words of four letters and more may also begin or
-# end a longer one, as in "Geburtsdatum".
-_WORDS = {
-    "identifier": """
-        name surname forename firstname lastname fullname middlename maiden vorname nachname familienname username
-        nombre apellido apellidos prenom nom initials email mail correo courriel phone telephone telefon telefono tel
-        telecom mobile handy fax street strasse calle address adresse direccion anschrift ssn mrn passport passnummer
-        passeport pasaporte driver drivers ausweis iban konto accountnumber licence license plate url ip imei msisdn vin
-        steuernummer signature photo dni nie curp rfc nif nir identifier uuid guid pseudonym token hash securite
-    """,
-    "person": """
-        person patient subject customer client member participant proband kunde versicherte versicherter pid uid user
-        employee emp passenger officer student respondent applicant borrower voter beneficiary insured mitarbeiter
-        paciente cliente usuario assure
-    """,
-    "quasi-identifier": """
-        age alter edad birth birthday birthplace dob born geburt geburtsdatum naissance nacimiento sex gender geschlecht
-        sexo sexe race ethnicity ethnic hispanic latino zip zipcode plz postleitzahl postcode postal city town stadt ort
-        wohnort gemeinde county country land bundesland state region kreis district dist precinct municipality municipio
-        municipal commune provincia province entidad departement department location place area residence home
-        housing house nationality nation nacionalidad nationalite citizen citizenship staatsangehoerigkeit foreign
-        veteran military marital marriage married familienstand civil familiale family personal relationship partner
-        household children child kinder kinderzahl kids dependents spouse siblings parents guardian senior education edu
-        educativo bildung etudes schulabschluss abschluss degree school schule university occupation ocupacion beruf job
-        profession workclass employment employer work working hours position title department admission admit aufnahme
-        discharge disch entlassung entlass death dod deceased disposition hospital insurance krankenkasse payer language
-        sprache height weight bmi year jahr annee ano date datum fecha month monat mois mes day tag weekday wochentag
-        jour dia week hire hired time zeit hora heure lat latitude lon lng long longitude coordinates geo gps jail
-        embarked pclass auto vehicle car residenz wohn geography geographic origin origine origen ancestry tribe caste
-        migrant migration immigrant immigration visa pays pais ville ciudad localidad barrio quartier neighborhood
-        neighbourhood borough tract parish village suburb metro urban rural continent territory zone landkreis viertel
-        company firm organization organisation employeur empresa arbeitgeber industry branche sector seniority campus
-        semester enrolled enrollment studiengang faculty retired retirement retraite rentner unemployed erwerb sibs
-        geschwister hermanos sohn tochter son daughter mother father parent wife husband widowed single divorced
-        yob titel klasse occupancy eye lives living room zimmer boro rank
-        salutation anrede hair eyes complexion clinic klinik arrival departure ankunft visit interpreter built
-    """,
-    "sensitive": """
-        diagnosis diag diagnose hauptdiagnose diagnostico diagnostic icd drg disease krankheit illness maladie
-        enfermedad condition symptom treatment behandlung therapy medication drug insulin metformin glucose glu serum
-        procedure salary gehalt salario salaire income inc einkommen ingresos wage lohn earnings bonus pay rate gain
-        loss balance bal loan debt credit savings charges charge expenses amount amt bill claim fraud default delinq
-        dti fico religion konfession belief party political orientation hiv test result befund score rating performance
-        satisfaction attrition churn survived readmitted recid recidivism priors prior fel felony offense crime arrest
-        contraband citation health mental disability handicap smoker smoke smoking alcohol hobbies grade failures
-        romantic outcome expire termination term entlassgrund manner property limit relig politic ideolog vote partei
-        partyid polviews sexual abortion contracept pregnan schwanger gravid stroke cancer tumor tumour bp systolic
-        diastolic pressure pulse heart cholesterol hemoglobin haemoglobin biopsy stage severity risk mortality survival
-        surviv vaccin impf allerg surgery operation dose mutation gene genotype depress anxiety suicid addict substance
-        tobacco cigarette drinks convict sentence prison victim weapon violation disciplin union gewerkschaft exited
-        churned cancelled resigned dismissed price cost premium revenue profit assets worth mortgage rent miete tax
-        steuer spending spent purchase payment deposit overdraft arrears homeless poverty welfare benefits history
-        blood blutgruppe comorbid chronic disorder syndrome injury pain verdict asylum
-    """,
-}
-_ROLE_OF = {word: role for role, words in _WORDS.items() for word in words.split()}
 _MEANINGS = {
     "identifier": "names a person",
     "person": "tells whose row it is",
     "quasi-identifier": "is what others may know of a person",
     "sensitive": "is what nobody should learn of a person",
 }
-_PARTS = tuple(word for word in _ROLE_OF if len(word) > 3)
 
-# Names that mean something as a whole only, digits and underscores at their ends aside: parts of names of persons, and
-# the codebooks of the census (PUMS, IPUMS), NHIS and BRFSS.
-_WHOLE = {
-    "identifier": "id key index row first last given family middle serialno serial seqno hhx hhid caseid ncid cabin",
-    "quasi-identifier": """
-        agep puma st statefip countyfip mar marst cit racp hisp schl educ occp indp pobp bpl cow esr mil jwmnp wkhp
-        nativity fer birthyr famsize nchild ownershp marriage famsize medu fedu mjob fjob pstatus traveltime sibsp parch
-        agegyr veteran employ idate imonth iyear region maritl racerpi los
-    """,
-    "sensitive": """
-        pincp wagp dis hhincome hypev canev smkstat genhlth physhlth menthlth diabete income hivtst smoke dalc walc
-        acresult
-    """,
-}
-_WHOLE_ROLE = {word: role for role, words in _WHOLE.items() for word in words.split()}
 
-# Words that make a name one of a number, of a count, or of a few codes.
-_IDS = _set("id ids nr no nbr num number nummer numero key serial identifier uuid guid hash ref record")
+def _vocabulary() -> dict[str, dict[str, str]]:
+    """Read words of languages: their roles, by how they stand in a name, and lists of words and values."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    text = (files("pymoo_anon.table") / "words.csv").read_text(encoding="utf-8")
+    for line in text.splitlines()[1:]:
+        role, kind, words = line.split(";")
+        for word in words.split("|") if role == "values" else words.split():
+            bare = word.strip("-") if role != "values" else word
+            whole = role.startswith("whole ")
+            name = "whole" if whole else kind if role in ("values", "list") else "joined"
+            found[name].setdefault(bare, role.removeprefix("whole "))
+            # A stem, or a word of a language that joins words freely, may begin or end any word.
+            for end, may in (("begins", word.endswith("-")), ("ends", word.startswith("-"))):
+                if may and name == "joined":
+                    found[end][bare] = role
+    return found
+
+
+_VOCABULARY = _vocabulary()
+# Words that make a name one of a number, of a count, or of a few codes, and those of times and places.
+_IDS, _COUNTS, _CODES, _TIMES, _PLACES, _NAMED_PLACES = (
+    frozenset(_VOCABULARY[name]) for name in ("numbers", "counts", "codes", "times", "places", "named places")
+)
 _ID_ENDS = ("nummer", "number", "numero", "kennung", "schluessel")
-_COUNTS = _set("number num n nb no count cnt anzahl total")
-_CODES = _set("type source disposition concept category cat class group reason status level kind")
-_DESCRIBED = _CODES | _set("flag service state verified suffix")
-_TIMES = _set("year month day week date time")
-# A name that goes with one of these is that of a place or an institution.
-_NAMED_PLACES = _set("city town county country state region district boro borough school hospital department company")
-_PLACES = _set("lat latitude lon lng long longitude coordinates geo gps")
+_DESCRIBED = _CODES | {"flag", "service", "state", "verified", "suffix"}
+# Values that others may know of a person.
+_KNOWN = ("sexes", "marital states", "races", "countries")
+# What inflection adds to a word.
+_INFLECTIONS = ("s", "es", "en")
 
 
 class Guess(NamedTuple):
@@ -137,7 +81,7 @@ class Guess(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What a column holds: its distinct values with their counts, what is missing as None; none where they are many."""
+    """Distinct values of a column with their counts, and None for what is missing; of many a sample without counts."""
 
     name: Name
     n_rows: int
@@ -156,6 +100,20 @@ class Profile(NamedTuple):
         """Whether a value stands in fewer than two rows on average, in a table where that means something."""
         n_present = self.n_rows - self.n_missing
         return n_present >= TELLING and 2 * self.n_distinct > n_present
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether its values are a sample."""
+        return len(self.counts) < len(self.values)
+
+    def without(self, texts: Collection[str]) -> Profile:
+        """Return the profile in which some texts mean that there is no value."""
+        held = [(value, n) for value, n in zip(self.values, self.counts, strict=True) if value not in (None, *texts)]
+        n_missing = self.n_rows - sum(n for _, n in held)
+        if n_missing == self.n_missing:
+            return self
+        values, counts = [value for value, _ in held] + [None], [n for _, n in held] + [n_missing]
+        return self._replace(n_distinct=len(held), n_missing=n_missing, values=values, counts=counts)
 
     def __str__(self) -> str:
         """The counts in words, without any value."""
@@ -229,36 +187,22 @@ def guess_of(profile: Profile) -> Guess:
 
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
-    """The profiles of the columns of a frame, counted where it lives."""
+    """Count the values of columns of a frame where it lives; of too many values a sample is taken."""
     native, aliases = aliased(frame, names)
-    asked = [nw.len().alias("n")]
-    for alias in aliases:
-        asked += [nw.col(alias).n_unique().alias(f"distinct {alias}")]
-        asked += [nw.col(alias).null_count().alias(f"missing {alias}")]
-    (row,) = fetched(nw.from_native(native).select(*asked)).rows(named=True)
-    if not row["n"]:
+    (n_rows,) = totals(nw.from_native(native), n=nw.len())
+    if not n_rows:
         raise ValueError("the table must have at least one row, got none")
     made = []
     for name, alias in zip(names, aliases, strict=True):
-        n_missing = row[f"missing {alias}"]
-        # What is missing is one of the unique values.
-        empty = Profile(name, row["n"], row[f"distinct {alias}"] - (n_missing > 0), n_missing, [], [])
-        made.append(empty if empty.n_distinct > MOST_VALUES else _with_values(empty, native, alias))
+        n_missing, values, counts = counted_values(native, alias, MOST_VALUES)
+        n_distinct = len(values)
+        if n_distinct > MOST_VALUES:
+            n_missing, n_distinct, values = sampled_values(native, alias, _SAMPLE)
+            counts = []
+        elif n_missing:
+            values, counts = [*values, None], [*counts, n_missing]
+        made.append(Profile(name, n_rows, n_distinct, n_missing, values, counts))
     return made
-
-
-def _with_values(profile: Profile, frame: Any, column: str) -> Profile:
-    """A profile with the values of its column, counted."""
-    found = combinations_of(frame, [column])
-    values = found.columns[column].astype(object)
-    absent = values.isna().to_numpy()
-    # A number that is none, NaN, is missing too.
-    return profile._replace(
-        n_distinct=int(np.count_nonzero(~absent)),
-        n_missing=int(found.weights[absent].sum()),
-        values=[None if gone else value for value, gone in zip(values.tolist(), absent, strict=True)],
-        counts=found.weights.tolist(),
-    )
 
 
 def words_of(name: str) -> list[str]:
@@ -274,45 +218,41 @@ def words_of(name: str) -> list[str]:
     return re.findall(r"[a-z]+", bare)
 
 
-# What values look like: texts of so many signs or more are prose.
-_PROSE = 40
+# Texts of so many signs or words on average are prose.
+_PROSE, _WORDY = 40, 4
 # So many of the values are looked at, and this share of them must look alike.
 _SAMPLE = 2000
 _ALIKE = 0.9
+# So many signs of a text are read for words and telephone numbers.
+_LOOKED_AT = 1000
+# Where so many texts hold one, a column holds the telephone numbers or e-mail addresses of persons.
+_WITHIN = 0.05
+_MAIL = r"[^@\s]+@[^@\s][^@\s.]*\.[^@\s]+"
+_DAY = r"(?<![\d./-])\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})(?![\d./-])"
+# With the sign of a country, the 0 before an area or brackets around it, or in the groups of a country. Numbers, dates
+# and the nine digits of a ZIP code are none.
+_PHONE = (
+    rf"(?!.*{_DAY})(?![+-]?\d+\.\d+$)(?!\d{{5}}-\d{{4}}$)(?=(?:\D*\d){{7,15}}\D*$)"
+    r"(?:(?:\+|00)[1-9][\d ()/.-]{6,20}|\(?0[\d ()/.-]{7,18}|\(\d{2,5}\)[\d /.-]{5,14}"
+    r"|(?:1[-. ])?\d{3}[-. ]\d{3}[-. ]\d{4}|\d{3}(?: \d\d){3}|\d{3} \d{3} \d{3}|\d{5} \d{5})"
+)
 _PATTERNS = {
-    "e-mail addresses": r"[^@\s]+@[^@\s][^@\s.]*\.[^@\s]+",
-    "addresses of pages": r"https?://\S+",
-    "addresses of machines": r"\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){5,7}[0-9a-f]{1,4}",
-    "social security numbers": r"\d{3}-\d{2}-\d{4}",
-    "IBANs": r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?",
-    "phone numbers": r"(?:\+\d|\(\d{2,5}\)|0\d{2,4}[ /-]|\d{3}[-. ]\d{3}[-. ]\d{4})[\d ()/.-]{0,16}",
-    "unique keys": r"\{?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?|[0-9a-f]{32,64}",
+    kind: re.compile(pattern, re.IGNORECASE)
+    for kind, pattern in {
+        "e-mail addresses": _MAIL,
+        "addresses of pages": r"https?://\S+",
+        "addresses of machines": r"\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){5,7}[0-9a-f]{1,4}",
+        "social security numbers": r"\d{3}-\d{2}-\d{4}",
+        "IBANs": r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?",
+        "phone numbers": _PHONE,
+        "unique keys": r"\{?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\}?|[0-9a-f]{32,64}",
+    }.items()
 }
-_PLACE = r"(?:POINT ?)?\(?\s*-?\d{1,3}\.\d+[ ,;]+-?\d{1,3}\.\d+\s*\)?"
-# Values that others may know of a person, parted by strokes.
-_KNOWN_VALUES = {
-    "sexes": """
-        m|f|male|female|man|woman|boy|girl|w|d|mann|frau|männlich|weiblich|divers|h|hombre|mujer|homme|femme|unknown|other
-    """,
-    "marital states": """
-        single|married|divorced|widowed|widow|widower|separated|never married|never-married|partnered|cohabiting|ledig
-        |verheiratet|geschieden|verwitwet|soltero|casado|viudo|divorciado|célibataire|marié|divorcé|veuf
-    """,
-    "races": """
-        white|black|asian|hispanic|latino|african american|black or african american|caucasian|native american|pacific
-        islander|american indian|mixed|other
-    """,
-    "countries": """
-        germany|france|spain|italy|united kingdom|uk|united states|usa|us|united-states|canada|mexico|brazil|argentina
-        |china|india|japan|korea|south korea|russia|poland|netherlands|belgium|austria|switzerland|sweden|norway|denmark
-        |finland|ireland|portugal|greece|turkey|ukraine|egypt|nigeria|kenya|south africa|australia|new zealand|pakistan
-        |bangladesh|indonesia|philippines|vietnam|thailand|iran|iraq|israel|syria|cuba|colombia|peru|chile|deutschland
-        |frankreich|österreich|schweiz|italien|spanien|polen|türkei|españa|de|fr|es|it|gb|ch|at|pl|nl|be|cn|jp|br|mx|ca
-    """,
-}
-_VALUES_OF = {
-    kind: frozenset(" ".join(text.split()).replace(" |", "|").split("|")) for kind, text in _KNOWN_VALUES.items()
-}
+_PLACE = re.compile(r"(?:POINT ?)?\(?\s*-?\d{1,3}\.\d+[ ,;]+-?\d{1,3}\.\d+\s*\)?", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_CONTACT = re.compile(r"(?<![\w.])[+(]?\d[\d ()/.-]{6,20}\d(?![\w.])|\S{1,80}@\S{3,80}")
 
 
 class _Looks(NamedTuple):
@@ -328,27 +268,39 @@ class _Looks(NamedTuple):
     @classmethod
     def of(cls, profile: Profile) -> _Looks:
         """Look at the values of a column."""
-        values = [value for value in profile.values if value is not None][:_SAMPLE]
-        texts = [value for value in values if isinstance(value, str)]
+        values = [value for value in profile.values if value is not None]
+        if len(values) > _SAMPLE:
+            # Engines give values in any order.
+            values = sorted(values, key=str)[:: len(values) // _SAMPLE]
+        texts = [value.strip() for value in values if isinstance(value, str)]
+        allowed = len(values) - ceil(_ALIKE * len(values))
 
         def alike(test: Callable[[Any], Any], among: Sequence[Any] = values) -> bool:
-            return bool(among) and sum(map(bool, map(test, among))) >= _ALIKE * len(values)
+            others = len(values) - len(among)
+            for value in among:
+                others += not test(value)
+                if others > allowed:
+                    break
+            return bool(among) and others <= allowed
 
-        def fits(pattern: str) -> bool:
-            return alike(lambda text: re.fullmatch(pattern, text.strip(), re.IGNORECASE), texts)
-
-        numbers = [number for number in (spelled(value, int) for value in values) if is_number(number)]
-        if len(numbers) < _ALIKE * len(values):
-            numbers = []
+        # A text without letters is no prose.
+        n_words = sum(len(_WORD.findall(text[:_LOOKED_AT])) for text in texts)
+        pattern = next((kind for kind, form in _PATTERNS.items() if alike(form.fullmatch, texts)), None)
+        if pattern == "phone numbers" and alike(_DIGITS.fullmatch, texts):
+            # Codes begin with 0, too.
+            pattern = None
+        if pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
+            pattern = "texts with phone numbers or e-mail addresses"
+        numbers = [number for number in map(_number, values) if is_number(number)] if alike(_is_number) else []
         near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
-        words = [text.strip().casefold() for text in texts]
-        known = next((kind for kind, held in _VALUES_OF.items() if alike(held.__contains__, words)), None)
+        words = [text.casefold() for text in texts]
+        known = next((kind for kind in _KNOWN if alike(_VOCABULARY[kind].__contains__, words)), None)
         return cls(
             numbers=numbers,
-            pattern=next((kind for kind, pattern in _PATTERNS.items() if fits(pattern)), None),
+            pattern=pattern,
             are_dates=alike(looks_like_a_date),
-            are_places=(near and not _PLACES.isdisjoint(words_of(str(profile.name)))) or fits(_PLACE),
-            are_prose=bool(texts) and sum(map(len, texts)) >= _PROSE * len(values),
+            are_places=(near and not _PLACES.isdisjoint(words_of(str(profile.name)))) or alike(_PLACE.fullmatch, texts),
+            are_prose=bool(texts) and (sum(map(len, texts)) >= _PROSE * len(values) or n_words >= _WORDY * len(values)),
             known=known if len(values) > 1 else None,
         )
 
@@ -356,6 +308,23 @@ class _Looks(NamedTuple):
     def are_whole(self) -> bool:
         """Whether all of them are whole numbers."""
         return bool(self.numbers) and all(is_whole(number) or number == number // 1 for number in self.numbers)
+
+
+def _number(value: Any) -> Any:
+    """Return the number that a value is or spells, also with a decimal comma, or the value."""
+    return spelled(
+        value.replace(",", ".") if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value) else value, int
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return is_number(_number(value))
+
+
+def _tells_contact(text: str) -> bool:
+    """Whether a text holds the telephone number or e-mail address of somebody."""
+    found = (match.group().strip() for match in _CONTACT.finditer(text[:_LOOKED_AT]))
+    return any("@" in one or _PATTERNS["phone numbers"].fullmatch(one) for one in found)
 
 
 def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
@@ -366,7 +335,7 @@ def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
         return "drop", "it holds one value, which tells nothing"
     if looks.pattern is not None:
         return "identifier", f"it holds {looks.pattern}"
-    if looks.are_prose and profile.is_nearly_unique:
+    if looks.are_prose and profile.n_rows >= TELLING and not _repeats(profile):
         return "identifier", "it holds long texts, which may name persons"
     return _by_name(profile, words, looks) or _by_values(profile, looks)
 
@@ -375,32 +344,50 @@ def _by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, st
     """What the name of a column says, or None."""
     if not words:
         return None
-    whole = _WHOLE_ROLE.get("".join(words))
+    whole = _VOCABULARY["whole"].get("".join(words))
     if whole == "identifier" and words[0] == "id" and not profile.is_nearly_unique and profile.n_rows >= TELLING:
         return "person", "the name says 'id', and values repeat: it tells whose row it is"
     if whole is not None:
         return whole, f"the name is {profile.name!r}, which {_MEANINGS[whole]}"
     said = {word: role for word in words if (role := _said_by(word)) is not None}
-    if not _is_count(words, looks):
+    # No number of anything has decimals.
+    if not _is_count(words, looks) and (not looks.numbers or looks.are_whole):
         found = _by_number(profile, words, said) or _by_identifier(profile, words, said)
         if found is not None:
             return found
     few = profile.n_distinct <= 2 and profile.n_rows >= TELLING
     for word in reversed(words):
         role = said.get(word)
+        if role == "sensitive" and looks.are_dates:
+            break
         if role in ("quasi-identifier", "sensitive") and not (few and word in _TIMES):
             return role, f"the name says {word!r}, which {_MEANINGS[role]}"
     return None
 
 
+@lru_cache(maxsize=4096)
 def _said_by(word: str) -> str | None:
-    """The role that a word speaks of."""
-    if word in _ROLE_OF:
-        return _ROLE_OF[word]
-    parts = [part for part in _PARTS if word.startswith(part) or word.endswith(part)]
+    """Return the role that a word speaks of."""
+    if word in _VOCABULARY["joined"]:
+        return _VOCABULARY["joined"][word] if _VOCABULARY["joined"][word] != "plain" else None
+    said = {part: _VOCABULARY["joined"][part] for part in _joined(word)}
+    said |= {part: role for part, role in _VOCABULARY["begins"].items() if word.startswith(part)}
+    said |= {part: role for part, role in _VOCABULARY["ends"].items() if word.endswith(part)}
+    said = {part: role for part, role in said.items() if role != "plain"}
     # What may name a person counts first, then the longest.
-    part = max(parts, key=lambda part: (_ROLE_OF[part] == "identifier", len(part)), default=None)
-    return None if part is None else _ROLE_OF[part]
+    part = max(said, key=lambda part: (said[part] == "identifier", len(part)), default=None)
+    return None if part is None else said[part]
+
+
+def _joined(word: str) -> tuple[str, ...]:
+    """Part a word into known ones, as in "birthyear"; nothing where a part is none."""
+    for end in range(len(word), 1, -1):
+        if word[:end] in _VOCABULARY["joined"]:
+            rest = word[end:]
+            parts = () if rest in ("", *_INFLECTIONS) else _joined(rest)
+            if parts or rest in ("", *_INFLECTIONS):
+                return (word[:end], *parts)
+    return ()
 
 
 def _is_count(words: list[str], looks: _Looks) -> bool:

@@ -18,7 +18,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses, Forest, classes_of, gr
 from pymoo_anon.engine.grouper import Grouper
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-from pymoo_anon.table.domain_values import ROOT, Name
+from pymoo_anon.table.domain_values import ROOT, Name, is_number
 from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_of_column
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
@@ -145,7 +145,7 @@ class Microdata:
             TypeError: `frame` is no frame, a name is not hashable, or a quasi-identifier has no `Hierarchy`.
             KeyError: The frame lacks a column.
             ValueError: No quasi-identifier, no rows, a column twice, roles that exclude each other, a value that its
-                hierarchy lacks or that is `*`, or missing values.
+                hierarchy lacks or that is `*`, both True and 1 or False and 0 in a column, or missing values.
         """
         if missing not in ("raise", "drop", "keep"):
             raise ValueError(f"missing must be 'raise', 'drop' or 'keep', got {missing!r}")
@@ -158,13 +158,13 @@ class Microdata:
         hierarchies, codes = {}, []
         for name, hierarchy in quasi_identifiers.items():
             positions, values = coded(combinations.columns[name])
-            _check_texts(name, values, released_as_labels=True)
+            _check_values(name, values, released_as_labels=True)
             hierarchies[name], places = fitted(name, hierarchy, values, name in gaps)
             codes.append(places[positions])
         columns, domains = {}, {}
         for name in others:
             columns[name], domains[name] = coded(combinations.columns[name])
-            _check_texts(name, domains[name], released_as_labels=False)
+            _check_values(name, domains[name], released_as_labels=False)
         return cls.from_codes(hierarchies, codes, combinations.weights, columns, domains, sensitive, label, person)
 
     @classmethod
@@ -424,8 +424,17 @@ def _other_columns(
     return [name for name in others if name is not None and name not in quasi_identifiers]
 
 
-def _check_texts(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
-    """Refuse a value that reads as the label of what is suppressed, and warn of texts that a person takes for one."""
+def _check_values(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
+    """Refuse values that a recount takes for another, and warn of texts that a person takes for one."""
+    numbers = {value for value in values if is_number(value) and value in (0, 1)}
+    both = [value for value in values if isinstance(value, bool | np.bool_) and value in numbers]
+    if both:
+        (number, *_) = [value for value in numbers if value == both[0]]
+        raise ValueError(
+            f"column {name!r} must not hold both {bool(both[0])} and {number!r}, which are two values here and equal "
+            "in Python, so that a recount of the release counts one; write one of them in place of the other, or "
+            "both as text"
+        )
     if released_as_labels and any(isinstance(value, str) and value == ROOT for value in values):
         raise ValueError(
             f"column {name!r} must not hold the text {ROOT!r}, which stands for what is suppressed in a release; write "
