@@ -136,7 +136,8 @@ def test_a_first_search_compiles_little_and_says_so_and_a_second_nothing(tmp_pat
     # The error of a slice assignment: copy in a loop.
     assert [name for name in compiled if "unicode" in name] == []
     assert second.stdout.split("COMPILED")[-1].split() == []
-    assert (first.stderr, second.stderr) == (f"{COMPILING}\n", "")
+    assert COMPILING in first.stderr.splitlines()
+    assert (without_compiling(first.stderr), second.stderr) == ("", "")
 
 
 @pytest.mark.parametrize("module", ["pymoo_anon", "pymoo_anon.cli", "pymoo_anon.cli.app", "pymoo_anon.cli.names"])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from threading import Event, Thread
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.interrupt import INTERRUPTED, ExitCode, modules_are_loaded
+from pymoo_anon.cli import interrupt
+from pymoo_anon.cli.interrupt import ExitCode, check_interrupted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 #: Columns of a line where standard output is no terminal.
 WIDTH = 160
+
+#: Seconds between two lines about a step where standard error is no terminal.
+EVERY = 10.0
 
 #: What is said as soon as something is compiled.
 COMPILING = "Loops are being compiled, which takes some seconds; later runs load them from disk."
@@ -87,9 +93,10 @@ def tell(console: Console, text: str) -> None:
 
 @contextmanager
 def clear_errors(less_memory: str = "") -> Iterator[None]:
-    """Bad input is one sentence and its exit code, Ctrl-C is another; where memory ends it is said what needs less."""
+    """Turn errors and Ctrl-C into one line and an exit code, with a hint where memory ends."""
     try:
-        yield
+        with interrupt.interruptible():
+            yield
     except (ValueError, KeyError, TypeError, OSError, MemoryError) as error:
         message = str(error.args[0]) if isinstance(error, KeyError) else str(error)
         if isinstance(error, OSError) and error.filename is not None:
@@ -99,13 +106,13 @@ def clear_errors(less_memory: str = "") -> Iterator[None]:
         typer.echo(f"Error: {plain(' '.join(message.split()))}", err=True)
         raise typer.Exit(ExitCode.BAD_USE) from None
     except KeyboardInterrupt:
-        typer.echo(INTERRUPTED, err=True)
+        typer.echo(interrupt.interrupted_words(), err=True)
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
 @contextmanager
 def said_warnings() -> Iterator[None]:
-    """What users are warned of is said in one line each; what only developers are warned of is not said."""
+    """Print each warning for users in one line, and none for developers."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         for category in (UserWarning, RuntimeWarning):
@@ -117,13 +124,42 @@ def said_warnings() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Load the modules of a command in a block: warnings are said, and from then on Ctrl-C clears up what was begun."""
+    """Load the modules of a command in a block, and print warnings; then Ctrl-C clears up."""
     with said_warnings():
         yield
-    if modules_are_loaded():
-        from pymoo_anon.engine.compiled import before_compiling
+    if interrupt.modules_are_loaded():
+        from pymoo_anon.engine.compiled import watch_compiling
 
-        before_compiling(lambda: typer.echo(COMPILING, err=True))
+        watch_compiling(lambda: typer.echo(COMPILING, err=True), check_interrupted)
+
+
+@contextmanager
+def working(words: str, every: float | None = None) -> Iterator[Callable[[str], None]]:
+    """Show a step and its seconds: on a terminal in a moving line, elsewhere in a line every `EVERY` seconds.
+
+    It yields a function that sets other words. Warnings are printed after the step.
+    """
+    from rich.console import Console
+
+    console, start, ended, told = Console(stderr=True), time.monotonic(), Event(), [words]
+
+    def tell() -> None:
+        while not ended.wait(1.0 if console.is_terminal else every or EVERY):
+            line = f"{told[0]} ({time.monotonic() - start:,.0f} s)"
+            status.update(line) if console.is_terminal else typer.echo(line, err=True)
+
+    def show(words: str) -> None:
+        check_interrupted()
+        told[0] = words
+
+    thread = Thread(target=tell, daemon=True)
+    with said_warnings(), console.status(words) as status:
+        thread.start()
+        try:
+            yield show
+        finally:
+            ended.set()
+            thread.join()
 
 
 def check_free(targets: Sequence[Path], force: bool, hint: str = "") -> None:

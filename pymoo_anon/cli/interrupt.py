@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from types import FrameType
+from typing import Any
 
 
 class ExitCode(IntEnum):
@@ -28,53 +31,90 @@ class ExitCode(IntEnum):
 INTERRUPTED = "Interrupted: nothing was written."
 
 
-def modules_load() -> None:
-    """From here on Ctrl-C and a request to terminate end the process with one line: loading might swallow an error.
+class _Command:
+    """State of this process's command, as far as signals need it."""
 
-    Nothing is looked for that is no longer needed: of what loads nearly all stays, and to look through it again and
-    again is a fourth of a short run.
+    works = False  # Its modules are loaded
+    interrupted = False  # A signal came, and the command did not end yet
+    written = False  # Its files are in place, or on their way there
+
+
+def modules_load() -> None:
+    """Let signals end the process with one line, and disable garbage collection, while modules load.
+
+    An import may lose the error of a signal. Nearly all that loads stays, and looking through it again and again is a
+    fourth of a short run.
     """
     gc.disable()
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) is usual:
-            signal.signal(number, _leave)
+            signal.signal(number, _on_signal)
 
 
 def modules_are_loaded() -> bool:
-    """From here on both are a KeyboardInterrupt, which clears up; true in a process that is the command line's own."""
+    """Turn signals into KeyboardInterrupt from here on; false where another program called the command."""
     own = not gc.isenabled()
     if own:
         # Whatever was loaded is never looked through.
         gc.freeze()
         gc.enable()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is _leave:
-            signal.signal(number, signal.default_int_handler)
+        _Command.works = True
     return own
 
 
 @contextmanager
-def not_swallowed() -> Iterator[None]:
-    """Ctrl-C in a block that may swallow it, as compiling does, is raised again at its end."""
-    seen: list[int] = []
+def interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the end of a block if a signal came and its own error was lost.
 
-    def note(number: int, frame: FrameType | None) -> None:
-        seen.append(number)
-        signal.default_int_handler(number, frame)
-
-    own = [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) is signal.default_int_handler]
-    for number in own:
-        signal.signal(number, note)
+    Callbacks from C drop that error, and libraries turn it into errors of their own.
+    """
+    _Command.written = False
     try:
         yield
     finally:
-        for number in own:
-            signal.signal(number, signal.default_int_handler)
-    if seen:
+        check_interrupted()
+
+
+def check_interrupted() -> None:
+    """Raise KeyboardInterrupt if a signal came."""
+    if _Command.interrupted:
         raise KeyboardInterrupt
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
-    """End the process at once: nothing was begun that needs clearing away."""
-    os.write(2, f"{INTERRUPTED}\n".encode())
-    os._exit(ExitCode.INTERRUPTED)
+def forget_interrupt() -> None:
+    """Go on after an interrupt, to write what was found until then."""
+    _Command.interrupted = False
+
+
+def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
+    """Move new files into the output folder, all or none, and none after a signal."""
+    # Not loaded before signals are listened to.
+    from pymoo_anon import _files
+
+    check_interrupted()
+    _Command.written = True
+    try:
+        return _files.put_in_place(new, folder, names)
+    except BaseException:
+        _Command.written = False
+        raise
+
+
+def interrupted_words() -> str:
+    """Say whether an interrupted command wrote its files."""
+    return "Interrupted: everything was written before." if _Command.written else INTERRUPTED
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    """Note a signal and raise KeyboardInterrupt, or end a process that still loads.
+
+    A first signal is only noted while numba compiles: its callbacks would lose the error, and a loop compiled by half
+    can crash the process. It is only noted, too, once files are in place, since little is left to do.
+    """
+    if not _Command.works:
+        os.write(2, f"{INTERRUPTED}\n".encode())
+        os._exit(ExitCode.INTERRUPTED)
+    first, _Command.interrupted = not _Command.interrupted, True
+    lock: Any = sys.modules.get("numba.core.compiler_lock")
+    if not (first and (_Command.written or (lock is not None and lock.global_compiler_lock.is_locked()))):
+        raise KeyboardInterrupt

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pymoo_anon._messages import counted, number, plain, share
-from pymoo_anon.cli.console import clear_errors, new_table, said_warnings, standard_output, tell
+from pymoo_anon.cli.console import clear_errors, new_table, standard_output, tell, working
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_front, write_choice
@@ -30,8 +30,9 @@ def pick_and_write(wish: Wish) -> None:
             return
         assert wish.file is not None
         project = read_project(wish.file)
-        with said_warnings():
+        with working("Step 1 of 2: reading the front") as show:
             front, _ = read_front(project)
+            show("Step 2 of 2: comparing its points")
             asked = [constraint(text, front.table, front.problem.measured) for text in wish.require]
             asked += [] if wish.risk is None else [risk_at_most(front.table, wish.risk)]
             refusals = [front.refusal(place, project.suppressed, asked) for place in range(len(front))]

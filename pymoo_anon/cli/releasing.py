@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,16 +16,15 @@ import numpy as np
 import pandas as pd
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._files import content_of, put_in_place, replaced, tried
+from pymoo_anon._files import content_of, replaced, tried
 from pymoo_anon._messages import number, plain
 from pymoo_anon.cli import engines
-from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
+from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, working
 from pymoo_anon.cli.declaring import dashed, options_of
-from pymoo_anon.cli.interrupt import ExitCode
+from pymoo_anon.cli.interrupt import ExitCode, put_in_place
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
@@ -58,15 +56,16 @@ def release(project: Project, request: ReleaseRequest) -> None:
         kinds = (EVIDENCE, CODEBOOK, *([OUTSIDE] if request.external_evidence else []))
         paths = [target, *(beside(target, what) for what in kinds)]
         check_free(paths, request.force)
-        with said_warnings():
+        with working("Step 1 of 4: reading the front"):
             front, record = read_front(project)
             choice = _choice(project, front, request)
         read = [*project.files, *(project.output / name for name in FILES)]
         try:
-            with tried(target.parent, [path.name for path in paths], read) as temporary:
+            files = tried(target.parent, [path.name for path in paths], read)
+            with files as temporary, working("Step 2 of 4: recoding and writing") as show:
                 new = temporary / target.name
-                with said_warnings(), busy() as say:
-                    made = _written(project, request, front, choice, new, say)
+                made = _written(project, request, front, choice, new, show)
+                show("Step 4 of 4: writing evidence and codebook")
                 sha256 = checksum(new)
                 done = _entry(project, choice, made, target, sha256)
                 # Two releases that differ in any of these tell more together than one of them.
@@ -106,16 +105,6 @@ def _check_target(project: Project, request: ReleaseRequest, target: Path) -> No
         raise ValueError(f"--like-input is of CSV files, and {target if kind != 'csv' else project.data} is none")
 
 
-@contextmanager
-def busy() -> Iterator[Callable[[str], None]]:
-    """A line that says what is being done and for how long, on a terminal; what it gives takes the words."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as line:
-        task = line.add_task("Reading", total=None)
-        yield lambda words: line.update(task, description=words)
-
-
 def read_back(project: Project, path: Path) -> Any:
     """A release that was written, read by the engine of its project."""
     return engines.open_frame(Reading(Source(engines.kind_of(path), path), engines.engine_of(project.reading)), list)
@@ -133,10 +122,9 @@ def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked:
 
 
 def _written(
-    project: Project, request: ReleaseRequest, front: Front, choice: Choice, path: Path, say: Callable[[str], None]
+    project: Project, request: ReleaseRequest, front: Front, choice: Choice, path: Path, show: Callable[[str], None]
 ) -> Release:
     """The release as it is counted in the file that it was written to."""
-    say("Recoding and writing")
     made = _recoded(
         project,
         front,
@@ -149,7 +137,7 @@ def _written(
     )
     like = project.data.path if request.like_input else None
     engines.write_recoded(made, path, None if like is None else engines.line_end_of(like))
-    say("Counting again")
+    show("Step 3 of 4: counting again")
     return made.counted_again(read_back(project, path))
 
 
@@ -286,8 +274,9 @@ def verify_project(project: Project) -> None:
         content = read_evidence(known)
         if checksum(path) != content["checksums"]["output"].get(path.name):
             _end(f"{path} is not the file that was released: its checksum is another one")
-        with said_warnings():
+        with working("Step 1 of 2: reading the front") as show:
             front, _ = read_front(project)
+            show("Step 2 of 2: recoding and counting again")
             try:
                 found = counted_as_told(project, front, path, content)
             except RecountError as error:
@@ -344,13 +333,15 @@ def verify_external(path: Path) -> None:
         sha256 = checksum(table)
         if sha256 != content["file"]["sha256"]:
             _end(f"{table} is not the file that was released: its checksum is another one")
-        frame = _opened(str(table), "auto")
-        names, told = nw.from_native(frame).collect_schema().names(), content["columns"]
-        if len(names) != len(told):
-            _end(f"{table} has {len(names)} columns, and {path} speaks of {len(told)}")
-        rows = [(name, one["role"], one["reason"]) for name, one in zip(names, told, strict=True)]
-        columns = object_frame(("column", "role", "reason"), rows)
-        found = external_evidence(frame, columns, name=table.name, sha256=sha256)
+        with working("Reading and counting"):
+            frame = _opened(str(table), "auto")
+            names, told = nw.from_native(frame).collect_schema().names(), content["columns"]
+            if len(names) != len(told):
+                _end(f"{table} has {len(names)} columns, and {path} speaks of {len(told)}")
+            rows = [(name, one["role"], one["reason"]) for name, one in zip(names, told, strict=True)]
+            columns = object_frame(("column", "role", "reason"), rows)
+            found = external_evidence(frame, columns, name=table.name, sha256=sha256)
+            said = said_of(columns, uniqueness_of(frame, columns))
         known = {one["measure"]: one["value"] for one in content["measures"]}
         values = {one["measure"]: one["value"] for one in found["measures"]}
         claims = object_frame(
@@ -360,7 +351,7 @@ def verify_external(path: Path) -> None:
         console.print(_table(claims), soft_wrap=False)
         others = ("columns", "uniqueness", "file")
         agree = known.keys() == values.keys() and all(found[part] == content[part] for part in others)
-        _finish(console, claims, agree, said_of(columns, uniqueness_of(frame, columns)))
+        _finish(console, claims, agree, said)
 
 
 def verify_table(request: VerifyRequest) -> None:
@@ -371,7 +362,7 @@ def verify_table(request: VerifyRequest) -> None:
         if not measures:
             names = ["k", *(f"l:{name}" for name in request.sensitive)]
             measures = [objective("require", name, roles) for name in names]
-        with said_warnings():
+        with working("Reading and counting"):
             whole = None if request.original is None else _opened(request.original, request.engine)
             frame = _opened(request.file, request.engine)
             claims = verify(frame, request.quasi_identifiers, measures, original=whole)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._files import content_of, put_in_place, tried
+from pymoo_anon._files import content_of, tried
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import numeral
+from pymoo_anon.cli.interrupt import put_in_place
 from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL, checksum
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.tables import constraint, problem_of, table_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -21,21 +21,20 @@ from pymoo.util.display.multi import NumberOfNondominatedSolutions
 from pymoo.util.display.output import Output
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from pymoo_anon import __version__
-from pymoo_anon._files import alone, put_in_place, tried
+from pymoo_anon._files import alone, tried
 from pymoo_anon._messages import counted, plain
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
-from pymoo_anon.cli.console import clear_errors, count, new_table, said_warnings, standard_output
+from pymoo_anon.cli.console import clear_errors, count, new_table, standard_output, working
 from pymoo_anon.cli.declaring import dashed, idle_with, record_of
-from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
+from pymoo_anon.cli.interrupt import ExitCode, check_interrupted, forget_interrupt, put_in_place
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
 from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
@@ -122,6 +121,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
     try:
         while algorithm.has_next():
             algorithm.next()
+            check_interrupted()
     except KeyboardInterrupt:
         interrupted = True
         if algorithm.opt is None or len(algorithm.opt) == 0:
@@ -135,7 +135,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
     if interrupted and res.X is None:
         raise KeyboardInterrupt
     stopped = over[0] if over else "the end of the sweep" if name == "sweep" else "no new nodes"
-    stopped = "proof complete" if certified else "Ctrl-C" if interrupted else stopped
+    stopped = "Ctrl-C" if interrupted else "proof complete" if certified else stopped
     front = problem.front(res).sorted()
     front.certified = certified
     return Found(front, seconds, n_undecided, stopped)
@@ -163,21 +163,6 @@ def _of_any(measure: Objective) -> Objective:
     if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty):
         return type(measure)()
     return measure.knowing(any_of(1)) if isinstance(measure, Knowing) and measure.known is not None else measure
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[Algorithm], None]]:
-    """A progress bar on a terminal, nothing elsewhere; what it gives is pymoo's callback."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("Searching", total=1.0)
-
-        def notify(algorithm: Algorithm) -> None:
-            found = f"Searching: {len(algorithm.opt):,} found in {algorithm.problem.n_unique:,} nodes"
-            bar.update(task, completed=algorithm.termination.perc, description=found)
-
-        yield notify
 
 
 def _made(name: str, settings: Settings) -> Algorithm:
@@ -225,25 +210,28 @@ def search_and_write(settings: Settings) -> None:
             if (project := settings.project) is not None:
                 own["project"] = {"file": project.path.name, "sha256": checksum(project.path)}
                 own["project"] |= project.identity(checksums)
-            with said_warnings():
+            with working("Reading the table"):
                 problem = problem_of(read_table(settings, inputs), record_of(settings))
             _say_the_table(console, problem)
             algorithm = algorithm_for(problem, settings)
             console.print(plain(f"Algorithm: {ALGORITHMS[algorithm[0]].words} ({algorithm[1]})."))
             start = time.perf_counter()
-            with not_swallowed():
+            with working("Compiling or loading loops"):
                 # A few generations call all that is to be compiled, however long that takes.
                 few = replace(settings, generations=min(settings.generations, 5), time_limit=None)
                 search(tiny(problem), algorithm[0], few)
+                check_interrupted()
             compile_seconds = time.perf_counter() - start
             console.print(f"Compiled or loaded in {compile_seconds:.1f} s.")
             with _kept(console, problem, algorithm[0], settings) as journal:
                 found = _searched(problem, algorithm[0], settings)
+                if found.stopped == "Ctrl-C":
+                    forget_interrupt()
                 front = found.front
                 if len(front) == 0:
                     journal.remove()
                 _check_found(problem, front, settings)
-                with said_warnings():
+                with working("Drawing and writing the front"):
                     record = search_record(found, record_of(settings), checksums, algorithm, compile_seconds)
                     write_front(front, {**record, **own}, temporary)
                 paths = put_in_place(temporary, settings.output, FILES)
@@ -296,11 +284,17 @@ def _versions(*packages: str) -> dict[str, str]:
 
 
 def _searched(problem: Searched, name: str, settings: Settings) -> Found:
-    """The search, with pymoo's table or a progress bar."""
+    """Search with pymoo's table, or show how far it is."""
     if settings.verbose:
         return search(problem, name, settings, verbose=True)
-    with progress() as callback:
-        return search(problem, name, settings, callback=callback)
+    with working("Searching") as show:
+
+        def notify(algorithm: Algorithm) -> None:
+            done, found = algorithm.termination.perc, f"{len(algorithm.opt):,} found in {problem.n_unique:,}"
+            kind = f"of {algorithm.n_points:,} targets" if isinstance(algorithm, TargetSweep) else "nodes"
+            show(f"Searching: {100 * done:.0f} %, {found} {kind}")
+
+        return search(problem, name, settings, callback=notify)
 
 
 def _check_found(problem: Searched, front: Front, settings: Settings) -> None:
