@@ -135,7 +135,7 @@ def test_verbose_shows_the_table_of_pymoo(algorithm):
 def test_all_objectives():
     result = search(*SMALL, "--objectives", "k, l, S_k, S_l, GLM, CM:salary-class, l:sex")
     assert result.exit_code == 0, result.output
-    assert list(front())[-8:-1] == ["k", "l of occupation", "S_k", "S_l", "GLM", "CM", "l of sex"]
+    assert list(front())[-8:-1] == ["k", "l", "S_k", "S_l", "GLM", "CM", "l of sex"]
 
 
 @pytest.mark.parametrize(

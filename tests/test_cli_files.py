@@ -31,7 +31,7 @@ def test_default_objectives_read_every_sensitive_column():
     search(*MINE, "--sensitive", "diagnosis")
     assert list(front())[2:-1] == ["k", "l", "GLM"]
     search(*MINE, "--sensitive", "diagnosis", "--sensitive", "paid")
-    assert list(front())[2:-1] == ["k", "l of diagnosis", "l of paid", "GLM"]
+    assert list(front())[2:-1] == ["k", "l", "GLM"]
 
 
 def test_missing_values_of_an_own_table():
@@ -81,8 +81,8 @@ def test_a_hierarchy_without_a_root_is_a_warning():
             "objectives: l reads one sensitive column and the table has none; l:NAME names a column",
         ),
         (
-            [*MINE, "--sensitive", "note", "--sensitive", "paid", "--objectives", "l"],
-            "objectives: l reads one sensitive column and the table has 'note', 'paid'; l:NAME names a column",
+            [*MINE, "--sensitive", "note", "--sensitive", "paid", "--objectives", "t"],
+            "objectives: t reads one sensitive column and the table has 'note', 'paid'; t:NAME names a column",
         ),
     ],
 )

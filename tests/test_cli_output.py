@@ -91,8 +91,8 @@ def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
     def interrupting(words):
         seen = []
 
-        def show(words):
-            seen.append(words)
+        def show(told):
+            seen.append(told)
             if len(seen) == 3:
                 raise KeyboardInterrupt
 
@@ -196,7 +196,7 @@ def test_names_are_printed_and_drawn_as_they_stand(folder):
     os.rename("trees/sex.csv", Path("trees", f"{names['sex']}.csv"))
     Path("trees/zip.csv").unlink()
     arguments = ["--sensitive", names["diagnosis"], "--sensitive", "paid", "--output", "$a$\x1b[1m"]
-    result = search(*MINE, *arguments)
+    result = search(*MINE, *arguments, "--objectives", f"k,l:{names['diagnosis']},l:paid,GLM")
     assert result.exit_code == 0, result.output
     assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", "l of $dia$:cat:\\u202e"]
     assert "s\\x1b[31me\\nx" in result.stdout

@@ -35,6 +35,8 @@ MADE = [
     (DeltaDisclosure("diagnosis", strict=True), None),
     (Discernibility(), None),
     (DistinctLDiversity("diagnosis"), None),
+    (DistinctLDiversity(), None),
+    (DistinctLDiversity(known=any_of(1)), None),
     (EnhancedBetaLikeness("diagnosis"), None),
     (EntropyLDiversity("diagnosis"), None),
     (GeneralLossMetric(), None),

@@ -219,7 +219,7 @@ def test_what_is_no_objective_says_so():
         Empty().evaluate(batch)
     for bad in (None, ["s0"]):
         with pytest.raises(TypeError) as caught:
-            DistinctLDiversity(bad)
+            EntropyLDiversity(bad)
         assert str(caught.value) == f"column must be the name of a column, got {bad!r}"
     with pytest.raises(TypeError, match=r"^person must be the name of a column, got \['s0'\]$"):
         KAnonymity(person=["s0"])

@@ -104,6 +104,7 @@ def test_what_it_says_and_writes():
         "front.csv",
         "front.png",
         "run.json",
+        "search.npz",
     ]
 
 
@@ -222,7 +223,7 @@ def test_a_failed_choice_leaves_the_last_one(monkeypatch):
     monkeypatch.setattr("os.replace", full)
     assert pick("mine.toml", "--row", "3").exit_code == 2
     assert CHOICE.read_bytes() == before
-    assert len(list(Path("mine-front").iterdir())) == 4
+    assert len(list(Path("mine-front").iterdir())) == 5
 
 
 def test_evidence_is_shown_without_any_data(tmp_path, monkeypatch):

@@ -34,9 +34,10 @@ class Listener(io.StringIO):
         assert self._came.wait(60), self.getvalue()
 
 
-def test_without_a_terminal_a_line_comes_in_intervals_and_none_after_the_step():
+def test_without_a_terminal_a_line_comes_in_intervals_and_none_after_the_step(monkeypatch):
+    monkeypatch.setattr(console, "EVERY", 0.001)
     with redirect_stderr(Listener(terminal=False)) as error:
-        with console.working("Reading", every=0.001) as show:
+        with console.working("Reading") as show:
             error.wait_for("Reading (0 s)\n")
             show("Searching: 41 %, 12 found in 5,000 nodes")
             error.wait_for("Searching: 41 %, 12 found in 5,000 nodes (0 s)\n")

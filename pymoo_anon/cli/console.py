@@ -134,7 +134,7 @@ def loading() -> Iterator[None]:
 
 
 @contextmanager
-def working(words: str, every: float | None = None) -> Iterator[Callable[[str], None]]:
+def working(words: str) -> Iterator[Callable[[str], None]]:
     """Show a step and its seconds: on a terminal in a moving line, elsewhere in a line every `EVERY` seconds.
 
     It yields a function that sets other words. Warnings are printed after the step.
@@ -144,7 +144,7 @@ def working(words: str, every: float | None = None) -> Iterator[Callable[[str], 
     console, start, ended, told = Console(stderr=True), time.monotonic(), Event(), [words]
 
     def tell() -> None:
-        while not ended.wait(1.0 if console.is_terminal else every or EVERY):
+        while not ended.wait(1.0 if console.is_terminal else EVERY):
             line = f"{told[0]} ({time.monotonic() - start:,.0f} s)"
             status.update(line) if console.is_terminal else typer.echo(line, err=True)
 

@@ -384,6 +384,11 @@ def measure_text(measure: Measure) -> str:
     return f"{measure.short}{inside}{':' if measure.column else ''}{measure.column}"
 
 
+def usual(sensitive: Collection[str]) -> list[str]:
+    """Return the objectives of a search that names none."""
+    return ["k", *(["l"] if sensitive else []), "GLM"]
+
+
 def measures_in(names: str) -> list[str]:
     """Names of measures with commas between them; those in brackets divide none.
 

@@ -251,7 +251,7 @@ _ROLES = """\
 #   person            tells whose row it is, where a person has several rows; it is not released
 #   identifier, drop  names a person, or is of no use: it is not released
 #   keep              it is released as it stands, and nothing protects it: who knows it of a person may find the row;
-#                     where it singles persons out, reason = "because ..." says why all the same
+#                     where it singles persons out, reason = "because ..." says why in at least five words
 #   other             not decided: nothing runs until you write one of the above\
 """
 

@@ -211,12 +211,12 @@ class Project:
 
     def _meaning(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """What options of a search say of its points, however it is spelled."""
-        usual = ["k", *(f"l:{column}" for column in self.sensitive), "GLM"]
         objectives, rule = options.get("objectives"), options.get("suppression", Settings.suppression)
         bounds = {declaring.bound_parts(one) for one in options.get("require", ())}
+        goals = declaring.usual(self.sensitive) if objectives is None else declaring.measures_in(objectives)
         kind, _, limit = rule.rpartition(":")
         return {
-            "objectives": sorted(map(_same, usual if objectives is None else declaring.measures_in(objectives))),
+            "objectives": sorted(map(_same, goals)),
             "require": sorted(([_same(name), sign, _spelled(limit)] for name, sign, limit in bounds), key=str),
             "suppression": [kind.strip(), _spelled(limit)],
             "recoding": "local" if options.get("local", False) else "full-domain",

@@ -30,7 +30,7 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import as_written, read_choice, read_front, text_of
 from pymoo_anon.cli.tables import Roles, constraint, objective, open_table
-from pymoo_anon.problems.arguments import measure_names
+from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import codebook
@@ -83,7 +83,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
                 )
                 write_evidence(beside(new, EVIDENCE), content)
                 how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
-                engines.write_table(codebook(front.problem, choice.x, **how), beside(new, CODEBOOK))
+                engines.write_table(codebook(front.problem, choice, **how), beside(new, CODEBOOK))
                 if request.external_evidence:
                     outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
                     write_evidence(beside(new, OUTSIDE), outside)
@@ -125,16 +125,16 @@ def _written(
     project: Project, request: ReleaseRequest, front: Front, choice: Choice, path: Path, show: Callable[[str], None]
 ) -> Release:
     """The release as it is counted in the file that it was written to."""
-    made = _recoded(
-        project,
-        front,
-        choice,
-        engines.kind_of(path),
-        suppressed=request.suppressed or project.suppressed,
-        recoding="local" if request.local else None,
-        k_of_one=request.k_of_one,
-        below_requirements=request.below_requirements,
-    )
+    about = {
+        "suppressed": request.suppressed or project.suppressed,
+        "recoding": "local" if request.local else None,
+        "k_of_one": request.k_of_one,
+        "below_requirements": request.below_requirements,
+    }
+    try:
+        made = _recoded(project, front, choice, engines.kind_of(path), **about)
+    except RefinementError as error:
+        raise ValueError(f"--local {error.change}. Nothing was written.") from None
     like = project.data.path if request.like_input else None
     engines.write_recoded(made, path, None if like is None else engines.line_end_of(like))
     show("Step 3 of 4: counting again")
@@ -365,11 +365,11 @@ def verify_table(request: VerifyRequest) -> None:
         with working("Reading and counting"):
             whole = None if request.original is None else _opened(request.original, request.engine)
             frame = _opened(request.file, request.engine)
-            claims = verify(frame, request.quasi_identifiers, measures, original=whole)
+            claims = verify(frame, request.quasi_identifiers, measures, sensitive=request.sensitive, original=whole)
             known = nw.from_native(frame).collect_schema().names()
             known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(request.sensitive, "sensitive")
             known_roles |= dict.fromkeys(request.quasi_identifiers, "quasi-identifier")
-            columns = object_frame(("column", "role"), [(name, known_roles[name]) for name in known])
+            columns = object_frame(("column", "role", "reason"), [(name, known_roles[name], None) for name in known])
             said = said_of(columns, uniqueness_of(frame, columns))
         console.print(_table(claims), soft_wrap=False)
         _finish(console, claims, True, said)
@@ -399,14 +399,13 @@ def _same(one: Any, other: Any) -> bool:
 def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> None:
     """Say whether all holds and of what nothing is promised, and end."""
     asked = [holds for holds in claims.holds if holds is not None]
-    if said:
-        tell(console, said)
+    tell(console, said)
     if not (same and all(asked)):
         console.print("Not all holds.")
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
     if asked:
-        console.print("What was promised holds." if said else "All holds.")
+        console.print("What was promised holds.")
 
 
 # --- tables as a person reads them ----------------------------------------------------------------------------------

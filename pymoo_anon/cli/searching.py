@@ -35,7 +35,7 @@ from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import clear_errors, count, new_table, standard_output, working
 from pymoo_anon.cli.declaring import dashed, idle_with, record_of
 from pymoo_anon.cli.interrupt import ExitCode, check_interrupted, forget_interrupt, put_in_place
-from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
+from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
 from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
@@ -143,7 +143,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
 
 def tiny(problem: Searched) -> Searched:
     """The same objectives on four rows, so that a search of it compiles what a search of the problem needs."""
-    columns = [measure.column for measure in problem.measured if measure.column is not None]
+    columns = [column for measure in problem.measured for column in measure.reads(problem.table.sensitive)]
     # Longer than any of the columns, so none of them.
     first, second = "a" + "".join(map(str, columns)), "b" + "".join(map(str, columns))
     rows = {first: [0, 0, 1, 1], second: [0, 1, 0, 1], **{column: [0, 1, 1, 0] for column in columns}}
@@ -203,7 +203,7 @@ def search_and_write(settings: Settings) -> None:
     with clear_errors("; --algorithm pbgea needs the least"), standard_output() as console:
         inputs = find_inputs(settings)
         read = inputs.paths if settings.project is None else settings.project.files
-        with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):
+        with tried(settings.output, [STORED, *FILES], read, own=True) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
             own: dict[str, Any] = {}
@@ -234,7 +234,8 @@ def search_and_write(settings: Settings) -> None:
                 with working("Drawing and writing the front"):
                     record = search_record(found, record_of(settings), checksums, algorithm, compile_seconds)
                     write_front(front, {**record, **own}, temporary)
-                paths = put_in_place(temporary, settings.output, FILES)
+                written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
+                paths = put_in_place(temporary, settings.output, written)
                 if found.stopped != "Ctrl-C":
                     journal.remove()
         for table in front_tables(front, console.width):

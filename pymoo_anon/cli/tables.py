@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.console import said_warnings
-from pymoo_anon.cli.declaring import bound_parts, choice_of, measure_parts, measures_in, numeral
+from pymoo_anon.cli.declaring import bound_parts, choice_of, measure_parts, measures_in, numeral, usual
 from pymoo_anon.cli.engines import dialect_of, open_frame
 from pymoo_anon.cli.names import TABLES, Inputs, Reading, source_of
 from pymoo_anon.cli.settings import Settings, levels_of, weights_of
@@ -188,8 +188,7 @@ def _readings(stem: str, columns: Sequence[str]) -> list[tuple[str, str | None]]
 
 def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
     """The problem that the options of a search ask for, by their names, as the record of a run holds them."""
-    usual = ["k", *(f"l:{column}" for column in table.sensitive), "GLM"]
-    names = usual if asked["objectives"] is None else measures_in(asked["objectives"])
+    names = usual(table.sensitive) if asked["objectives"] is None else measures_in(asked["objectives"])
     weighted = _weighted(weights_of(asked.get("weight", ())), table)
     goals = [objective("objectives", name, table, weighted) for name in names]
     constraints = [constraint(text, table, weighted) for text in asked["require"]]
@@ -237,6 +236,8 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
         columns: tuple[str, ...] = ()
     elif column:
         columns = (column,)
+    elif kind.every and table.sensitive:
+        columns = ()
     else:
         own = {"sensitive": table.sensitive, "label": [table.label], "person": [table.person]}[role]
         columns = tuple(name for name in own if name is not None)

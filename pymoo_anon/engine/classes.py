@@ -257,12 +257,12 @@ def classes_of(
 
 
 def agreeing(
-    classes: EquivalenceClasses, sets: Iterable[Sequence[int]], column: Hashable | None = None
+    classes: EquivalenceClasses, sets: Iterable[Sequence[int]], columns: Sequence[Hashable] = ()
 ) -> Iterator[tuple[EquivalenceClasses, Ints]]:
     """Merge classes that agree on some attributes, for several sets of these. Suppressed ones agree with none kept.
 
     A class is read once and its rows never: the work is that of the classes, whatever the number of tuples. For
-    each set come the merged classes, with the values of a column, and (n_classes,) int64 array, in which each class is.
+    each set come the merged classes, with the values of some columns, and (n_classes,) int64 array, in which each is.
     """
     cells, longest = _cells(classes), int(np.diff(classes.starts).max(initial=0))
     # At most half of the slots are ever taken.
@@ -272,16 +272,16 @@ def agreeing(
         starts = np.empty_like(classes.starts)
         attributes = np.asarray(chosen, dtype=np.int64)
         _number(cells, attributes, classes.kept, classes.starts, slots, ids, firsts, starts)
-        n, columns = int(starts[-1]), {}
+        n, merged = int(starts[-1]), {}
         sizes = np.zeros(n, dtype=np.int64)
         np.add.at(sizes, ids, classes.sizes)
-        if column is not None:
+        for column in columns:
             own = classes.columns[column]
             begins, values, counts = _merge_values(ids, n, own.starts, own.values, own.counts, own.n_values)
-            columns[column] = ValueCounts(begins, values, counts, own.n_values)
+            merged[column] = ValueCounts(begins, values, counts, own.n_values)
         firsts = firsts[:n]
         kept, representatives = classes.kept[firsts], classes.representatives[firsts]
-        yield EquivalenceClasses(classes.tuples, classes.maps, starts, sizes, representatives, kept, columns), ids
+        yield EquivalenceClasses(classes.tuples, classes.maps, starts, sizes, representatives, kept, merged), ids
 
 
 def _cells(classes: EquivalenceClasses) -> Ints:

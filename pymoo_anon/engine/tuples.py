@@ -83,6 +83,7 @@ class DistinctTuples:
         levels: Per attribute an (n_levels, n_values) integer array, the group maps of its hierarchy from special to
             general.
         names: The names of the attributes; their numbers where none are given.
+        sensitive: The names of the sensitive columns.
 
     Attributes:
         n_rows: Number of tuples in the table, the sum of the counts.
@@ -101,6 +102,7 @@ class DistinctTuples:
         domains: Mapping[Any, Sequence[Hashable]] | None = None,
         levels: Sequence[Ints] = (),
         names: Sequence[Hashable] = (),
+        sensitive: Sequence[Hashable] = (),
     ) -> None:
         self.codes = _frozen(codes)
         self.counts = _frozen(counts)
@@ -125,6 +127,7 @@ class DistinctTuples:
         self.domains = {name: tuple(domain) for name, domain in (domains or {}).items()}
         self.levels = tuple(_frozen(maps) for maps in levels)
         self.names = tuple(names) or tuple(range(len(domain_sizes)))
+        self.sensitive = tuple(sensitive)
         self.n_rows = int(self.counts.sum())
         self._totals: dict[Hashable, Ints] = {}
         self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))

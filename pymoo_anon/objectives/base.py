@@ -51,6 +51,7 @@ class Objective(Boundable):
         maximize: Whether higher is better. Values have their natural sign everywhere but in pymoo's F.
         whole: Whether all values are whole numbers.
         column: The sensitive, label or person column that is read, or None.
+        every: Whether all sensitive columns are read where none is named.
         step: The difference that is worth telling apart: the side of a box where an archive is given none.
         worst_class: Whether the value is that of the worst class that is kept. `of_classes` then says what each class
             is worth, and a constraint speaks of single classes.
@@ -68,6 +69,7 @@ class Objective(Boundable):
     words: str | None = None
     whole: bool = False
     column: Hashable | None = None
+    every: bool = False
     step: float = 1.0
     worst_class: bool = False
     known: Any = None
@@ -95,6 +97,21 @@ class Objective(Boundable):
     def full_name(self) -> str:
         """The name with the column that is read: "l of diagnosis"."""
         return self.name if self.column is None else f"{self.name} of {self.column}"
+
+    def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
+        """Return the names of the columns that are read.
+
+        Args:
+            sensitive: Names of the sensitive columns of the table.
+
+        Raises:
+            ValueError: All sensitive columns are read, and there are none.
+        """
+        if self.column is not None:
+            return (self.column,)
+        if self.every and not sensitive:
+            raise ValueError(f"{self!r} reads all sensitive columns of the table, which has none")
+        return tuple(sensitive) if self.every else ()
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         """(n,) float array, the value of each of n generalizations.
@@ -237,12 +254,13 @@ class ColumnObjective(Objective):
         self.column = checked_column(column)
 
     def check(self, table: Microdata) -> None:
-        """Refuse a table where the column has no role.
+        """Refuse a table where a column has no role.
 
         Raises:
             ValueError: It has none.
         """
-        table.tuples.check_role(self.column, self)
+        for column in self.reads(table.sensitive):
+            table.tuples.check_role(column, self)
 
     def _counts(self, classes: EquivalenceClasses) -> ValueCounts:
         return classes.columns[self.column]
@@ -262,8 +280,8 @@ class WorstClassObjective(Objective):
         of_classes = np.where(classes.kept, self.of_classes(classes), none)
         worst: Values = worst_of.reduceat(of_classes, classes.starts[:-1])
         if (worst == none).any():
-            columns = () if self.column is None else (self.column,)
-            worst[classes.n_suppressed == classes.n_rows] = self.of_classes(one_class(classes.tuples, *columns))
+            whole = one_class(classes.tuples, *self.reads(classes.tuples.sensitive))
+            worst[classes.n_suppressed == classes.n_rows] = self.of_classes(whole)
         return worst
 
 
@@ -508,7 +526,8 @@ class Knowing(WorstClassObjective):
 
     def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
         """For each known set the classes of rows that agree on it, and in which of them each class is."""
-        return agreeing(classes, sets_of(self.known, classes.tuples.names), self.column)
+        tuples = classes.tuples
+        return agreeing(classes, sets_of(self.known, tuples.names), self.reads(tuples.sensitive))
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         """(n_classes,) array: what each class is worth; of known sets the worst of the rows that agree with it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -67,11 +67,10 @@ class Constraint:
             raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
         object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
 
-    @property
-    def column(self) -> Hashable | None:
-        """The column that the objective reads, or None."""
-        column: Hashable | None = self.objective.column
-        return column
+    def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
+        """Return the names of the columns that the objective reads, as `Objective.reads`."""
+        columns: tuple[Hashable, ...] = self.objective.reads(sensitive)
+        return columns
 
     @property
     def speaks_of_classes(self) -> bool:

@@ -124,7 +124,9 @@ class Recount:
         original: Any = None,
         hierarchies: Mapping[Name, Hierarchy] | None = None,
         generalization: Decoded | None = None,
+        sensitive: Sequence[Name] = (),
     ) -> None:
+        self.sensitive = tuple(sensitive)
         self.names = list(quasi_identifiers)
         if not self.names:
             raise ValueError("quasi_identifiers must name at least one column, got none")

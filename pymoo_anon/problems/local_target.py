@@ -104,8 +104,9 @@ def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -
     found = []
     for one in constraints:
         measure, make = one.objective, _TESTS.get(type(one.objective))
-        if make is not None and measure.column is not None and one.speaks_of_classes and not one.depends_on_kept:
-            found.append(make(measure, one.bound, tuples))
+        if make is not None and one.speaks_of_classes and not one.depends_on_kept:
+            read = measure.reads(tuples.sensitive)
+            found += [replace(make(measure, one.bound, tuples), column=column) for column in read]
     return found
 
 

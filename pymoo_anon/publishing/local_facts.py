@@ -182,7 +182,7 @@ def advice(problem: AnonymizationProblem, asked: Sequence[Constraint] = ()) -> l
         return [
             "No column is named as sensitive: what else a row tells is not protected. Name them, and ask for l or t."
         ]
-    bound = {one.objective.column for one in (*problem.constraints, *asked)}
+    bound = {column for one in (*problem.constraints, *asked) for column in one.reads(sensitive)}
     open_ = [plain(str(name)) for name in sensitive if name not in bound]
     if not open_:
         return []

@@ -28,6 +28,7 @@ def verify(
     quasi_identifiers: Name | Sequence[Name],
     measures: Sequence[Objective | Constraint],
     *,
+    sensitive: Name | Sequence[Name] = (),
     original: Any = None,
     hierarchies: Mapping[Name, Hierarchy] | None = None,
     generalization: Decoded | None = None,
@@ -44,6 +45,7 @@ def verify(
         frame: The released table: pandas, polars, pyarrow, DuckDB, Dask or Spark.
         quasi_identifiers: Names of its quasi-identifiers.
         measures: Objectives, `KAnonymity()`, and constraints, `KAnonymity() >= 5`.
+        sensitive: Names of its sensitive columns, all of which `DistinctLDiversity()` reads.
         original: The table that was released, of any kind. Rows that the release lacks count as suppressed, and
             measures that compare with the whole table (t, beta, delta) take its distribution. None takes the release
             for the whole table.
@@ -57,8 +59,7 @@ def verify(
     Raises:
         TypeError: `frame` is no frame, or a measure is none.
         KeyError: The frame lacks a column.
-        ValueError: The frame has no row, a measure has no recount, or needs an argument that was not given; or rows
-            cannot be of the original.
+        ValueError: The frame has no row, a measure lacks its recount or an argument, or rows are not of the original.
 
     >>> from pymoo_anon.objectives.privacy.identity import KAnonymity
     >>> released = pd.DataFrame({"age": ["20–29", "20–29", "30–39"], "sex": ["F", "F", "*"]})
@@ -66,8 +67,9 @@ def verify(
       measure recounted required  holds
     0       k         1     >= 2  False
     """
-    columns = [objective.column for objective in _objectives(measures) if objective.column is not None]
-    recount = Recount(frame, names_of(quasi_identifiers), columns, original, hierarchies, generalization)
+    names = names_of(sensitive)
+    columns = [column for objective in _objectives(measures) for column in objective.reads(names)]
+    recount = Recount(frame, names_of(quasi_identifiers), columns, original, hierarchies, generalization, names)
     if original is not None and hierarchies is not None:
         check_matching(recount)
     return object_frame(("measure", "recounted", "required", "holds"), [_row(own, recount) for own in measures])

@@ -106,10 +106,11 @@ class Microdata:
             {**domains, **own_domains},
             [hierarchy.groups for hierarchy in hierarchies.values()],
             tuple(hierarchies),
+            sensitive,
         )
         vars(self).update(
             quasi_identifiers=hierarchies,
-            sensitive=tuple(sensitive),
+            sensitive=distinct.sensitive,
             label=label,
             person=person,
             tuples=distinct,
@@ -283,7 +284,7 @@ class Microdata:
         rule = suppression_rule(suppression)
         limit, below = rule.grouping(self.n_rows)
         roles = [*self.sensitive, *(name for name in (self.label, self.person) if name is not None)]
-        read = [constraint.column for constraint in constraints if constraint.column is not None]
+        read = [column for constraint in constraints for column in constraint.reads(self.sensitive)]
         columns = tuple(dict.fromkeys([*roles, *read]))
         if isinstance(generalization, LocalGeneralization):
             if limit or below:

@@ -28,9 +28,8 @@ HOW_RELEASED = "mark", "drop"
 class ClassConstraint(Protocol):
     """What a rule of suppression asks of a constraint."""
 
-    @property
-    def column(self) -> Hashable | None:
-        """The column that the constraint reads, or None."""
+    def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
+        """Return the names of the columns that the constraint reads."""
 
     @property
     def speaks_of_classes(self) -> bool:

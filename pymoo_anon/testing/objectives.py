@@ -95,7 +95,7 @@ def _tables(objective: Objective, table: Microdata | None, rng: np.random.Genera
     drawn = (
         tables.small_parts(table, _TABLES, rng)
         if table is not None
-        else tables.random_tables(objective.column, _TABLES, rng)
+        else tables.random_tables(objective.column or ("s1" if objective.every else None), _TABLES, rng)
     )
     one = next(drawn)
     try:
@@ -274,15 +274,14 @@ def _check_worst(objective: Objective, case: Case) -> None:
 def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -> None:
     """Check that the recount of a release finds the value, where a measure has one; suppressed rows are left out."""
     table = case.problem.table
-    if not objective.recountable or objective.column in table.quasi_identifiers:
+    read = objective.reads(table.sensitive)
+    if not objective.recountable or {*read} & {*table.quasi_identifiers}:
         return
     tuples, names = table.tuples, list(table.quasi_identifiers)
     of_rows, columns = np.repeat(np.arange(len(tuples)), tuples.counts), {}
-    if objective.column is not None:
-        own = tuples.columns[objective.column]
-        of_rows = np.repeat(np.repeat(np.arange(len(tuples)), np.diff(own.starts)), own.counts)
-        domain = tuples.domains[objective.column]
-        columns[objective.column] = [domain[value] for value in np.repeat(own.values, own.counts)]
+    for column in read:
+        own, domain = tuples.columns[column], tuples.domains[column]
+        columns[column] = [domain[value] for value in np.repeat(own.values, own.counts)]
     codes = tuples.codes[of_rows]
     original = pd.DataFrame(
         {name: [table.quasi_identifiers[name].domain[code] for code in codes[:, j]] for j, name in enumerate(names)}
@@ -305,7 +304,7 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
         labels = {name: [label_text(label) for label in own] for name, own in found.items()}
         released = pd.DataFrame(labels | columns, dtype=object)[classes.kept[classes.class_of[0][of_rows]]]
         if len(released):
-            given = (names, list(columns), original, table.quasi_identifiers, generalization)
+            given = (names, list(columns), original, table.quasi_identifiers, generalization, table.sensitive)
             again = called(
                 f"recount of {objective!r} must count any release", objective.recount, Recount(released, *given)
             )

@@ -48,14 +48,31 @@ def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -
 
 
 def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
-    """Tuples in blocks of about a number of tuples, each of k rows or more, by splits from the top."""
+    """Tuples in blocks of about a number of tuples, each of k rows or more, by splits from the top.
+
+    Parts that must be apart stand whole in a block, and large ones have blocks of their own.
+    """
     if len(trees.rows) <= size:
         return [np.arange(len(trees.rows))]
+    parts = trees.parts
+    if parts.any():
+        # A block with pieces of several parts could hold a piece of fewer than k rows, which would join another part.
+        sizes = np.bincount(parts)
+        large = sizes > size
+        ends = np.cumsum(np.where(large, 0, sizes))
+        pack_of = np.where(large, len(parts) + np.arange(len(sizes)), (ends - sizes) // size)
+        packs = [(own, large[parts[own[0]]]) for own in _by_number(pack_of[parts])]
+        split = [(own, _blocks(trees.subset(own), k, size) if one else [np.arange(len(own))]) for own, one in packs]
+        return [own[block] for own, blocks in split for block in blocks]
     # No block is much smaller than the others, so that few tuples end where they do not belong.
     least = max(k, int(trees.rows.mean() * size / 4))
-    block_of = top_down(trees, least, enough=size)
-    by_block = np.argsort(block_of, kind="stable")
-    return np.split(by_block, np.cumsum(np.bincount(block_of))[:-1])
+    return _by_number(top_down(trees, least, enough=size))
+
+
+def _by_number(numbers: Ints) -> list[Ints]:
+    """The places of each number that occurs, ascending."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
 def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:

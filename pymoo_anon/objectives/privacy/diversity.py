@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from itertools import accumulate
 from typing import Any
 
@@ -15,7 +16,14 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, FewestObjective, Knowing, WorstClassObjective, known_of
+from pymoo_anon.objectives.base import (
+    ColumnObjective,
+    FewestObjective,
+    Knowing,
+    WorstClassObjective,
+    checked_column,
+    known_of,
+)
 from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses
 from pymoo_anon.objectives.bounds.worst_class import (
     Hereditary,
@@ -40,21 +48,26 @@ class DistinctLDiversity(_KnowingColumn, FewestObjective):
     """l: smallest number of distinct sensitive values in a class that is not suppressed.
 
     Distinct l-diversity (Dewri et al. 2010, section 3). Whole, from 1 to the number of values of the column; higher is
-    better.
+    better. Without a column it is the least l over all sensitive columns, one measure.
 
     Formula:
         min |{s: n(s, E) > 0}|, E a kept class, n(s, E) its rows with the value s
 
     Args:
-        column: Name of the sensitive column.
+        column: Name of the sensitive column; None for the least over all of them.
         known: Which quasi-identifiers adversaries know, as of `KAnonymity`.
 
-    >>> DistinctLDiversity("diagnosis") >= 3
-    DistinctLDiversity('diagnosis') >= 3
+    >>> DistinctLDiversity("diagnosis") >= 3, DistinctLDiversity() >= 2
+    (DistinctLDiversity('diagnosis') >= 3, DistinctLDiversity() >= 2)
     """
 
     short = "l"
+    every = True
     bounding = Hereditary
+
+    def __init__(self, column: Hashable | None = None, *, known: Any = None) -> None:
+        self.column = None if column is None else checked_column(column)
+        self.known = known_of(known)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -62,16 +75,18 @@ class DistinctLDiversity(_KnowingColumn, FewestObjective):
         return self._called("l")
 
     def _of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) int64 array: the number of distinct values in each class."""
-        return np.diff(self._counts(classes).starts)
+        """(n_classes,) int64 array: the number of distinct values in each class, in the column that has the fewest."""
+        read = self.reads(classes.tuples.sensitive)
+        return reduce(np.minimum, (np.diff(classes.columns[column].starts) for column in read))
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 and the number of values of the column that occur."""
-        return 1, int(np.count_nonzero(tuples.totals(self.column)))
+        """1 and the number of values of the column that occur, of several the fewest."""
+        return 1, min(int(np.count_nonzero(tuples.totals(column))) for column in self.reads(tuples.sensitive))
 
     def _recount(self, recount: Recount) -> Counted:
         """The fewest distinct values of a class."""
-        return float(recount.counts(self.column).groupby("cell").value.nunique().min())
+        counts = (recount.counts(column) for column in self.reads(recount.sensitive))
+        return float(min(own.groupby("cell").value.nunique().min() for own in counts))
 
 
 class SquaredValueCounts(ColumnObjective):
