@@ -1,6 +1,7 @@
 """The command line inside a test: a search, what it refuses, and what it wrote."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,8 @@ def refused(*arguments):
 
 
 def without_compiling(stderr):
-    """What a process said on standard error, without the line that comes where loops are compiled."""
-    return stderr.removeprefix(f"{COMPILING}\n")
+    """What a process said on standard error, without the lines that come where loops are compiled or steps are long."""
+    return re.sub(r"(?m)^.* \([\d,]+ s\)\n", "", stderr).removeprefix(f"{COMPILING}\n")
 
 
 def front(folder="front"):

@@ -2,15 +2,12 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
-from threading import Event
 
 import pytest
 from command import FILES, without_compiling
 
-from pymoo_anon.cli import console
 from pymoo_anon.cli.console import COMPILING
 
 HEAVY = {"numpy", "pandas", "numba", "pymoo", "moocore", "matplotlib", "narwhals", "pooch", "scipy", "scipy.spatial"}
@@ -139,7 +136,8 @@ def test_a_first_search_compiles_little_and_says_so_and_a_second_nothing(tmp_pat
     # The error of a slice assignment: copy in a loop.
     assert [name for name in compiled if "unicode" in name] == []
     assert second.stdout.split("COMPILED")[-1].split() == []
-    assert (first.stderr, second.stderr) == (f"{COMPILING}\n", "")
+    assert COMPILING in first.stderr.splitlines()
+    assert (without_compiling(first.stderr), second.stderr) == ("", "")
 
 
 @pytest.mark.parametrize("module", ["pymoo_anon", "pymoo_anon.cli", "pymoo_anon.cli.app", "pymoo_anon.cli.names"])
@@ -210,13 +208,3 @@ def test_ctrl_c_that_is_swallowed_is_not_lost(tmp_path, move):
     code = SWALLOWED.replace("MOVE", move)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("130 False\n", "Interrupted: nothing was written.\n")
-
-
-def test_a_long_step_is_told_in_a_pipe(monkeypatch, capfd):
-    monkeypatch.setattr(console, "EVERY", 0.01)
-    told = Event()
-    monkeypatch.setattr(console.typer, "echo", lambda line, err: (print(line, file=sys.stderr), told.set()))
-    with console.working("Reading the table") as show:
-        show("Searching: 41 %")
-        assert told.wait(60)
-    assert re.search(r"^(Reading the table|Searching: 41 %) \(0 s\)$", capfd.readouterr().err, re.M)

@@ -4,7 +4,9 @@ import ast
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -54,6 +56,87 @@ def test_with_a_folder_nothing_is_said_and_loops_are_cached(tmp_path, told):
     assert list(tmp_path.glob("told/*/loops.twice-*.nbi" if told else "__pycache__/loops.twice-*.nbi"))
 
 
+def run(folder, code, count):
+    """Run loops in processes, one after the other; the cache stands in the folder."""
+    (folder / "loops.py").write_text(code)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    call = [sys.executable, "loops.py"]
+    return [
+        subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        for _ in range(count)
+    ]
+
+
+def flipped(data):
+    """Flip a bit in the midst, which is machine code."""
+    place = len(data) // 2
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+DAMAGES = [lambda data: b"", lambda data: data[:-9], lambda data: Random(1).randbytes(len(data))]
+
+
+@pytest.mark.parametrize(("ending", "damage"), [*product(["nbi", "nbc"], DAMAGES), ("nbc", flipped)])
+def test_damaged_files_of_the_cache_are_passed_over_with_one_hint_and_written_anew(tmp_path, ending, damage):
+    code = LOOPS.replace(ROOMS, "")
+    run(tmp_path, code, 1)
+    (path,) = tmp_path.glob(f"cache/*/loops.twice-*.{ending}")
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    first, second = run(tmp_path, code, 2)
+    assert (first.returncode, first.stdout) == (0, "[0, 2, 4]\n"), first.stderr
+    assert first.stderr.count("compiled in memory") == 1
+    assert (second.returncode, second.stdout, second.stderr) == (0, "[0, 2, 4]\n", "")
+
+
+FULL = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows no such limit")
+def test_where_the_disk_is_full_loops_are_compiled_in_memory_with_one_hint(tmp_path):
+    code = FULL + LOOPS.replace(ROOMS, "") + LOOPS.replace(ROOMS, "").replace("twice", "again")
+    (done,) = run(tmp_path, code, 1)
+    assert (done.returncode, done.stdout) == (0, "[0, 2, 4]\n" * 2), done.stderr
+    assert done.stderr.count("compiled in memory") == 1
+    assert f"numba's cache in {tmp_path / 'cache'}" in done.stderr
+
+
+@pytest.fixture
+def full(tmp_path):
+    """A folder on a disk that has room for a few files of a cache and no more."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False).returncode:
+        pytest.skip("no right to mount a disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts as Linux does")
+@pytest.mark.parametrize("hurt", ["full", "damaged"])
+def test_a_search_ends_well_whatever_the_cache_is_like(tmp_path, full, hurt):
+    cache = full if hurt == "full" else tmp_path / "cache"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    call = [sys.executable, "-m", "pymoo_anon", "search", "--rows", "300"]
+    made = []
+    for _ in range(1 if hurt == "full" else 3):
+        done = subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        made.append((tmp_path / "front" / "front.csv").read_bytes())
+        if len(made) == 1:
+            for path in cache.rglob("*.nb?"):
+                path.write_bytes(path.read_bytes()[:-9])
+        elif len(made) == 3:
+            assert done.stderr == ""
+        if len(made) == (1 if hurt == "full" else 2):
+            assert done.stderr.count("Warning: loops are compiled in memory") == 1
+            assert done.stderr.count("NUMBA_CACHE_DIR") == 1
+    assert len(set(made)) == 1
+
+
 def test_other_refusals_of_numba_are_not_taken_for_that(monkeypatch):
     def refuse(**options):
         raise RuntimeError("not now")
@@ -89,42 +172,3 @@ def test_every_loop_is_compiled_this_way(path):
             assert "njit" not in {alias.name for alias in node.names}
         if isinstance(node, ast.Import) and path.name != "compiled.py":
             assert "numba" not in {alias.name for alias in node.names}
-
-
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", [b"", b"damaged", None], ids=["empty", "other bytes", "half"])
-def test_a_damaged_cache_is_compiled_anew_with_one_hint(tmp_path, ending, damage):
-    (tmp_path / "loops.py").write_text(LOOPS.replace(ROOMS, ""))
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "told")}
-
-    def run():
-        return subprocess.run(
-            [sys.executable, "loops.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-
-    run()
-    (path,) = tmp_path.glob(f"told/*/*.{ending}")
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if damage is None else damage)
-    done = run()
-    assert (done.returncode, done.stdout) == (0, "[0, 2, 4]\n"), done.stderr
-    assert "loops are compiled in memory" in done.stderr
-    done = run()
-    done = run()
-    assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 2, 4]\n", "")
-
-
-def test_a_full_disk_is_compiled_in_memory_with_one_hint(tmp_path):
-    """No file may hold a byte, as on a full disk."""
-    pytest.importorskip("resource")
-    (tmp_path / "loops.py").write_text(
-        "import resource, signal\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n" + LOOPS.replace(ROOMS, "")
-    )
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "told")}
-    done = subprocess.run(
-        [sys.executable, "-u", "loops.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "[0, 2, 4]\n"), done.stderr
-    assert done.stderr.count("RuntimeWarning") == 1
-    assert str(tmp_path / "told") in done.stderr

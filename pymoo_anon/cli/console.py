@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Columns of a line where standard output is no terminal.
 WIDTH = 160
 
-#: Seconds between two lines about a long step where standard error is no terminal.
+#: Seconds between two lines about a step where standard error is no terminal.
 EVERY = 10.0
 
 #: What is said as soon as something is compiled.
@@ -93,7 +93,7 @@ def tell(console: Console, text: str) -> None:
 
 @contextmanager
 def clear_errors(less_memory: str = "") -> Iterator[None]:
-    """Bad input is one sentence and its exit code, Ctrl-C is another; where memory ends it is said what needs less."""
+    """Turn errors and Ctrl-C into one line and an exit code, with a hint where memory ends."""
     try:
         with interrupt.interruptible():
             yield
@@ -112,7 +112,7 @@ def clear_errors(less_memory: str = "") -> Iterator[None]:
 
 @contextmanager
 def said_warnings() -> Iterator[None]:
-    """What users are warned of is said in one line each; what only developers are warned of is not said."""
+    """Print each warning for users in one line, and none for developers."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         for category in (UserWarning, RuntimeWarning):
@@ -124,7 +124,7 @@ def said_warnings() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Load the modules of a command in a block: warnings are said, and from then on Ctrl-C clears up what was begun."""
+    """Load the modules of a command in a block, and print warnings; then Ctrl-C clears up."""
     with said_warnings():
         yield
     if interrupt.modules_are_loaded():
@@ -135,9 +135,9 @@ def loading() -> Iterator[None]:
 
 @contextmanager
 def working(words: str) -> Iterator[Callable[[str], None]]:
-    """Show a step and how long it takes: on a terminal as it runs, elsewhere by a line every ten seconds.
+    """Show a step and its seconds: on a terminal in a moving line, elsewhere in a line every `EVERY` seconds.
 
-    It yields a function that sets other words. Warnings are said after the step.
+    It yields a function that sets other words. Warnings are printed after the step.
     """
     from rich.console import Console
 

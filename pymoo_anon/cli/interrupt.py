@@ -32,18 +32,18 @@ INTERRUPTED = "Interrupted: nothing was written."
 
 
 class _Command:
-    """Where the command of this process stands."""
+    """State of this process's command, as far as signals need it."""
 
     works = False  # Its modules are loaded
-    interrupted = False  # A signal came, and the command has not ended for it yet
-    written = False  # Its files are in place, or are just being moved there
+    interrupted = False  # A signal came, and the command did not end yet
+    written = False  # Its files are in place, or on their way there
 
 
 def modules_load() -> None:
-    """From here on Ctrl-C and a request to terminate end the process with one line: loading might swallow an error.
+    """Let signals end the process with one line, and disable garbage collection, while modules load.
 
-    Nothing is looked for that is no longer needed: of what loads nearly all stays, and to look through it again and
-    again is a fourth of a short run.
+    An import may lose the error of a signal. Nearly all that loads stays, and looking through it again and again is a
+    fourth of a short run.
     """
     gc.disable()
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
@@ -52,7 +52,7 @@ def modules_load() -> None:
 
 
 def modules_are_loaded() -> bool:
-    """From here on both are a KeyboardInterrupt, which clears up; true in a process that is the command line's own."""
+    """Turn signals into KeyboardInterrupt from here on; false where another program called the command."""
     own = not gc.isenabled()
     if own:
         # Whatever was loaded is never looked through.
@@ -64,9 +64,9 @@ def modules_are_loaded() -> bool:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt if a signal came in a block, at its end at the latest.
+    """Raise KeyboardInterrupt at the end of a block if a signal came and its own error was lost.
 
-    The error of the signal itself may be lost: callbacks from C drop it, and libraries make errors of their own of it.
+    Callbacks from C drop that error, and libraries turn it into errors of their own.
     """
     _Command.written = False
     try:
@@ -95,21 +95,21 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
     _Command.written = True
     try:
         return _files.put_in_place(new, folder, names)
-    except OSError:
+    except BaseException:
         _Command.written = False
         raise
 
 
 def interrupted_words() -> str:
-    """What a command says that was interrupted."""
+    """Say whether an interrupted command wrote its files."""
     return "Interrupted: everything was written before." if _Command.written else INTERRUPTED
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
-    """End a process that loads; note a signal and raise KeyboardInterrupt in one that works.
+    """Note a signal and raise KeyboardInterrupt, or end a process that still loads.
 
-    The first one waits while numba compiles, whose callbacks lose the error, and what is compiled by half may end the
-    process. So it does where files are in place: a few lines are left to be said.
+    A first signal is only noted while numba compiles: its callbacks would lose the error, and a loop compiled by half
+    can crash the process. It is only noted, too, once files are in place, since little is left to do.
     """
     if not _Command.works:
         os.write(2, f"{INTERRUPTED}\n".encode())

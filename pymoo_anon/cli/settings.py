@@ -165,7 +165,7 @@ class Settings(Invocation):
         in_file=True,
     )
     resume: bool = option(False, "Go on where a search of the same was killed.", panel=_OUTPUT, recorded=False)
-    verbose: bool = option(False, "Show pymoo's table instead of a progress bar.", panel=_OUTPUT)
+    verbose: bool = option(False, "Show pymoo's table instead of one line.", panel=_OUTPUT)
     #: The project that is searched, or None.
     project: Any = None
 

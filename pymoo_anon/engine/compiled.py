@@ -20,10 +20,10 @@ _hinted = False
 
 
 def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a loop as numba's `njit` does; without a folder for its cache it is compiled anew by every process.
+    """Decorate a loop as numba's `njit` does; without a usable cache every process compiles it in memory.
 
-    numba looks for such a folder beside the source, then in the user's own cache. A user without a home who cannot
-    write to the installation has neither, and numba then refuses to decorate.
+    numba looks for a folder beside the source, then in the user's own cache. A user without a home who cannot write to
+    the installation has neither, and numba alone refuses to decorate. A full disk and damaged files are passed over.
 
     Args:
         allocates: Whether the loop, or one that it calls, makes arrays. Others compile faster, since nobody counts
@@ -55,10 +55,10 @@ def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Call
 
 
 class _CheckedFiles(CompileResultCacheImpl):
-    """Content of a cache's files, with zlib's checksum: damaged machine code would run, or end the process."""
+    """Files of a cache with zlib's checksum, since damaged machine code may run or crash the process."""
 
     def get_filename_base(self, *args: Any) -> str:
-        # numba's own files have other content.
+        # Files without a checksum, which numba itself writes, have other names.
         return f"{super().get_filename_base(*args)}.zlib"  # type: ignore[no-untyped-call]
 
     def reduce(self, cres: Any) -> bytes:
@@ -69,17 +69,17 @@ class _CheckedFiles(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """Cache of a loop on disk, which is done without where its files cannot be read or written."""
+    """Cache of a loop on disk, passed over where its files cannot be read or written."""
 
     _impl_class = _CheckedFiles
 
     @contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        """Go on without a file: numba then compiles in memory, as where there is none."""
+        """Pass over an error, so that numba compiles in memory."""
         try:
             yield
         except Exception as error:
-            # A damaged file raises anything, since to read it is to unpickle it. The next process shall not find it.
+            # Unpickling a damaged file raises anything. An empty index lets the next process write the loop anew.
             if not isinstance(error, OSError):
                 with suppress(OSError):
                     self.flush()  # type: ignore[no-untyped-call]
@@ -94,7 +94,7 @@ class _Inner(CPUDispatcher):
 
 
 def _hint(why: str) -> None:
-    """Say once a process what can be done."""
+    """Warn once a process, and say what can be done."""
     global _hinted
     if not _hinted:
         _hinted = True
@@ -107,7 +107,7 @@ def _hint(why: str) -> None:
 
 
 def watch_compiling(before: Callable[[], None], after: Callable[[], None]) -> None:
-    """Call a function before this process first compiles what no cache holds, and one whenever numba has ended."""
+    """Call `before` when this process first compiles a loop, and `after` whenever numba has compiled or loaded one."""
 
     class Watch(event.Listener):
         said = False
@@ -118,7 +118,7 @@ def watch_compiling(before: Callable[[], None], after: Callable[[], None]) -> No
                 before()
 
         def on_end(self, event: Any) -> None:
-            # A loop may compile or load others, so that numba has not ended yet.
+            # A loop may compile or load others: only the outermost one has ended.
             if not global_compiler_lock.is_locked():  # type: ignore[no-untyped-call]
                 after()
 

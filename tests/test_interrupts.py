@@ -1,0 +1,199 @@
+"""Ctrl-C and requests to terminate: none is lost, whatever loses its error, and nothing is written by half."""
+
+import ctypes
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from command import run, without_compiling, write_persons
+from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
+from typer.testing import CliRunner
+
+from pymoo_anon.cli import hierarchies, initializing, interrupt, picking, releasing, reporting, searching
+from pymoo_anon.cli.app import app
+from pymoo_anon.engine.compiled import watch_compiling
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
+
+NOTHING, EVERYTHING = "Interrupted: nothing was written.\n", "Interrupted: everything was written before.\n"
+
+
+@pytest.fixture
+def listening(monkeypatch):
+    """Signals are listened to as in a process of the command line's own."""
+    for name, value in (("works", True), ("interrupted", False), ("written", False)):
+        monkeypatch.setattr(interrupt._Command, name, value)
+    before = signal.signal(signal.SIGINT, interrupt._on_signal)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder with a project, its front, a choice and a release."""
+    folder = tmp_path_factory.mktemp("project")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_persons()
+        run("init", "mine.csv")
+        run("search", "mine.toml")
+        run("pick", "mine.toml", "--require", "k>=2")
+        run("release", "mine.toml")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, project, monkeypatch, unrendered):
+    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files():
+    return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+
+
+def send(error=None):
+    """Send a signal, in a callback from C that loses its error as that of a compiler does."""
+
+    @ctypes.CFUNCTYPE(None)
+    def callback():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            return
+
+    callback()
+    if error is not None:
+        raise error
+
+
+def after(patch, module, name, error=None, asked=lambda *args: True):
+    """Send a signal after a function was called for the first time with what is asked for."""
+    sent = []
+    own = getattr(module, name)
+
+    def interrupted(*args, **kwargs):
+        made = own(*args, **kwargs)
+        if not sent and asked(*args):
+            sent.append(name)
+            send(error)
+        return made
+
+    patch.setattr(module, name, interrupted)
+
+
+#: By command what it calls before it writes.
+BEFORE = {
+    ("init", "mine.csv", "--force"): (initializing, "profiles_of"),
+    ("search", "mine.toml"): (searching, "tiny"),
+    ("pick", "mine.toml", "--knee"): (picking, "explain"),
+    ("release", "mine.toml", "--force"): (releasing, "evidence"),
+    ("verify", "mine.toml"): (releasing, "counted_as_told"),
+    ("report", "mine.toml"): (reporting, "write_report"),
+    ("hierarchy", "draft", "mine.csv"): (hierarchies, "draft_hierarchy"),
+}
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("no compiled object yet")], ids=["lost", "renamed"])
+@pytest.mark.parametrize("command", BEFORE, ids=lambda command: command[0])
+def test_a_signal_whose_error_is_lost_ends_every_command_before_it_writes(monkeypatch, listening, command, error):
+    before = files()
+    after(monkeypatch, *BEFORE[command], error)
+    done = CliRunner().invoke(app, [*command])
+    assert (done.exit_code, done.stderr) == (130, NOTHING), done.output
+    assert files() == before
+
+
+def test_a_search_that_is_interrupted_where_the_error_is_lost_writes_what_was_found(monkeypatch, listening):
+    from pymoo_anon.algorithms.pbgea import PBGEA
+
+    after(monkeypatch, PBGEA, "_advance")
+    # What is searched to compile alone is none of it.
+    monkeypatch.setattr(searching, "tiny", lambda problem: problem)
+    own = searching.search
+    calls = []
+
+    def search(*args, **kwargs):
+        calls.append(args)
+        return own(*args, **kwargs) if len(calls) == 2 else None
+
+    monkeypatch.setattr(searching, "search", search)
+    done = CliRunner().invoke(app, ["search", "mine.toml", "--algorithm", "pbgea", "--generations", "50"])
+    assert (done.exit_code, done.stderr) == (130, ""), done.output
+    assert "not certified: stopped by Ctrl-C" in done.stdout
+
+
+@pytest.mark.parametrize("place", [(os, "replace"), (releasing, "_say")], ids=["moved", "said"])
+def test_a_signal_while_files_are_put_in_place_or_later_leaves_everything_written(monkeypatch, listening, place):
+    with monkeypatch.context() as patch:
+        after(patch, *place, asked=lambda *args: place[1] == "_say" or str(args[-1]) == "second.csv")
+        done = CliRunner().invoke(app, ["release", "mine.toml", "--output", "second.csv"])
+    assert (done.exit_code, done.stderr) == (130, EVERYTHING), done.output
+    interrupt.forget_interrupt()
+    # It is remembered, too, so that later releases warn of it.
+    assert Path("mine-front/releases.json").read_text().count("second.csv") == 1
+    assert run("verify", "mine.toml").endswith("holds.\n")
+
+
+def test_a_second_signal_while_files_are_put_in_place_leaves_nothing(monkeypatch, listening):
+    before, own = files(), os.replace
+
+    def replace(old, new):
+        own(old, new)
+        if str(new) in ("second.csv", "second.csv.evidence.json"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace)
+        done = CliRunner().invoke(app, ["release", "mine.toml", "--output", "second.csv"])
+    assert (done.exit_code, done.stderr) == (130, NOTHING), done.output
+    assert files() == before
+
+
+def test_while_numba_compiles_a_first_signal_waits_and_a_second_does_not(monkeypatch, listening):
+    monkeypatch.setattr(event, "_registered", defaultdict(list))
+    watch_compiling(lambda: None, interrupt.check_interrupted)
+    seen = []
+
+    @global_compiler_lock
+    def inner():
+        os.kill(os.getpid(), signal.SIGINT)
+
+    @global_compiler_lock
+    def outer():
+        inner()
+        seen.append("still compiling")
+
+    with pytest.raises(KeyboardInterrupt):
+        outer()
+    assert seen == ["still compiling"]
+    with pytest.raises(KeyboardInterrupt):
+        inner()
+
+
+@pytest.mark.slow
+def test_real_releases_on_a_cold_cache_lose_no_signal(tmp_path):
+    """Each is interrupted after so many files came into the cache, at a moment of its own until the next one."""
+    before = files()
+    for number in range(30):
+        cache = tmp_path / f"cache{number}"
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+        call = [sys.executable, "-m", "pymoo_anon", "release", "mine.toml", "--output", "new.csv"]
+        with subprocess.Popen(call, env=environment, stdout=-1, stderr=-1, text=True) as process:
+            while process.poll() is None and not (cache.exists() and len([*cache.rglob("*.nbc")]) >= number - 1):
+                time.sleep(0.005)
+            time.sleep(random.Random(number).random() * 0.2)
+            process.send_signal(signal.SIGINT)
+            output, error = process.communicate(timeout=120)
+        shutil.rmtree(cache)
+        assert (process.returncode, without_compiling(error)) == (130, NOTHING), (number, output)
+        assert files() == before
