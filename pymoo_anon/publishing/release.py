@@ -493,8 +493,8 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
 def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     """Say how many rows are unique by which columns, the largest number first."""
     kept = columns[columns.role == "keep"]
-    reasons = {column_name(own.column): own.reason for own in kept.itertuples() if own.reason is not None}
-    why = f" ({'; '.join(f'{name}: {reason}' for name, reason in reasons.items())})" if reasons else ""
+    reasons = [f"{column_name(name)}: {why}" for name, why in zip(kept.column, kept.reason, strict=True) if why]
+    why = f" ({'; '.join(reasons)})" if reasons else ""
     (n, n_rows), *others = uniqueness[["unique", "rows"]].itertuples(index=False, name=None)
     if n == 0:
         said = [f"None of {n_rows:,} rows is unique by {ALL}."]
