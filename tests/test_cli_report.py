@@ -91,7 +91,7 @@ def test_it_says_what_is_not_in_it(folder):
     ]
     page = read(Path("mine.html").read_text(encoding="utf-8"))
     assert page.tables.get("claims") is None
-    assert "a risk of 0.2, is that of classes of at least 5" in " ".join(page.sentences["decision"])
+    assert "a risk of 0.2, corresponds to k ≥ 5;" in " ".join(page.sentences["decision"])
 
 
 def test_a_population_is_read_like_the_table(folder):

@@ -398,7 +398,7 @@ def test_persons_are_found_among_persons_and_not_among_their_rows(tmp_path):
     words = payload(report(tmp_path / "r.html", persons(), [[0], [1]], 0, evidence=None))["members"][0]["words"]
     assert "\N{NO-BREAK SPACE}% of the rows, without knowing it" in words["inference"][0]
     assert "for all rows on average" in words["bias"][0]
-    assert "such as rows with age" in words["utility"][1]
+    assert "such as that of rows with age" in words["utility"][1]
     # The person is not in the release: nobody can tell the rows of one from those of two.
     page = read(report(tmp_path / "r.html", persons(), [[0], [1]], 0, external=True))
     assert page.tables["risks"] == [["prosecutor, highest", "–", "9 %"], ["marketer", "–", "9 %"]]
