@@ -60,6 +60,34 @@ def problem(rows=None, suppression=RULE, constraints=()):
     return LatticeProblem(table(rows), goals, suppression, constraints)
 
 
+def courts(n=1500, seed=4):
+    """A problem of a court's table: eight quasi-identifiers, some with many values, and ten sensitive columns."""
+    rng = np.random.default_rng(seed)
+    days = [str(day.date()) for day in pd.date_range("1950-01-01", periods=700, freq="30D")]
+    years = [[day[:4] for day in days], [f"{day[:3]}0s" for day in days], ["*"] * len(days)]
+    quasi = {
+        "sex": Hierarchy.flat(["Female", "Male"]),
+        "dob": Hierarchy.from_levels([days, *years]),
+        "age": Hierarchy.intervals(18, 98, widths=[5, 20]),
+        "age_cat": Hierarchy.flat(["Less than 25", "25 - 45", "Greater than 45"]),
+        "race": Hierarchy.flat(["African-American", "Asian", "Caucasian", "Hispanic", "Native American", "Other"]),
+        "c_charge_degree": Hierarchy.flat(["F", "M"]),
+        "c_jail_in": Hierarchy.from_levels([days, *years]),
+        "c_jail_out": Hierarchy.from_levels([days, *years]),
+    }
+    rows = {name: [own.domain[place] for place in rng.integers(0, own.n_values, n)] for name, own in quasi.items()}
+    charges = [
+        f"{one} {other}" for one in ("Possession of", "Sale of", "Theft of") for other in ("Cannabis", "a Vehicle")
+    ]
+    sensitive = {f"{name}_count": rng.poisson(0.3, n) for name in ("juv_fel", "juv_misd", "juv_other", "priors")}
+    sensitive |= {name: rng.integers(1, 11, n) for name in ("decile_score", "v_decile_score")}
+    sensitive |= {name: rng.integers(0, 2, n) for name in ("is_recid", "two_year_recid")}
+    sensitive |= {"score_text": rng.choice(["Low", "Medium", "High"], n), "c_charge_desc": rng.choice(charges, n)}
+    own = Microdata.from_frame(pd.DataFrame(rows | sensitive), quasi, sensitive=list(sensitive))
+    measures = [KAnonymity(), *map(DistinctLDiversity, sensitive), GeneralLossMetric()]
+    return LatticeProblem(own, measures, suppression=0.01)
+
+
 #: Points of the lattice; the third is the release.
 X = np.array([[0, 0, 0], [1, 0, 1], [1, 1, 2], [2, 1, 2], [0, 1, 1], [2, 1, 3]])
 CHOSEN = 2

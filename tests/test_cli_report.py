@@ -60,7 +60,7 @@ def test_the_report_is_that_of_the_chosen_point(folder):
     assert [row[0] for row in page.tables["claims"]] == [claim["measure"] for claim in content["claims"]]
     assert {row[-1] for row in page.tables["claims"]} == {"yes"}
     # What pick asked for is shown as met, and every column of the release with its role.
-    assert [row[1:] for row in page.tables["requirements"]] == [["the choice", "16", "met"]]
+    assert [row[1:] for row in page.tables["requirements"]] == [["met", "16", "pick"]]
     assert page.sentences["decision"][0] == "All that was required is met."
     assert [row[0] for row in page.tables["columns"]] == list(pd.read_csv(RELEASE))
     told = dict(map(tuple, page.tables["evidence"]))
@@ -91,7 +91,7 @@ def test_it_says_what_is_not_in_it(folder):
     ]
     page = read(Path("mine.html").read_text(encoding="utf-8"))
     assert page.tables.get("claims") is None
-    assert "a risk of 0.2, is that of classes of at least 5" in " ".join(page.sentences["decision"])
+    assert "a risk of 0.2, corresponds to k ≥ 5;" in " ".join(page.sentences["decision"])
 
 
 def test_a_population_is_read_like_the_table(folder):
@@ -183,8 +183,10 @@ def test_the_project_file_says_whose_data_and_for_whom(folder):
     Path("mine.toml").write_text(f"{whole}\n{said}", encoding="utf-8")
     assert command("report", "mine.toml").exit_code == 0
     page = read(REPORT.read_text(encoding="utf-8"))
-    assert {"the clinic", "everybody", "mine.csv", "out.csv", "not said"} <= set(page.texts)
-    assert page.sentences["open"][0] == "Nobody said why."
+    assert {"the clinic", "everybody", "mine.csv", "out.csv", "Purpose is not stated: fill in [report]."} <= set(
+        page.texts
+    )
+    assert page.sentences["open"][0] == "Purpose is not stated: fill in [report]."
     assert not any("unique in the population" in words for words in page.sentences["open"])
     # What is asked for wins over the file.
     result = command("report", "mine.toml", "--population-size", "7", "--force")

@@ -1,5 +1,6 @@
 """What goes out: the wheel and the source distribution, what the workflow runs, and how the project is cited."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -67,7 +68,47 @@ def test_the_workflow_tests_what_the_project_promises():
     assert matrix["python"] == promised
     assert PROJECT["requires-python"] == f">={promised[0]}"
     assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
-    assert jobs["test"]["needs"] == "build"
+    assert jobs["test"]["needs"] == jobs["oldest"]["needs"] == ["build", "adult"]
+
+
+def test_no_test_is_skipped_for_want_of_data_or_a_browser():
+    """Adult is fetched once, checked, and handed to every job that tests; a browser is installed."""
+    from pymoo_anon.datasets.adult import fetch_adult_frame
+
+    jobs = yaml.safe_load(WORKFLOW)["jobs"]
+    sha256 = jobs["adult"]["env"]["SHA256"]
+    assert sha256 in inspect.getsource(fetch_adult_frame)
+    assert f"key: adult-{sha256}" in WORKFLOW
+    assert any("sha256sum --check" in step.get("run", "") for step in jobs["adult"]["steps"])
+    for name, job in jobs.items():
+        if any("pytest" in step.get("run", "") for step in job["steps"]):
+            assert job["env"]["PYMOO_ANON_DATA"] == "${{ github.workspace }}/data", name
+            assert {"name": "adult", "path": "data/"} in [step.get("with") for step in job["steps"]], name
+    assert "playwright>=1.49" in PROJECT["optional-dependencies"]["test"]
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert run.index("export CI=true") < run.index("apt-get install") < run.index("README.md)")
+
+
+@pytest.mark.parametrize("missing", ["playwright", "chromium"])
+def test_the_report_s_tests_fail_where_a_browser_must_be(tmp_path, missing):
+    """With CI=true nothing is skipped in silence; elsewhere what is missing is named."""
+    if missing == "playwright":
+        (tmp_path / "playwright.py").write_text("raise ModuleNotFoundError('not here')\n")
+    else:
+        pytest.importorskip("playwright.sync_api")
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "--collect-only"]
+    command += ["-p", "no:cacheprovider", "-p", "no:unraisableexception"]
+    known = {key: value for key, value in os.environ.items() if key not in ("CI", "PYMOO_ANON_CHROMIUM")}
+    for ci, code in (("true", 2), ("", 5)):
+        done = subprocess.run(
+            [*command, ROOT / "tests" / "test_report_browser.py"],
+            cwd=ROOT,
+            env={**known, "CI": ci, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "PATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
 
 
 @pytest.mark.slow

@@ -106,9 +106,9 @@ def test_distributions_are_those_of_the_rows(data, row):
         marked = counts.pop("(suppressed)", 0)
         rows = dict(map(tuple, rows_of(data, f"after{j}", row)))
         # Marked rows come last, and without any there is no such bar.
-        assert ("* (suppressed rows)" in rows) == (marked > 0)
-        assert list(rows)[-1] == "* (suppressed rows)" or marked == 0
-        assert rows.pop("* (suppressed rows)", 0) == marked
+        assert ("* (suppressed)" in rows) == (marked > 0)
+        assert list(rows)[-1] == "* (suppressed)" or marked == 0
+        assert rows.pop("* (suppressed)", 0) == marked
         assert rows == counts
         raw = frame()[name].map(lambda value: one_line(value)).value_counts().to_dict()
         assert dict(map(tuple, rows_of(data, f"before{j}"))) == raw
@@ -239,15 +239,18 @@ def test_the_report_opens_with_every_column_and_the_rows_that_are_unique(tmp_pat
         ["illness", "sensitive", "–"],
         ["<b>ssn", "keep", "because <i> is what we need"],
     ]
-    assert [row[:3] for row in page.tables["unique"]] == [
-        ["all released columns", "7", "600"],
-        ["kept columns", "1", "600"],
+    assert page.tables["unique"] == [
+        ["all released columns", "7", "1.2\N{NO-BREAK SPACE}%", "600"],
+        ["kept columns", "1", "0.17\N{NO-BREAK SPACE}%", "600"],
     ]
     assert next(iter(page.sentences)) == "columns"
     assert page.sentences["columns"][1:] == [
-        "By all released columns, 7 of 600 rows (1.2 %) are unique.",
-        "By kept columns, 1 of 600 rows (0.2 %) is unique.",
+        "7 of 600 rows (1.2 %) are unique by all released columns and 1 (0.2 %) by kept columns (<b>ssn: because <i> "
+        "is what we need). Nothing is promised of kept columns (<b>ssn).",
+        # Outsiders are not told which columns the raw table had.
+        *([] if external else ["Dropped: name and <i>phone."]),
     ]
+    assert ("name and <i>phone" in page.texts) == (not external)
     assert "What this does not protect against" in page.sentences["columns"][0]
 
 
@@ -306,12 +309,11 @@ def test_a_threshold_is_told_for_comparison_and_decides_nothing(tmp_path, thresh
     page, data = read(made), payload(made)
     k = class_sizes(released(X[CHOSEN])[0]).min()
     sentences = page.sentences["decision"]
-    assert sentences[0] == "Nothing was required of the release: neither the problem nor the choice sets a bound."
+    assert sentences[0] == "Nothing was required of the release: neither the search nor the choice sets a bound."
     assert f"at most 1 in {k} " in sentences[1]
     assert sentences[2] == "That does not count the kept columns (<b>ssn), which may give a person away."
     assert sentences[3].startswith("For comparison, and no requirement")
-    assert f"classes of at least {enough:,};" in sentences[3]
-    assert ("not below it" in sentences[3]) == (k >= enough)
+    assert sentences[3].endswith(f"corresponds to k ≥ {enough:,}; here k = {k:,}.")
     assert ("European Medicines Agency" in sentences[3]) == (threshold == 0.09)
     assert {member["verdict"] for member in data["members"]} == {"nothing required"}
     assert rows_of(data, "risks")[0][3:] == [cell_of(threshold)]
@@ -322,7 +324,7 @@ def test_what_was_required_decides_what_is_met(tmp_path):
     own = problem(constraints=[KAnonymity() >= 5])
     made = report(tmp_path / "r.html", own, chosen=1, require=[DistinctLDiversity("illness") >= 2], threshold=0.001)
     page, data = read(made), payload(made)
-    assert page.tables["requirements"] == [["k ≥ 5", "the problem", "5", "met"], ["l ≥ 2", "the choice", "2", "met"]]
+    assert page.tables["requirements"] == [["k ≥ 5", "met", "5", "search"], ["l ≥ 2", "met", "2", "pick"]]
     assert page.sentences["decision"][0] == "All that was required is met."
     assert {member["verdict"] for member in data["members"]} == {"met"}
     assert "fail" not in [text.strip().lower() for text in page.texts]
@@ -395,9 +397,9 @@ def test_persons_are_found_among_persons_and_not_among_their_rows(tmp_path):
     assert "The smallest class is of 10 rows" in data["members"][0]["words"]["sizes"][1]
     # All else is counted in rows, and says so.
     words = payload(report(tmp_path / "r.html", persons(), [[0], [1]], 0, evidence=None))["members"][0]["words"]
-    assert "\N{NO-BREAK SPACE}% of the rows;" in words["inference"][0]
+    assert "\N{NO-BREAK SPACE}% of the rows, without knowing it" in words["inference"][0]
     assert "for all rows on average" in words["bias"][0]
-    assert "such as rows with age" in words["utility"][1]
+    assert "such as that of rows with age" in words["utility"][1]
     # The person is not in the release: nobody can tell the rows of one from those of two.
     page = read(report(tmp_path / "r.html", persons(), [[0], [1]], 0, external=True))
     assert page.tables["risks"] == [["prosecutor, highest", "–", "9 %"], ["marketer", "–", "9 %"]]
@@ -563,14 +565,22 @@ def test_records_at_risk_and_what_can_be_inferred_are_counted_in_the_released_ro
         assert shares[at - 1] == cell_of((sizes < enough).mean())
     found = inference(made, NAMES, "ill")
     rows = found["size"] / len(made)
-    told = {words: values[at - 1] for words, *values in rows_of(data, "inferred0", shown_row)}
-    assert told == {
-        "who knows the class guesses rightly": cell_of((rows * found["share"]).sum()),
-        "who knows it not guesses rightly": cell_of(made["ill"].value_counts(normalize=True).max()),
+    raw = frame().assign(ill=frame()["illness"].map(one_line))
+    before = inference(raw, NAMES, "ill")
+    shares = before["size"] / len(raw)
+    expected = {
+        "sensitive column": "illness",
+        "correct guesses knowing the class": cell_of((rows * found["share"]).sum()),
+        "correct guesses knowing the class: raw table": cell_of((shares * before["share"]).sum()),
+        "correct guesses without knowing the class": cell_of(made["ill"].value_counts(normalize=True).max()),
         "rows in classes of one value": cell_of(rows[found["share"] == 1].sum()),
-        "distance of a class from all rows, mean": cell_of((rows * found["distance"]).sum()),
-        "distance of a class from all rows, greatest": cell_of(found["distance"].max()),
+        "rows in classes of one value: raw table": cell_of(shares[before["share"] == 1].sum()),
+        "mean distance": cell_of((rows * found["distance"]).sum()),
+        "greatest distance": cell_of(found["distance"].max()),
     }
+    assert rows_of(data, "inferred", shown_row) == [
+        [cell for words, cell in expected.items() if not (external and "raw" in words)]
+    ]
     assert sum(one[at] for one in rows_of(data, "sure0", shown_row)) == pytest.approx(1, abs=1e-5)
     uniques = population_uniques(sizes.groupby([made[name] for name in NAMES]).first(), 4000)
     assert {name: values[at - 1] for name, *values in rows_of(data, "uniques", shown_row)} == {
@@ -587,7 +597,7 @@ def test_the_measures_and_the_loss_are_told_in_words(made):
     page = read(made)
     assert any(text.startswith("The fewest rows of a class") for text in page.texts)
     (row,) = (row for row in page.tables["front"] if row[-1] == "chosen")
-    assert page.sentences["utility"][0].startswith(f"Of the information in the quasi-identifiers {row[4]} is lost")
+    assert page.sentences["utility"][0].startswith(f"{row[4]} of the detail in the quasi-identifiers is lost.")
 
 
 def test_counts_in_the_release_stand_beside_those_of_its_neighbours(data):
@@ -612,7 +622,7 @@ def test_class_sizes_are_not_held_against_a_k_of_who_knows_less(tmp_path):
 
 def test_a_report_says_what_was_not_looked_at(tmp_path):
     sentences = read(report(tmp_path / "r.html")).sentences["open"]
-    assert sentences[0] == "Nobody said whose data, which file, which release, for whom and why."
+    assert sentences[0] == ("Owner, data file, released file, recipients and purpose are not stated: fill in [report].")
     assert any("the kept <b>ssn" in words for words in sentences)
     known = {"owner": "a", "data": "b", "release": "c", "recipients": "d", "purpose": "e", "population_size": 600}
     more = read(report(tmp_path / "r.html", certified=True, population=table(), **known)).sentences["open"]

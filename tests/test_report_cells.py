@@ -17,6 +17,8 @@ from pymoo_anon.publishing.report.cells import cell_text, one_line
         (0.1225, "share", "12.3 %"),
         (0.0115, "share", "1.2 %"),
         (1e-7, "share", "< 0.01 %"),
+        (7212 / 7214, "share", "> 99.9 %"),
+        (0.9994, "share", "99.9 %"),
         (1234567, "whole", "1,234,567"),
         (-1234.5, "number", "-1,235"),
         (0.000123456, "number", "0.0001235"),

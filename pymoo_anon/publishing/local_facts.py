@@ -156,7 +156,7 @@ def beside(problem: AnonymizationProblem, x: NDArray[Any], classes: EquivalenceC
         problem = LocalRecodingProblem(problem.table, [KAnonymity(), loss], problem.constraints)
         x = problem.x_of(own.k)
     equal = _of_mean_risk(problem, x, columns.mean_risk) if own.mean_risk > columns.mean_risk else None
-    told = None if equal is None else way("levels for each class, and a price for each", equal)
+    told = None if equal is None else way("a local recoding of at most the same mean risk", equal)
     return Beside(own, columns, bool(res.algorithm.certified), told)
 
 

@@ -495,10 +495,8 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
 def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     """Say how many rows are unique by which columns, the largest number first."""
     kept = columns[columns.role == "keep"]
-    reasons: dict[str, Any] = {
-        column_name(own.column): own.reason for own in kept.itertuples() if own.reason is not None
-    }
-    why = f" ({'; '.join(f'{name}: {reason}' for name, reason in reasons.items())})" if reasons else ""
+    reasons = [f"{column_name(name)}: {why}" for name, why in zip(kept.column, kept.reason, strict=True) if why]
+    why = f" ({'; '.join(reasons)})" if reasons else ""
     counts: Any = uniqueness[["columns", "unique", "rows"]].itertuples(index=False, name=None)
     (_, n, n_rows), *others = counts
     if n == 0:

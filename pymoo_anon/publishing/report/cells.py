@@ -51,6 +51,16 @@ class Table:
     columns: tuple[Heading, ...]  # Its columns; charts know them as c0, c1, ...
     rows: tuple[Row, ...]  # Its rows, each with a cell for every column
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Characters that each column needs for no text to take more than three lines."""
+        texts = [[column.title] for column in self.columns]
+        for row in self.rows:
+            for own, cell in zip(texts, row, strict=True):
+                own.append(cell if isinstance(cell, str) else "")
+        # `report.js` has a twin of this rule.
+        return tuple(max(max(min(len(text), 14), -(-len(text) * 2 // 5)) for text in own) for own in texts)
+
 
 @dataclass(frozen=True)
 class View:
@@ -104,6 +114,8 @@ def cell_text(cell: Cell, kind: str) -> str:
         percent = Decimal(repr(cell)) * 100
         if 0 < percent < Decimal("0.01"):
             return f"<{_SPACE}0.01{_SPACE}%"
+        if Decimal("99.95") <= percent < 100:
+            return f">{_SPACE}99.9{_SPACE}%"
         rounded = percent.quantize(Decimal("0.01" if 0 < percent < 1 else "0.1"), ROUND_HALF_UP)
         return f"{rounded.normalize():f}{_SPACE}%"
     if isinstance(cell, int):

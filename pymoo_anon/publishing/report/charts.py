@@ -47,6 +47,7 @@ _ONCE = alt.InlineData(values=[{}])
 # another one as soon as the rows of another point have been shown.
 _ORDER = alt.EncodingSortField(field="place", op="min", order="ascending")
 _NAMES = alt.Y("c0:N", sort=_ORDER, title=None)
+_SLANTED = alt.Axis(labelAngle=-40, labelOverlap=False)
 
 
 def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
@@ -174,7 +175,7 @@ def _front(subject: Subject) -> Any:
         *_lines("x"),
         *_lines("y"),
     ]
-    return alt.layer(*layers).add_params(shown).properties(height=340, width="container")
+    return alt.layer(*layers).add_params(shown).properties(height=310, width="container")
 
 
 def _lines(side: str) -> list[Any]:
@@ -184,7 +185,7 @@ def _lines(side: str) -> list[Any]:
     rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.5).encode(
         **where, color=alt.condition("datum.required", alt.value(ORANGE), alt.value(GREY))
     )
-    corner: dict[str, Any] = {"align": "right", "dy": -6}
+    corner: dict[str, Any] = {"align": "right", "baseline": "bottom", "dy": -3}
     if side == "x":
         # To that side of the line where there is more room.
         right = "scale('x', datum.at) > width / 2"
@@ -200,7 +201,8 @@ def _risks(external: bool, threshold: float) -> Any:
     """Each risk as a line from before to after, and one that is shown for comparison."""
     base = alt.Chart(_ROWS)
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
-    axis = alt.Axis(format="~%", values=[0.00001, 0.0001, 0.001, 0.01, 0.1, 1])
+    ticks = [one * 10.0**power for power in range(-6, 0) for one in (1, 3)]
+    axis = alt.Axis(format="~%", values=[*ticks, 1], labelOverlap="greedy", labelSeparation=8)
     x = [alt.X(f"c{at}:Q", scale=scale, title="risk, on a logarithmic scale", axis=axis) for at in (1, 2)]
     tips = _of_rows(external, ("c0:N", "risk"))
     line = alt.Chart(_ONCE).mark_rule(color=GREY, strokeDash=[5, 4], strokeWidth=1.5)
@@ -219,7 +221,7 @@ def _risks(external: bool, threshold: float) -> Any:
 
 def _before_after(external: bool, title: str, height: int) -> Any:
     """Shares of the rows of the release as bars and, inside, those of the raw table as hollow points."""
-    base = alt.Chart(_ROWS).encode(x=alt.X("c0:O", sort=_ORDER, title=title, axis=alt.Axis(labelAngle=0)))
+    base = alt.Chart(_ROWS).encode(x=alt.X("c0:O", sort=_ORDER, title=title, axis=_SLANTED))
     y = [alt.Y(f"c{at}:Q", title="share of the rows", axis=alt.Axis(format="~%", tickCount=5)) for at in (1, 2)]
     tips = _of_rows(external, ("c0:N", "of"))
     bars = base.mark_bar(color=BLUE, cornerRadiusEnd=2).encode(y=y[0 if external else 1], tooltip=tips)
@@ -230,26 +232,26 @@ def _before_after(external: bool, title: str, height: int) -> Any:
 def _queries() -> Any:
     """How far off half and nine in ten of the counts are, point by point, the release in orange."""
     about: dict[str, Any] = {"axis": alt.Axis(format="~%", tickCount=6), "scale": alt.Scale(type="sqrt", domainMin=0)}
-    x = [alt.X(f"c{at}:Q", title="a count is off by at most, on a scale of roots", **about) for at in (1, 2)]
+    x = [alt.X(f"c{at}:Q", title="error of counts (square-root scale)", **about) for at in (1, 2)]
     last = alt.Chart(_ROWS).transform_calculate(own="isValid(datum.c4) ? datum.c4 : datum.c3")
     colour = alt.condition(f"datum.own == '{HERE}'", alt.value(ORANGE), alt.value(BLUE))
     tips = _tips(("c0:N", "point"), ("c1:Q", "half", ".3~%"), ("c2:Q", "nine in ten", ".3~%"))
     line = last.mark_rule(strokeWidth=2).encode(x=x[0], x2="c2:Q", y=_NAMES, color=colour)
     half = last.mark_point(filled=True, size=80, opacity=1).encode(x=x[0], y=_NAMES, color=colour, tooltip=tips)
     most = last.mark_point(filled=False, size=60, fill="white").encode(x=x[1], y=_NAMES, color=colour, tooltip=tips)
-    return alt.layer(line, half, most).properties(height=alt.Step(20))
+    return alt.layer(line, half, most).properties(height=alt.Step(16))
 
 
 def _sizes() -> Any:
     base = alt.Chart(_ROWS).encode(
-        x=alt.X("c0:O", sort=_ORDER, title="size of the class", axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
+        x=alt.X("c0:O", sort=_ORDER, title="size of the class", axis=_SLANTED),
         y=alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=5, format=",d", tickMinStep=1)),
     )
     bars = base.mark_bar(cornerRadiusEnd=2).encode(
         color=alt.condition(f"datum.c3 == '{BELOW}'", alt.value(ORANGE), alt.value(BLUE)),
         tooltip=_tips(("c0:N", "class of"), ("c1:Q", "rows", ",")),
     )
-    return alt.layer(bars).properties(height=260)
+    return alt.layer(bars).properties(height=210)
 
 
 def _ladder() -> Any:
@@ -270,7 +272,7 @@ def _ladder() -> Any:
         ),
         here.mark_point(filled=True, size=190, color=BLUE, opacity=1).encode(x=x, y=y, tooltip=tips),
         here.mark_text(dy=-13, fontSize=11, color="#3A414B").encode(x=x, y=y, text="c3:Q"),
-    ).properties(height=alt.Step(38))
+    ).properties(height=alt.Step(30))
 
 
 def _levels() -> Any:
@@ -313,17 +315,22 @@ _OF_VALUE = _tips(("c0:N", "value"), ("c1:Q", "rows", ","))
 
 def _bars() -> Any:
     """Values without an order."""
-    axis = alt.Axis(labelOverlap=True, labelSeparation=8, tickCount=4, format=",d", tickMinStep=1)
+    axis = alt.Axis(labelOverlap=True, labelSeparation=8, tickCount=3, format="~s", tickMinStep=1)
     bars = alt.Chart(_ROWS, height=alt.Step(20)).mark_bar(color=BLUE, cornerRadiusEnd=2)
-    return bars.encode(y=_NAMES, x=alt.X("c1:Q", title="rows", axis=axis), tooltip=_OF_VALUE)
+    # The scale ends at a tick, so that its label has room.
+    x = alt.X("c1:Q", title="rows", axis=axis, scale=alt.Scale(nice=3))
+    return bars.encode(y=_NAMES, x=x, tooltip=_OF_VALUE)
 
 
 def _columns() -> Any:
     """Values with an order."""
-    axis = alt.Axis(labelOverlap="greedy", labelSeparation=8, labelAngle=0)
+    # Few labels all stand there; of a run of many values the first one does.
+    few = "domain('x').length <= 14 ? false : 'greedy'"
+    first = "split(datum.label, ' … ')[0]"
+    axis = alt.Axis(labelAngle=-40, labelOverlap=alt.ExprRef(few), labelSeparation=8, labelExpr=first)
     x = alt.X("c0:O", sort=_ORDER, title=None, axis=axis)
     y = alt.Y("c1:Q", title="rows", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1))
-    return alt.Chart(_ROWS, height=170).mark_bar(color=BLUE).encode(x=x, y=y, tooltip=_OF_VALUE)
+    return alt.Chart(_ROWS, height=130).mark_bar(color=BLUE).encode(x=x, y=y, tooltip=_OF_VALUE)
 
 
 def _groups() -> Any:

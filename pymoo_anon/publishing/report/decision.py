@@ -22,8 +22,8 @@ CHOSEN, DETAILED = "chosen", "yes"
 #: What a requirement is, and what a point is whose requirements all are met or not, or that has none.
 MET, MISSED, FREE = "met", "not met", "nothing required"
 
-# Lists of more parts are not told one by one.
-_MOST_PARTS = 20
+# Lists of more parts are not told one by one, and a point is called by so many measures at most.
+_MOST_PARTS, _MOST_CALLED = 20, 4
 
 _HOLDS = {True: "yes", False: "no"}
 
@@ -75,8 +75,8 @@ def front_view(subject: Subject) -> View:
     columns = [Heading("point", "whole")]
     for one in shown:
         columns.append(Heading(one.name, "whole" if one.measure.whole else "number"))
-        columns += [Heading(f"{one.name} in % of the most", "share")] if one.loss else []
-    columns += [Heading("suppressed rows", "whole"), Heading("what it is"), Heading("details"), Heading("release")]
+        columns += [Heading(f"{one.name}, share lost", "share")] if one.loss else []
+    columns += [Heading("suppressed rows", "whole"), Heading("levels"), Heading("details"), Heading("release")]
     front, detailed = subject.front, set(subject.detailed())
     values = [[_cells(one, value) for value in front.values(one.measure).tolist()] for one in shown]
     points = subject.problem.words(front.X)
@@ -110,6 +110,14 @@ def badge(subject: Subject) -> tuple[str, str]:
     return ("not proven, gap known", "gap") if subject.front.gap is not None else ("not proven", "open")
 
 
+def labelling(subject: Subject) -> list[Measure]:
+    """Measures that a point is called by: all where they are few, else losses and those that were required."""
+    shown = measures(subject)
+    bound = {one.objective for one in (*subject.problem.constraints, *subject.asked)}
+    few = [one for one in shown if one.loss or one.measure in bound]
+    return shown if len(shown) <= _MOST_CALLED or not few else few
+
+
 def _proof(subject: Subject) -> str:
     front = subject.front
     if front.certified:
@@ -132,8 +140,8 @@ def _proof(subject: Subject) -> str:
 
 def verdict(subject: Subject, member: Member) -> str:
     """Whether a point meets all that was required."""
-    required = subject.requirements(member)
-    return FREE if not required else MET if all(one.met for one in required) else MISSED
+    found = subject.requirements(member)
+    return FREE if not found else MET if all(one.met for one in found) else MISSED
 
 
 def decision_view(subject: Subject, member: Member) -> View:
@@ -147,27 +155,33 @@ def decision_view(subject: Subject, member: Member) -> View:
 
 def _required(subject: Subject, member: Member) -> str:
     """What was required and is met or not, and of which adversaries, in words."""
-    required = subject.requirements(member)
-    missed = [f"{bound(one.constraint, one.name)} (it has {number(one.value)})" for one in required if not one.met]
+    found = subject.requirements(member)
+    missed = [f"{bound(one.constraint, one.name)} (it has {number(one.value)})" for one in found if not one.met]
     said = f"Not met: {plain(listed(missed))}." if missed else "All that was required is met."
-    if not required:
-        said = "Nothing was required of the release: neither the problem nor the choice sets a bound."
-    return " ".join([said, *reaches_of([*subject.problem.measured, *(one.constraint.objective for one in required)])])
+    if not found:
+        said = "Nothing was required of the release: neither the search nor the choice sets a bound."
+    return " ".join([said, *reaches_of([*subject.problem.measured, *(one.constraint.objective for one in found)])])
 
 
 def _requirements(subject: Subject, member: Member) -> Table:
-    columns = (Heading("required"), Heading("by"), Heading("it has", "number"), Heading("which is"))
+    """Return what was required, with which command, and whether it is met."""
+    columns = (Heading("required"), Heading("status"), Heading("the release has", "number"), Heading("set with"))
     own = set(subject.problem.constraints)
     rows = tuple(
         (
             plain(f"{one.name} {'≥' if one.constraint.at_least else '≤'} {one.constraint.bound:,.6g}"),
-            "the problem" if one.constraint in own else "the choice",
-            _valued(subject, one.name, one.value),
             MET if one.met else MISSED,
+            _valued(subject, one.name, one.value),
+            "search" if one.constraint in own else "pick",
         )
         for one in subject.requirements(member)
     )
     return Table("requirements", "What was required, and what the release has.", columns, rows)
+
+
+def required(subject: Subject, member: Member) -> list[tuple[str, str]]:
+    """Return what was required in words, and the value that the release has."""
+    return [(str(row[0]), cell_text(row[2], "number")) for row in _requirements(subject, member).rows]
 
 
 def _valued(subject: Subject, name: str, value: Any) -> Cell:
@@ -178,21 +192,27 @@ def _valued(subject: Subject, name: str, value: Any) -> Cell:
     return cell if loss is None else with_share(cell_text(cell, "number"), value, loss)
 
 
+def not_stated(missing: list[str]) -> str:
+    """Name what is not stated at the head of the report, and where to state it."""
+    named = listed(words if number == 0 else words.lower() for number, words in enumerate(missing))
+    return f"{named} {'is' if len(missing) == 1 else 'are'} not stated: fill in [report]."
+
+
 def open_view(subject: Subject) -> View:
-    """What was not looked at, or not said."""
+    """List what was not looked at, and what is not stated."""
     told = subject.evidence or {}
     kept = [one_line(one["column"]) for one in told.get("columns", ()) if one["role"] == "keep"]
-    missing = [words.lower() for key, words in ABOUT.items() if not subject.about.get(key)]
+    missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
-        f"Nobody said {listed(missing)}.": missing,
+        not_stated(missing): missing,
         "The release was not recounted: no evidence was handed to this report.": subject.evidence is None,
         "Attackers who know other columns than the quasi-identifiers"
         + (f", such as the kept {listed(kept)}." if kept else "."): True,
-        "Who is in the table although others do not know it: no table of the population was given.": (
+        "The risk from somebody who does not know who is in the table: no table of the population was given.": (
             subject.population is None
         ),
-        "How many people are unique in the population: nobody said how many it has.": subject.n_population is None,
+        "How many people are unique in the population: its size is not stated.": subject.n_population is None,
         "How many persons a row stands for: rows have no sampling weights.": True,
         "What can be inferred of sensitive columns: none is named.": not subject.table.sensitive,
         f"What can be inferred of {listed(map(one_line, sensitive))}, which the release does not hold.": sensitive,
@@ -229,7 +249,7 @@ def evidence_view(subject: Subject) -> View:
     return View((words,), (claims, Table("evidence", caption, (Heading("what"), Heading("value")), told)))
 
 
-_ELSEWHERE = ("claims", "front", "columns", "uniqueness")
+_ELSEWHERE = ("claims", "front", "columns", "dropped", "uniqueness")
 
 
 def _flat(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

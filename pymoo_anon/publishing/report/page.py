@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from pymoo_anon._files import replaced
+from pymoo_anon._messages import listed
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report import decision, people, values
@@ -128,15 +129,18 @@ def _page(subject: Subject) -> str:
     figures = {name: _figures(subject, name, view) for name, view in views.items()}
     scripts = [_bundle(), _resource("report.js")]
     payload = _payload(subject, shown, figures)
-    about = {words: subject.about.get(key) for key, words in ABOUT.items()}
+    about = {words: subject.about[key] for key, words in ABOUT.items() if subject.about.get(key)}
+    missing = [words for words in ABOUT.values() if words not in about]
     if subject.external:
-        about = {words: said for words, said in about.items() if said is not None and words != ABOUT["data"]}
+        about, missing = {words: said for words, said in about.items() if words != ABOUT["data"]}, []
     frame: str = _template().render(
         subject=subject,
         own=own,
         about=about,
+        missing=decision.not_stated(missing) if missing else "",
         badge=decision.badge(subject),
         verdict="" if subject.external else decision.verdict(subject, own),
+        facts=_facts(subject, own),
         sentences={name: view.sentences for name, view in views.items()},
         figures=figures,
         definitions=_definitions(subject),
@@ -153,6 +157,24 @@ def _page(subject: Subject) -> str:
     return frame.replace("@data@", _embedded(payload))
 
 
+def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
+    """Return what the first page says of the release: the kind of each fact, its title, and its text."""
+    unique = ("", "Unique rows", values.uniqueness(subject))
+    if subject.external:
+        return [unique]
+    met = decision.verdict(subject, own)
+    required = [f"{one} (here {value})" for one, value in decision.required(subject, own)]
+    badge, kind = decision.badge(subject)
+    return [
+        (met, "Required" if met == decision.FREE else f"Required, and {met}", listed(required) or "nothing"),
+        unique,
+        ("", "Usefulness", values.usefulness(subject)),
+        (kind, "Choice", f"point {subject.chosen} of {len(subject.front)}; the front is {badge}"),
+        ("", "Suppressed", people.suppressed(subject, own)),
+        *([("", "Dropped columns", values.dropped(subject))] if values.dropped(subject) else []),
+    ]
+
+
 def _definitions(subject: Subject) -> dict[str, str]:
     """What the risks are that are told, and inside the measures, in a sentence each."""
     told = {
@@ -162,11 +184,13 @@ def _definitions(subject: Subject) -> dict[str, str]:
     }
     if subject.external:
         return told
-    found = {
-        one_line(name): people.MEASURES[type(one)] + ("" if one.known is None else people.OF_KNOWN)
-        for one, name in subject.front.names.items()
-        if type(one) in people.MEASURES
-    }
+    found = {}
+    for one, name in subject.front.names.items():
+        if type(one) in people.MEASURES:
+            # Several measures of one kind are told once.
+            alike = [type(other) for other in subject.front.names].count(type(one)) > 1 and one.known is None
+            words = people.MEASURES[type(one)] + ("" if one.known is None else people.OF_KNOWN)
+            found[one.name if alike else one_line(name)] = words
     return found | told
 
 
@@ -222,7 +246,7 @@ def _payload(
     }
     if subject.external:
         return made | {"chosen": 1, "members": [{**told[0], "point": 1}]}
-    measures, (front, *_) = decision.measures(subject), figures["front"]
+    measures, (front, *_) = decision.labelling(subject), figures["front"]
     labels = {row[0]: decision.point_label(measures, row) for row in front.table.rows}
     return made | {"labels": labels, "axes": axes(subject), "first": first_axes(subject)}
 

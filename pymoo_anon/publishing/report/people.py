@@ -19,7 +19,6 @@ from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
 from pymoo_anon.publishing.report.subject import Member, Sizes, Subject, titles
-from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 
 #: What each risk is, in one sentence.
@@ -98,14 +97,13 @@ def _compared(subject: Subject, member: Member) -> list[str]:
         ]
     smallest = int(persons.min())
     source = f", {SOURCE}" if subject.threshold == 0.09 else ""
-    above = "below that number" if smallest < subject.enough else "not below it"
     kept = [one_line(one["column"]) for one in (subject.evidence or {}).get("columns", ()) if one["role"] == "keep"]
     return [
         "By the generalized attributes alone, somebody who is known to be in the table is found with a chance of at "
         f"most 1 in {smallest:,} ({share_text(1 / smallest)}).",
         *([f"That does not count the kept columns ({listed(kept)}), which may give a person away."] if kept else []),
-        f"For comparison, and no requirement: a risk of {subject.threshold:.3g}{source}, is that of classes of at "
-        f"least {subject.enough:,}; the smallest class here is {above}.",
+        f"For comparison, and no requirement: a risk of {subject.threshold:.3g}{source}, corresponds to "
+        f"k ≥ {subject.enough:,}; here k = {smallest:,}.",
     ]
 
 
@@ -140,7 +138,7 @@ def _at_risk(subject: Subject, member: Member) -> Table:
         ]
         told.append((share_text(limit), *shares, enough))
     title = "Records at risk: the share of the rows in classes whose risk is above a limit."
-    return Table("at_risk", title, (*columns, Heading("that is classes below", "whole")), tuple(told))
+    return Table("at_risk", title, (*columns, Heading("these are classes smaller than", "whole")), tuple(told))
 
 
 def _shares(subject: Subject) -> list[Heading]:
@@ -157,7 +155,7 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
     """How many persons may be unique in the population, as a range of estimates; why not where that is not known."""
     n = subject.n_population
     if n is None:
-        return ["How many people are unique in the population was not estimated: nobody said how many it has."], []
+        return ["How many people are unique in the population was not estimated: its size is not stated."], []
     if subject.table.person is not None:
         return ["How many people are unique in the population was not estimated: a person may have several rows."], []
     pairs = zip(titles(subject.external), _both(subject, member), strict=True)
@@ -188,61 +186,82 @@ def _range(found: PopulationUniques) -> str:
 
 
 def inference_view(subject: Subject, member: Member) -> View:
-    """What can be inferred of each sensitive column that is released, against what all rows tell."""
-    words: list[str] = []
-    tables: list[Table] = []
-    for place, name in enumerate(subject.released_sensitive):
-        found = [own.inferences[name] for own in _both(subject, member)]
-        after = found[-1]
-        if len(after):
-            words += _said(subject, one_line(name), after)
-        tables += [_figures(subject, place, name, found), _sure(subject, place, name, found)]
-        tables += [] if subject.external else [_worst(subject, member, place, name, after)]
-    if not words:
-        words.append("No sensitive column is known to be released: what can be inferred was not looked at.")
+    """Tell what can be inferred of each sensitive column that is released, against what all rows tell."""
+    both = _both(subject, member)
+    found = [(one_line(name), [own.inferences[name] for own in both]) for name in subject.released_sensitive]
+    words = _said(subject, [(name, own[-1]) for name, own in found if len(own[-1])])
+    tables = [_inferred(subject, found)] if found else []
+    for place, (name, own) in enumerate(found):
+        tables.append(_sure(subject, place, name, own))
+        tables += [] if subject.external else [_worst(subject, member, place, name, own[-1])]
     return View(tuple(words), tuple(tables))
 
 
+# What is inferred of a column: correct guesses, rows, and distances of a class from all rows, in shares.
+_KNOWING, _NOT_KNOWING, _CERTAIN = (
+    "correct guesses knowing the class",
+    "correct guesses without knowing the class",
+    "rows in classes of one value",
+)
+_MEAN, _GREATEST = "mean distance", "greatest distance"
+
+
 def _guesses(found: pd.DataFrame) -> dict[str, float]:
-    """What is inferred on average and at worst, in shares."""
+    """Return what is inferred on average and at worst, in shares."""
     if found.empty:
-        return {}
+        return dict.fromkeys((_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST), 0.0)
     rows = found["size"] / found["size"].sum()
     return {
-        "who knows the class guesses rightly": float((rows * found["share"]).sum()),
-        "who knows it not guesses rightly": float(found["overall"].max()),
-        "rows in classes of one value": float(rows[found["share"] == 1].sum()),
-        "distance of a class from all rows, mean": float((rows * found["distance"]).sum()),
-        "distance of a class from all rows, greatest": float(found["distance"].max()),
+        _KNOWING: float((rows * found["share"]).sum()),
+        _NOT_KNOWING: float(found["overall"].max()),
+        _CERTAIN: float(rows[found["share"] == 1].sum()),
+        _MEAN: float((rows * found["distance"]).sum()),
+        _GREATEST: float(found["distance"].max()),
     }
 
 
-def _said(subject: Subject, name: str, found: pd.DataFrame) -> list[str]:
-    """What can be inferred of a column, in sentences."""
-    known, unknown, certain, mean, most = _guesses(found).values()
-    n = int(found.loc[found["share"] == 1, "size"].sum())
-    are = "is" if n < 2 else "are"
-    least = "" if n == 0 else f" ({share_text(certain)})"
+def _said(subject: Subject, found: list[tuple[str, pd.DataFrame]]) -> list[str]:
+    """Say in sentences which columns give most away."""
+    if not found:
+        return ["No sensitive column is known to be released: what can be inferred was not looked at."]
+    told = [(name, _guesses(own)) for name, own in found]
+    gain, own = max(told, key=lambda one: one[1][_KNOWING] - one[1][_NOT_KNOWING])
+    far, other = max(told, key=lambda one: one[1][_MEAN])
+    of_all = f" of {len(told)} sensitive columns" if len(told) > 1 else ""
+    widest, most = (f", the {word}{of_all}" if of_all else "" for word in ("greatest difference", "most"))
+    sure = [int(one.loc[one["share"] == 1, "size"].sum()) for _, one in found]
+    alone = [
+        f"{name} of {subject.rows(n)} ({share_text(guessed[_CERTAIN])})"
+        for n, (name, guessed) in zip(sure, told, strict=True)
+        if n
+    ]
     return [
-        f"{name}: whoever knows the class of somebody and takes its likeliest value is right for {share_text(known)} "
-        f"of the {subject.unit}; whoever knows nothing takes the likeliest of all, and is right for "
-        f"{share_text(unknown)}.",
-        f"{name}: {subject.rows(n)}{least} {are} in a class of one value, which gives that value away.",
-        f"{name}: the values of a class differ from those of all rows by {share_text(mean)} on average and by "
-        f"{share_text(most)} at most; 0 % is alike, 100 % has nothing in common.",
+        f"{gain}: knowing the class, the likeliest value is right for {share_text(own[_KNOWING])} of the "
+        f"{subject.unit}, without knowing it for {share_text(own[_NOT_KNOWING])}{widest}.",
+        f"A class of one value gives the value away: {listed(alone)}." if alone else "No class has a single value.",
+        f"The values of {far} in a class differ from those of all rows by {share_text(other[_MEAN])} on average{most}, "
+        f"and by {share_text(other[_GREATEST])} at most; 0 % is alike, 100 % has nothing in common.",
     ]
 
 
-def _figures(subject: Subject, place: int, name: Name, found: list[pd.DataFrame]) -> Table:
-    """The same in figures, before and after."""
-    told = [_guesses(one) for one in found]
-    rows = tuple((words, *(cell_of(one.get(words, 0)) for one in told)) for words in told[-1])
-    columns = (Heading(one_line(name)), *_shares(subject))
-    return Table(f"inferred{place}", f"{one_line(name)}: what can be inferred.", columns, rows)
+def _inferred(subject: Subject, found: list[tuple[str, list[pd.DataFrame]]]) -> Table:
+    """The same in figures, a row for each sensitive column; the release first."""
+    columns = [Heading("sensitive column")]
+    for words in (_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST):
+        columns.append(Heading(words, "share"))
+        if words in (_KNOWING, _CERTAIN) and not subject.external:
+            columns.append(Heading(f"{words}: raw table", "share"))
+    rows: list[Row] = []
+    for name, own in found:
+        before, after = _guesses(own[0]), _guesses(own[-1])
+        cells = {**after, **{f"{words}: raw table": share for words, share in before.items()}}
+        rows.append((name, *(cell_of(cells[column.title]) for column in columns[1:])))
+    caption = "What can be inferred of each sensitive column; distances are those of a class from all rows."
+    return Table("inferred", caption, tuple(columns), tuple(rows))
 
 
-def _sure(subject: Subject, place: int, name: Name, found: list[pd.DataFrame]) -> Table:
-    """How many rows are in classes whose likeliest value has which share."""
+def _sure(subject: Subject, place: int, name: str, found: list[pd.DataFrame]) -> Table:
+    """Count the rows in classes by the share of their likeliest value."""
     shares = []
     for one in found:
         tenth = np.minimum((one["share"].to_numpy() * _TENTHS + 1e-9).astype(np.int64), _TENTHS)
@@ -252,10 +271,10 @@ def _sure(subject: Subject, place: int, name: Name, found: list[pd.DataFrame]) -
         label = "all" if i == _TENTHS else f"{100 * i // _TENTHS}–{100 * (i + 1) // _TENTHS} %"
         rows.append((label, *(cell_of(own[i]) for own in shares)))
     columns = (Heading("share of the likeliest value"), *_shares(subject))
-    return Table(f"sure{place}", f"{one_line(name)}: how sure a guess is, by share of the rows.", columns, tuple(rows))
+    return Table(f"sure{place}", f"{name}: how sure a guess is, by share of the rows.", columns, tuple(rows))
 
 
-def _worst(subject: Subject, member: Member, place: int, name: Name, found: pd.DataFrame) -> Table:
+def _worst(subject: Subject, member: Member, place: int, name: str, found: pd.DataFrame) -> Table:
     """The classes that give most away."""
     rows: list[Row] = []
     for at, own in found.head(_MOST_CLASSES).iterrows():
@@ -269,7 +288,7 @@ def _worst(subject: Subject, member: Member, place: int, name: Name, found: pd.D
         Heading("likeliest"),
         *shares,
     )
-    return Table(f"worst{place}", f"{one_line(name)}: the classes that give most away.", columns, tuple(rows))
+    return Table(f"worst{place}", f"{name}: the classes that give most away.", columns, tuple(rows))
 
 
 # ---------------------------------------------------------------- how many share a class
@@ -277,7 +296,7 @@ def _worst(subject: Subject, member: Member, place: int, name: Name, found: pd.D
 
 def sizes_view(subject: Subject, member: Member) -> View:
     """The sizes of the classes of one release, in sentences and as a histogram."""
-    words = [_suppressed(subject, member)]
+    words = [suppressed(subject, member)]
     if member.n_released:
         words += _sized(subject, member)
     return View(tuple(word[0].upper() + word[1:] for word in words), (_histogram(subject, member),))
@@ -302,7 +321,8 @@ def _sized(subject: Subject, member: Member) -> list[str]:
     return words
 
 
-def _suppressed(subject: Subject, member: Member) -> str:
+def suppressed(subject: Subject, member: Member) -> str:
+    """Say how many rows are suppressed, and what became of them."""
     n = member.n_stars if subject.external else member.n_suppressed
     if subject.external:
         # Of rows that are left out nothing is told, not even whether there are any.
@@ -336,7 +356,7 @@ def _histogram(subject: Subject, member: Member) -> Table:
         Heading(f"{subject.unit} in the class"),
         Heading(subject.unit, "whole"),
         Heading("classes", "whole"),
-        *([] if k is None else [Heading("for what is required")]),
+        *([] if k is None else [Heading("against the required k")]),
     )
     return Table("sizes", f"How many {subject.unit} are in classes of which size.", columns, tuple(rows))
 
@@ -408,12 +428,12 @@ def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector)
         told = cell_of if vector is size else share_text
         values = [told(float(found[column])) for column in ("mean", *QUANTILES)]
         rows.append((name, *values, f"{found['Gini']:.2f}", int(found["worst off"])))
-    columns = [Heading("of a person"), *(Heading(name, "number") for name in ("mean", *QUANTILES, "Gini"))]
+    columns = [Heading("property"), *(Heading(name, "number") for name in ("mean", *QUANTILES, "Gini"))]
     caption = (
-        "How a property is spread over the people; quantiles say what share of them has at most so much, the last "
-        "column how many have the worst."
+        "How class size, loss and risk are spread over the people. A quantile is the value that so large a share of "
+        "them does not exceed; the last column counts those with the worst value."
     )
-    return Table("quantiles", caption, (*columns, Heading("worst off", "whole")), tuple(rows))
+    return Table("quantiles", caption, (*columns, Heading("with the worst value", "whole")), tuple(rows))
 
 
 def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:

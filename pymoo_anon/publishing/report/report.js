@@ -17,6 +17,7 @@
     if (kind === "share") {
       const percent = Number((cell * 100).toPrecision(12));
       if (percent > 0 && percent < 0.01) return "<\u00a00.01\u00a0%";
+      if (percent >= 99.95 && percent < 100) return ">\u00a099.9\u00a0%";
       return trimmed(fixed(percent, percent > 0 && percent < 1 ? 2 : 1)) + "\u00a0%";
     }
     if (Number.isInteger(cell)) return signed(cell, (value) => grouped(String(value)));
@@ -35,6 +36,26 @@
   let current = data.chosen;
   let axes = data.first;
 
+  // A box ends where a row ends, and says that there is more.
+  function fit(box) {
+    box.style.maxHeight = "";
+    delete box.dataset.more;
+    const rows = [...box.querySelectorAll("tbody tr:not([hidden])")];
+    if (!box.clientHeight || !rows.length) return;
+    const isWide = box.scrollWidth > box.clientWidth + 1;
+    const isLong = () => box.scrollHeight > box.clientHeight + 1;
+    if (!isWide && !isLong()) return;
+    box.dataset.more = "scroll";
+    const more = [isLong() ? `${rows.length} rows` : "", isWide ? `${rows[0].cells.length} columns` : ""];
+    box.dataset.more = `${more.filter(Boolean).join(", ")}: scroll`;
+    if (!isLong()) return;
+    const { top } = box.getBoundingClientRect();
+    const foot = parseFloat(getComputedStyle(box, "::after").height);
+    const room = box.clientHeight - foot;
+    const ends = rows.map((row) => row.getBoundingClientRect().bottom - top + box.scrollTop).filter((end) => end <= room);
+    if (ends.length) box.style.maxHeight = `${Math.max(...ends) + foot + box.offsetHeight - box.clientHeight}px`;
+  }
+
   function fillTable(body, rows) {
     const kinds = data.kinds[body.dataset.table];
     body.replaceChildren(...rows.map((row) => {
@@ -48,6 +69,12 @@
       });
       return line;
     }));
+    body.parentElement.querySelectorAll("thead th").forEach((head, i) => {
+      const texts = [head.textContent, ...rows.map((row) => (typeof row[i] === "string" ? row[i] : ""))];
+      const needed = texts.map((text) => Math.max(Math.min([...text].length, 14), Math.ceil([...text].length * 2 / 5)));
+      head.style.minWidth = `calc(${Math.max(...needed)}ch + 1.5rem)`;
+    });
+    fit(body.closest(".scroll"));
   }
 
   function fillWords(list, sentences) {
@@ -91,7 +118,9 @@
       line.querySelector("input").checked = own;
       const box = line.closest(".scroll");
       if (own && (line.offsetTop < box.scrollTop + 40 || line.offsetTop + line.offsetHeight > box.scrollTop + box.clientHeight)) {
-        box.scrollTop = line.offsetTop - box.clientHeight / 2;
+        // Two rows before it begins the box.
+        const rows = [...line.parentElement.rows].filter((row) => !row.hidden);
+        box.scrollTop = rows[Math.max(rows.indexOf(line) - 2, 0)].offsetTop - rows[0].offsetTop;
       }
     }
   }
@@ -115,6 +144,7 @@
     const inside = new Set(points().filter((point) => sides.every(([name, range]) =>
       point[name] >= Math.min(...range) && point[name] <= Math.max(...range))).map((point) => point.c0));
     for (const line of all("tr[data-row]")) line.hidden = !inside.has(Number(line.dataset.row));
+    fit(one("tr[data-row]").closest(".scroll"));
     const rows = listed();
     one("[data-brushed]").textContent = sides.length ? `${rows.length} of ${data.fixed.front.length} points are kept.` : "";
     if (sides.length && rows.length && !rows.includes(current)) select(rows.find((row) => members.has(row)) ?? rows[0]);
@@ -155,7 +185,7 @@
 
   function embed(inside, name, chart) {
     let spec = structuredClone(data.charts[chart]);
-    if (window.innerWidth < 640) Object.assign(spec.config.axis, { labelLimit: 120, titleLimit: 260 });
+    if (inside.clientWidth < 480) Object.assign(spec.config.axis, { labelLimit: 120, titleLimit: 260 });
     else spec.config.axis.labelLimit = 260;
     if (name === "front") spec = ofFront(spec);
     else spec.data.find((source) => source.name === "rows").values = records(rowsOf(memberOf(current), name));
@@ -194,10 +224,21 @@
     });
   }
 
+  // What is closed is drawn and measured when it is opened.
+  const isOpen = (place) => !place.closest("details:not([open])");
+  for (const details of all("details")) {
+    details.addEventListener("toggle", () => {
+      details.querySelectorAll(".scroll").forEach(fit);
+      const places = [...details.querySelectorAll(".chart")].filter((place) => isOpen(place) && !charts.has(place.dataset.of));
+      if (places.length) window.report.ready = Promise.all(places.map(draw));
+    });
+  }
+  window.addEventListener("resize", () => all(".scroll").forEach(fit));
+
   // On paper every table is open.
   let closed = [];
   window.addEventListener("beforeprint", () => {
-    closed = all("details:not([open])");
+    closed = all("details:not([open]):not(.more)");
     for (const table of closed) table.open = true;
   });
   window.addEventListener("afterprint", () => {
@@ -205,6 +246,7 @@
   });
 
   select(current);
-  window.report = { select, charts, embed, points, ready: Promise.all(all(".chart").map(draw)) };
+  all(".scroll").forEach(fit);
+  window.report = { select, charts, embed, points, ready: Promise.all(all(".chart").filter(isOpen).map(draw)) };
   window.report.ready.then(() => root.classList.add("ready"));
 })();

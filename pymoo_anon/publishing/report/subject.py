@@ -36,11 +36,11 @@ Sizes = NDArray[np.int64]
 
 #: What may be said at the head of a report, by its name among the arguments.
 ABOUT = {
-    "owner": "Whose data",
-    "data": "Which file",
-    "release": "Which release",
-    "recipients": "For whom",
-    "purpose": "Why",
+    "owner": "Owner",
+    "data": "Data file",
+    "release": "Released file",
+    "recipients": "Recipients",
+    "purpose": "Purpose",
 }
 
 #: So many points have all their details in the file: the chosen one and its neighbours.

@@ -6,12 +6,14 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import share
+from pymoo_anon._messages import listed, plain
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.utility import distance, means, numbers_of, of_release, of_table
 from pymoo_anon.publishing.codebook import codebook_of
+from pymoo_anon.publishing.release import said_of
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
 from pymoo_anon.publishing.report.decision import measures
 from pymoo_anon.publishing.report.subject import Member, Subject
@@ -38,11 +40,11 @@ _MOST_LISTED = 3000
 # Labels of a level that stand as examples.
 _EXAMPLES = 3
 
-_SUPPRESSED = "* (suppressed rows)"
+_SUPPRESSED = "* (suppressed)"
 
 
 def columns_view(subject: Subject) -> View:
-    """Every column of the release with its role, and how many rows the columns that are kept make unique."""
+    """List every column of the release with its role, what was dropped, and how many rows are unique."""
     evidence = subject.evidence or {}
     if "columns" not in evidence:
         return View((UNPROTECTED, "Which other columns the release holds was not handed to this report."), ())
@@ -52,16 +54,43 @@ def columns_view(subject: Subject) -> View:
     ]
     named = headings("column", "role", "why it is kept")
     tables = [Table("columns", "Every column of the release, and its role.", named, tuple(roles))]
-    words = [UNPROTECTED]
-    unique: list[Row] = []
-    for one in evidence.get("uniqueness", ()):
-        n, n_rows = one["unique"], one["rows"]
-        unique.append((one_line(one["columns"]), n, n_rows, cell_of(n / n_rows)))
-        are = "is" if n == 1 else "are"
-        words.append(f"By {one_line(one['columns'])}, {share(n, n_rows, 'rows')} {are} unique.")
-    counted = headings("by", unique_rows="whole", of="whole", share="share")
+    gone = dropped(subject)
+    words = [UNPROTECTED, uniqueness(subject), *([f"Dropped: {gone}."] if gone else [])]
+    unique: list[Row] = [
+        (one_line(one["columns"]), one["unique"], cell_of(one["unique"] / one["rows"]), one["rows"])
+        for one in evidence.get("uniqueness", ())
+    ]
+    counted = headings("unique by", unique_rows="whole", share="share", of="whole")
     tables.append(Table("unique", "Rows that no other row agrees with.", counted, tuple(unique)))
     return View(tuple(words), tuple(tables))
+
+
+def dropped(subject: Subject) -> str:
+    """List the columns that the release lacks; outsiders are not told which the raw table had."""
+    return "" if subject.external else listed(map(one_line, (subject.evidence or {}).get("dropped", ())))
+
+
+def uniqueness(subject: Subject) -> str:
+    """Say how many rows of the release are unique, as its evidence counts them."""
+    evidence = subject.evidence or {}
+    if not evidence.get("uniqueness"):
+        return "Unique rows were not counted: no evidence was handed to this report."
+    return plain(said_of(pd.DataFrame(evidence["columns"]), pd.DataFrame(evidence["uniqueness"])))
+
+
+# A median error of counts up to the first is called good, up to the second rough.
+_GOOD, _ROUGH = 0.1, 0.3
+
+
+def usefulness(subject: Subject) -> str:
+    """Give one verdict on the release: how far off counts are, what is lost, and which columns hold * alone."""
+    own, half = subject.own, subject.errors(subject.own)[0]
+    word = "Good" if half <= _GOOD else "Rough" if half <= _ROUGH else "Poor"
+    lost = TupleLoss().measure(own.classes).mean() / len(subject.names)
+    gone = [one_line(name) for name in subject.names if len(np.unique(own.labels(name)[0])) < 2]
+    empty = f" Wholly generalized: {listed(gone)}." if gone else ""
+    said = f"{word} for counts: half are off by at most {share_text(half)}. {share_text(lost)} of the detail is lost."
+    return said + empty
 
 
 def codebook_view(subject: Subject) -> View:
@@ -205,9 +234,9 @@ def utility_view(subject: Subject, member: Member) -> View:
     lost = TupleLoss().measure(member.classes).mean() / len(subject.names)
     return View(
         (
-            f"Of the information in the quasi-identifiers {share_text(lost)} is lost, and the rest is left.",
-            f"Who counts in the release instead of the table, such as {subject.unit} with {asked.words(0)}, is off by "
-            f"at most {half} in half of {asked.n:,} random counts, and by at most {most} in nine of ten.",
+            f"{share_text(lost)} of the detail in the quasi-identifiers is lost.",
+            f"Of {asked.n:,} random counts, such as that of {subject.unit} with {asked.words(0)}, half are off by at "
+            f"most {half}, and nine in ten by at most {most}.",
         ),
         (),
     )
@@ -225,7 +254,7 @@ def left_view(subject: Subject) -> View:
         rows.append((one_line(name), cell_of(distance(before, after, j, j)), *mean.get(name, [None, None])))
     shares = {"distance_of_the_distributions": "share", "mean_before": "number", "mean_after": "number"}
     columns = headings("attribute", **shares)
-    title = "What the release leaves of each attribute, rows being spread evenly over what their labels stand for."
+    title = "What is left of each attribute. Rows are spread evenly over the values that their labels stand for."
     return View((), (Table("left", title, columns, tuple(rows)), _queries(subject)))
 
 
@@ -237,9 +266,9 @@ def _queries(subject: Subject) -> Table:
         own = [] if shown is None else [cell_of(shown.share(float(shown.measure.evaluate(member.classes)[0])))]
         errors = map(cell_of, subject.errors(member))
         rows.append((f"point {subject.number(member.place)}", *errors, *own, HERE if member is subject.own else ""))
-    loss = [] if shown is None else [Heading(f"{shown.name} in % of the most", "share")]
-    columns = (Heading("point"), Heading("half are at most", "share"), Heading("nine in ten are at most", "share"))
-    title = "How far off counts in the release are, beside its neighbours on the front."
+    loss = [] if shown is None else [Heading(f"{shown.name}, share lost", "share")]
+    columns = (Heading("point"), Heading("error of half", "share"), Heading("error of nine in ten", "share"))
+    title = "Errors of counts: half and nine in ten are off by at most so much, in the release and its neighbours."
     return Table("queries", title, (*columns, *loss, Heading("the release")), tuple(rows))
 
 
