@@ -231,7 +231,7 @@ def _before_after(external: bool, title: str, height: int) -> Any:
 
 def _queries() -> Any:
     """How far off half and nine in ten of the counts are, point by point, the release in orange."""
-    about: dict[str, Any] = {"axis": alt.Axis(format="~%", tickCount=6), "scale": alt.Scale(type="sqrt", domainMin=0)}
+    about: dict[str, Any] = {"axis": alt.Axis(format="~%", tickCount=3), "scale": alt.Scale(type="sqrt", domainMin=0)}
     x = [alt.X(f"c{at}:Q", title="error of counts (square-root scale)", **about) for at in (1, 2)]
     last = alt.Chart(_ROWS).transform_calculate(own="isValid(datum.c4) ? datum.c4 : datum.c3")
     colour = alt.condition(f"datum.own == '{HERE}'", alt.value(ORANGE), alt.value(BLUE))

@@ -17,7 +17,7 @@ from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
-from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
+from pymoo_anon.publishing.report.cells import Cell, Heading, Row, Table, View, cell_of, headings, one_line, share_text
 from pymoo_anon.publishing.report.subject import Member, Sizes, Subject, titles
 from pymoo_anon.table.microdata import Microdata
 
@@ -246,18 +246,15 @@ def _said(subject: Subject, found: list[tuple[str, pd.DataFrame]]) -> list[str]:
 
 def _inferred(subject: Subject, found: list[tuple[str, list[pd.DataFrame]]]) -> Table:
     """The same in figures, a row for each sensitive column; the release first."""
-    columns = [Heading("sensitive column")]
+    columns, told = [Heading("sensitive column")], [[_guesses(one) for one in (own[-1], own[0])] for _, own in found]
+    cells: list[list[Cell]] = [[name] for name, _ in found]
     for words in (_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST):
-        columns.append(Heading(words, "share"))
-        if words in (_KNOWING, _CERTAIN) and not subject.external:
-            columns.append(Heading(f"{words}: raw table", "share"))
-    rows: list[Row] = []
-    for name, own in found:
-        before, after = _guesses(own[0]), _guesses(own[-1])
-        cells = {**after, **{f"{words}: raw table": share for words, share in before.items()}}
-        rows.append((name, *(cell_of(cells[column.title]) for column in columns[1:])))
+        both = words in (_KNOWING, _CERTAIN) and not subject.external
+        columns += [Heading(words, "share"), *([Heading("the same, raw table", "share")] if both else [])]
+        for row, guesses in zip(cells, told, strict=True):
+            row += [cell_of(one[words]) for one in guesses[: 1 + both]]
     caption = "What can be inferred of each sensitive column; distances are those of a class from all rows."
-    return Table("inferred", caption, tuple(columns), tuple(rows))
+    return Table("inferred", caption, tuple(columns), tuple(map(tuple, cells)))
 
 
 def _sure(subject: Subject, place: int, name: str, found: list[pd.DataFrame]) -> Table:

@@ -252,9 +252,11 @@ def left_view(subject: Subject) -> View:
     rows: list[Row] = []
     for j, name in enumerate(subject.names):
         rows.append((one_line(name), cell_of(distance(before, after, j, j)), *mean.get(name, [None, None])))
-    shares = {"distance_of_the_distributions": "share", "mean_before": "number", "mean_after": "number"}
+    shares = {"distance": "share", "mean_before": "number", "mean_after": "number"}
     columns = headings("attribute", **shares)
-    title = "What is left of each attribute. Rows are spread evenly over the values that their labels stand for."
+    title = (
+        "Each attribute before and after, labels spread over their values: distance of the distributions, and means."
+    )
     return View((), (Table("left", title, columns, tuple(rows)), _queries(subject)))
 
 
