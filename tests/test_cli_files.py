@@ -25,13 +25,14 @@ def test_own_table():
     assert record()["options"]["sensitive"] == ["diagnosis"]
 
 
-def test_default_objectives_read_every_sensitive_column():
+def test_one_default_objective_reads_every_sensitive_column():
     search(*MINE)
     assert list(front())[2:-1] == ["k", "GLM"]
     search(*MINE, "--sensitive", "diagnosis")
     assert list(front())[2:-1] == ["k", "l", "GLM"]
     search(*MINE, "--sensitive", "diagnosis", "--sensitive", "paid")
-    assert list(front())[2:-1] == ["k", "l of diagnosis", "l of paid", "GLM"]
+    assert list(front())[2:-1] == ["k", "l", "GLM"]
+    assert record()["objectives"][1] == "DistinctLDiversity()"
 
 
 def test_missing_values_of_an_own_table():
@@ -81,8 +82,8 @@ def test_a_hierarchy_without_a_root_is_a_warning():
             "objectives: l reads one sensitive column and the table has none; l:NAME names a column",
         ),
         (
-            [*MINE, "--sensitive", "note", "--sensitive", "paid", "--objectives", "l"],
-            "objectives: l reads one sensitive column and the table has 'note', 'paid'; l:NAME names a column",
+            [*MINE, "--sensitive", "note", "--sensitive", "paid", "--objectives", "t"],
+            "objectives: t reads one sensitive column and the table has 'note', 'paid'; t:NAME names a column",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     assert found["algorithm"]["name"] == "sweep"
     assert found["n_nodes"] is None
     assert len(found["front"]["x"]) == len(front("mine-front")) > 3
-    status, said = command("pick", "mine.toml", "--require", "k>=4")
+    status, said = command("pick", "mine.toml", "--require", "k>=4", "--explain")
     assert status == 0
     assert "at level 0" in said
     status, said = command("release", "mine.toml", "--external-evidence")

@@ -20,6 +20,7 @@ from pymoo_anon.problems.front import Choice, Front, risk_at_most
 from pymoo_anon.problems.tradeoffs import Step, with_share
 from pymoo_anon.publishing.evidence import neighbours, read_evidence
 from pymoo_anon.publishing.explaining import explain
+from pymoo_anon.publishing.less_lost import less_lost
 
 
 def pick_and_write(wish: Wish) -> None:
@@ -36,20 +37,29 @@ def pick_and_write(wish: Wish) -> None:
             asked += [] if wish.risk is None else [risk_at_most(front.table, wish.risk)]
             refusals = [front.refusal(place, project.suppressed, asked) for place in range(len(front))]
             choice = wished(front, wish, asked, refusals)
-            explanation = explain(front.problem, front, choice, suppressed=project.suppressed)
-        path = write_choice(project, front, choice)
-        tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.reason}.")
-        left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
-        if left_out:
-            row, why = left_out[0]
-            n = f"{len(left_out):,} of {counted(len(front), 'point', 'points')}"
-            tell(console, f"Left out, as no release is made of them: {n}; of row {row}, {why}.")
-        console.print(_points(choice.row, choice.values, explanation.steps, choice.losses), soft_wrap=False)
-        for requirement in front.requirements(front.place_of(choice), choice.requirements):
-            tell(console, f"Required: {requirement}.")
-        for line in str(explanation).splitlines():
-            tell(console, line)
-        tell(console, f"Written: {path}")
+            less = less_lost(front, choice, project.suppressed)
+            write_choice(project, front, choice)
+        tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.said}.")
+        if wish.explain:
+            _explain(console, front, choice, refusals, project.suppressed)
+        if less:
+            tell(console, less)
+        tell(console, f"Next: pymoo-anon release {project.path}")
+
+
+def _explain(console: Console, front: Front, choice: Choice, refusals: Sequence[str | None], suppressed: str) -> None:
+    """Say what a choice means, and which points make no release."""
+    explanation = explain(front.problem, front, choice, suppressed=suppressed)
+    tell(console, f"It is {choice.reason}.")
+    left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
+    if left_out:
+        row, why = left_out[0]
+        tell(console, f"{counted(len(left_out), 'point makes', 'points make')} no release. Row {row}: {why}.")
+    console.print(_points(choice.row, choice.values, explanation.steps, choice.losses), soft_wrap=False)
+    for requirement in front.requirements(front.place_of(choice), choice.requirements):
+        tell(console, f"Required: {requirement}.")
+    for line in str(explanation).splitlines():
+        tell(console, line)
 
 
 def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequence[str | None]) -> Choice:

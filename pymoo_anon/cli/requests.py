@@ -73,6 +73,7 @@ class Wish(Invocation):
         metavar="NAME=W,...",
         panel=_TAKES,
     )
+    explain: bool = option(False, "Say what the choice means: levels, people, what others would cost.")
     evidence: Path | None = option(
         None, "Show the choice of a release and its neighbours from the evidence alone.", metavar="FILE.json"
     )

@@ -165,7 +165,8 @@ class Settings(Invocation):
         in_file=True,
     )
     resume: bool = option(False, "Go on where a search of the same was killed.", panel=_OUTPUT, recorded=False)
-    verbose: bool = option(False, "Show pymoo's table instead of a progress bar.", panel=_OUTPUT)
+    wide: bool = option(False, "Print all points and the level of every column.", panel=_OUTPUT, recorded=False)
+    verbose: bool = option(False, "Show pymoo's table, and say why this algorithm is taken.", panel=_OUTPUT)
     #: The project that is searched, or None.
     project: Any = None
 

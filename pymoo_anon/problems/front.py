@@ -79,11 +79,13 @@ class Choice:
     requirements: tuple[Constraint, ...] = ()
     losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
+    @property
+    def said(self) -> str:
+        """The values in words."""
+        return listed(with_share(f"{own} = {number(x)}", x, self.losses.get(own)) for own, x in self.values.items())
+
     def __str__(self) -> str:
-        said = (
-            with_share(f"{name} = {number(value)}", value, self.losses.get(name)) for name, value in self.values.items()
-        )
-        return f"{listed(said)}: {self.reason}"
+        return f"{self.said}: {self.reason}"
 
 
 @dataclass(frozen=True)
