@@ -100,11 +100,13 @@ def number(value: float) -> str:
 def percent(share: float) -> str:
     """A share as a person reads it.
 
-    >>> percent(0.149), percent(0), percent(1 / 30_162)
-    ('14.9 %', '0 %', 'less than 0.1 %')
+    >>> percent(0.149), percent(0), percent(1 / 30_162), percent(7_212 / 7_214)
+    ('14.9 %', '0 %', 'less than 0.1 %', 'more than 99.9 %')
     """
     if share == 0:
         return "0 %"
+    if 0.9995 <= share < 1:
+        return "more than 99.9 %"
     return f"{100 * share:.1f} %" if share >= 0.001 else "less than 0.1 %"
 
 

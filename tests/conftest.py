@@ -87,6 +87,14 @@ def pytest_configure() -> None:
                 loop.enable_caching()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def quiet_steps() -> None:
+    """Nothing is said of long steps: a busy machine makes any step long."""
+    from pymoo_anon.cli import console
+
+    console.EVERY = 3600.0
+
+
 @pytest.fixture
 def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures are composed and not rendered, which would take most of the time of a small search."""

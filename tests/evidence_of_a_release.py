@@ -129,12 +129,12 @@ def claimed(problem, choice, suppressed="mark"):
         "role": ["quasi-identifier"] * 2 + ["sensitive"] * len(problem.table.sensitive) + ["keep"],
         "reason": [None] * (2 + len(problem.table.sensitive)) + ["because it was asked for"],
     }
-    unique = {"columns": ["kept columns", "kept columns and quasi-identifiers"], "unique": [3, 7], "rows": [40, 40]}
+    unique = {"columns": ["all released columns", "kept columns"], "unique": [7, 3], "rows": [40, 40]}
     claims, columns, unique = (
         pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in each.items()})
         for each in (claims, columns, unique)
     )
-    return Release(None, claims, columns, unique, choice.n_suppressed, suppressed, ("k is 1",))
+    return Release(None, claims, columns, unique, choice.n_suppressed, suppressed, ("k is 1",), dropped=("name",))
 
 
 def told(problem=PROBLEM, X=None, released=None, suppressed="mark", require=(), **given):

@@ -80,12 +80,13 @@ EVIDENCE = {
     "columns": [
         {"column": SCRIPT, "role": "quasi-identifier", "reason": None},
         {"column": "illness", "role": "sensitive", "reason": None},
-        {"column": "<b>ssn", "role": "keep", "reason": "because <i>"},
+        {"column": "<b>ssn", "role": "keep", "reason": "because <i> is what we need"},
     ],
     "uniqueness": [
-        {"columns": "kept columns", "unique": 7, "rows": 600},
-        {"columns": "kept columns and quasi-identifiers", "unique": 1, "rows": 600},
+        {"columns": "all released columns", "unique": 7, "rows": 600},
+        {"columns": "kept columns", "unique": 1, "rows": 600},
     ],
+    "dropped": ["name", "<i>phone"],
 }
 
 

@@ -6,7 +6,6 @@ from pymoo.optimize import minimize
 from tasks import BOUNDED, KINDS, Task, found, invented, values_of
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.objectives import (
     ClassificationMetric,
     Discernibility,
@@ -17,6 +16,7 @@ from pymoo_anon.objectives import (
 from pymoo_anon.objectives.bounds import Bounding
 from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs.stored import proof as stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 

@@ -14,9 +14,6 @@ from strategies import more
 from tasks import BOUNDED, invented, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs import boxes as proofs
-from pymoo_anon.algorithms.proofs.base import share_off
-from pymoo_anon.algorithms.proofs.boxes import Box, BoxProof, Corners
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import (
@@ -35,6 +32,9 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.objectives.bounds.base import AdditiveLoss
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs import boxes as proofs
+from pymoo_anon.proofs.base import share_off
+from pymoo_anon.proofs.boxes import Box, BoxProof, Corners
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")

@@ -8,7 +8,6 @@ from pymoo.optimize import minimize
 from pymoo.termination import get_termination
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
-from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import (
@@ -22,6 +21,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs.stored import proof as stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 

@@ -11,9 +11,6 @@ from pymoo.termination import get_termination
 from tasks import sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.boxes import BoxProof
-from pymoo_anon.algorithms.proofs.stored import proof as stored
-from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import (
@@ -24,6 +21,9 @@ from pymoo_anon.objectives import (
     KAnonymity,
 )
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs.boxes import BoxProof
+from pymoo_anon.proofs.stored import proof as stored
+from pymoo_anon.proofs.stored.proof import StoredLatticeProof
 from pymoo_anon.table import Hierarchy, Microdata
 
 CENSUS = make_census(500, seed=2)

@@ -1,6 +1,7 @@
 """The command line on local recodings: searched, picked, released, counted again, explained and refined."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -123,6 +124,26 @@ def test_a_point_of_whole_columns_is_released_refined(project):
     status, said = command("release", "mine.toml", "--lower-bound", "3", "--force")
     assert status == 2
     assert "--lower-bound is of local recodings, and the front of mine.toml is of whole columns" in said
+
+
+def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
+    project("")
+    assert search("mine.toml").exit_code == 0
+    assert command("pick", "mine.toml", "--require", "k>=4")[0] == 0
+    assert command("release", "mine.toml")[0] == 0
+    # A refinement has more classes, and so a greater mean risk.
+    risk = pd.read_csv("out.csv", dtype=str).groupby(["age", "sex"]).ngroups / 120
+    for path in Path().glob("out*"):
+        path.unlink()
+    row = str(json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["row"])
+    assert command("pick", "mine.toml", "--row", row, "--require", f"marketer-risk<={risk + 1e-9}")[0] == 0
+    for more in ([], ["--below-requirements"]):
+        status, said = command("release", "mine.toml", "--local", *more)
+        assert status == 2
+        assert re.fullmatch(
+            rf"Error: --local would raise marketer risk from {risk:.6g} to 0\.\d+\. Nothing was written\.\n", said
+        ), said
+        assert not list(Path().glob("out*"))
 
 
 def test_what_means_nothing_with_local_recodings_is_refused(project):

@@ -88,17 +88,17 @@ def test_an_interrupted_search_leaves_no_file(monkeypatch, stage):
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
 def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
     @contextmanager
-    def interrupting():
+    def interrupting(words):
         seen = []
 
-        def notify(algorithm):
-            seen.append(algorithm)
+        def show(told):
+            seen.append(told)
             if len(seen) == 3:
                 raise KeyboardInterrupt
 
-        yield notify
+        yield show
 
-    monkeypatch.setattr(searching, "progress", interrupting)
+    monkeypatch.setattr(searching, "working", interrupting)
     result = search("--rows", "3000", "--algorithm", algorithm, "--objectives", "k,GLM")
     assert result.exit_code == 130
     assert result.stderr == ""

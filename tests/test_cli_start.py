@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from threading import Event
 
 import pytest
 from command import FILES, without_compiling
 
+from pymoo_anon.cli import console
 from pymoo_anon.cli.console import COMPILING
 
 HEAVY = {"numpy", "pandas", "numba", "pymoo", "moocore", "matplotlib", "narwhals", "pooch", "scipy", "scipy.spatial"}
@@ -177,3 +180,43 @@ def test_as_a_module():
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert without_compiling(done.stderr) == ""
     assert sorted(os.listdir("front")) == FILES
+
+
+SWALLOWED = """
+import signal
+from pathlib import Path
+from pymoo_anon.cli import interrupt
+interrupt.modules_load()
+from pymoo_anon.cli.console import clear_errors
+interrupt.modules_are_loaded()
+try:
+    with clear_errors():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            # As a callback from C drops it.
+            pass
+        MOVE
+except BaseException as error:
+    print(getattr(error, "exit_code", error), Path("file").exists())
+"""
+
+
+@pytest.mark.parametrize("move", ["interrupt.put_in_place(Path('new'), Path(), ['file'])", "pass"])
+def test_ctrl_c_that_is_swallowed_is_not_lost(tmp_path, move):
+    """No file is put in place after it, and the command ends with the code of an interrupt."""
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "file").write_text("made")
+    code = SWALLOWED.replace("MOVE", move)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("130 False\n", "Interrupted: nothing was written.\n")
+
+
+def test_a_long_step_is_told_in_a_pipe(monkeypatch, capfd):
+    monkeypatch.setattr(console, "EVERY", 0.01)
+    told = Event()
+    monkeypatch.setattr(console.typer, "echo", lambda line, err: (print(line, file=sys.stderr), told.set()))
+    with console.working("Reading the table") as show:
+        show("Searching: 41 %")
+        assert told.wait(60)
+    assert re.search(r"^(Reading the table|Searching: 41 %) \(0 s\)$", capfd.readouterr().err, re.M)

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from command import FILES, front, record, search, without_compiling, write_own_t
 from malformed_projects import RIGHT
 from typer.testing import CliRunner
 
-from pymoo_anon.cli import searching
 from pymoo_anon.cli.app import app
 
 
@@ -95,7 +93,7 @@ def test_names_of_files_that_are_no_text():
     name = os.fsdecode(b"my-\xff.toml")
     os.rename("my.toml", name)
     assert search(name, "--output", os.fsdecode(b"out-\xfe")).exit_code == 0
-    assert sorted(os.listdir(b"out-\xfe")) == [os.fsencode(file) for file in FILES]
+    assert sorted(os.listdir(b"out-\xfe")) == [os.fsencode(file) for file in [*FILES, "search.npz"]]
 
 
 @pytest.mark.parametrize("width", ["24", "40"])
@@ -112,24 +110,6 @@ def test_a_narrow_terminal_loses_no_number(width):
 def test_a_folder_that_may_not_be_written_to(folder):
     Path("locked").mkdir(mode=0o500)
     assert "Permission denied; name another folder" in said("search", "my.toml", "--output", "locked/out")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="sends a signal to itself")
-def test_ctrl_c_that_compiling_swallows_is_heard(monkeypatch):
-    def swallow(*args, **kwargs):
-        with suppress(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(5)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        monkeypatch.setattr(searching, "tiny", swallow)
-        monkeypatch.setattr(searching, "search", lambda *args, **kwargs: None)
-        result = search("--rows", "100")
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
-    assert not Path("front").exists()
 
 
 @pytest.mark.slow

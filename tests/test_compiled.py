@@ -89,3 +89,42 @@ def test_every_loop_is_compiled_this_way(path):
             assert "njit" not in {alias.name for alias in node.names}
         if isinstance(node, ast.Import) and path.name != "compiled.py":
             assert "numba" not in {alias.name for alias in node.names}
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", [b"", b"damaged", None], ids=["empty", "other bytes", "half"])
+def test_a_damaged_cache_is_compiled_anew_with_one_hint(tmp_path, ending, damage):
+    (tmp_path / "loops.py").write_text(LOOPS.replace(ROOMS, ""))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "told")}
+
+    def run():
+        return subprocess.run(
+            [sys.executable, "loops.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    run()
+    (path,) = tmp_path.glob(f"told/*/*.{ending}")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if damage is None else damage)
+    done = run()
+    assert (done.returncode, done.stdout) == (0, "[0, 2, 4]\n"), done.stderr
+    assert "loops are compiled in memory" in done.stderr
+    done = run()
+    done = run()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 2, 4]\n", "")
+
+
+def test_a_full_disk_is_compiled_in_memory_with_one_hint(tmp_path):
+    """No file may hold a byte, as on a full disk."""
+    pytest.importorskip("resource")
+    (tmp_path / "loops.py").write_text(
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n" + LOOPS.replace(ROOMS, "")
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "told")}
+    done = subprocess.run(
+        [sys.executable, "-u", "loops.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "[0, 2, 4]\n"), done.stderr
+    assert done.stderr.count("RuntimeWarning") == 1
+    assert str(tmp_path / "told") in done.stderr

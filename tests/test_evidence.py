@@ -77,7 +77,8 @@ def test_what_it_says():
     )
     assert content["exceptions"] == ["k is 1"]
     assert content["columns"][-1] == {"column": "height", "role": "keep", "reason": "because it was asked for"}
-    assert content["uniqueness"][0] == {"columns": "kept columns", "unique": 3, "rows": 40}
+    assert content["uniqueness"][0] == {"columns": "all released columns", "unique": 7, "rows": 40}
+    assert content["dropped"] == ["name"]
     assert content["software"]["packages"].keys() > {"pymoo_anon", "numpy", "pandas", "narwhals"}
 
 

@@ -94,8 +94,8 @@ def for_outsiders(frame, n, rng, folder):
     front = problem.front([[0, 0]])
     choice = front.choose(row=0)
     keep = {
-        "income": Kept(round=1000, clip=(0, 5000), reason="asked for"),
-        "county": Kept(hierarchy=counties, level=1, reason="asked for"),
+        "income": Kept(round=1000, clip=(0, 5000), reason="the ministry has asked for it"),
+        "county": Kept(hierarchy=counties, level=1, reason="the ministry has asked for it"),
     }
     made = release(frame, problem, choice, suppressed="drop", keep=keep)
     assert made.n_suppressed == n
@@ -162,7 +162,10 @@ def test_what_it_says():
     assert content["audience"] == "anybody: all of it can be counted in the released table"
     assert content["file"] == {"name": "out.csv", "sha256": "0" * 64, "rows": n}
     assert content["columns"][-1] == {"column": "height", "role": "keep", "reason": "because it was asked for"}
-    assert [one["unique"] for one in content["uniqueness"]] == [n, n]
+    unique = {one["columns"]: one["unique"] for one in content["uniqueness"]}
+    assert [unique[by] for by in ("all released columns", "kept columns", "quasi-identifiers and kept columns")] == [
+        n
+    ] * 3
     measures = {one["measure"]: one["value"] for one in content["measures"]}
     sizes = made.frame.value_counts(["town", "age"])
     assert measures["k in rows"] == sizes.min()

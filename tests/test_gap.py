@@ -13,9 +13,6 @@ from strategies import tables
 from tasks import sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.base import gap, share_off, tolerance
-from pymoo_anon.algorithms.proofs.stored import proof as stored
-from pymoo_anon.algorithms.proofs.stored.known import least_bounds
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes, first_non_dominated
 from pymoo_anon.objectives import (
@@ -26,6 +23,9 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
 )
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs.base import gap, share_off, tolerance
+from pymoo_anon.proofs.stored import proof as stored
+from pymoo_anon.proofs.stored.known import least_bounds
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 

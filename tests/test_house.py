@@ -30,6 +30,7 @@ ROOMS = (
     "suite",
     "problems",
     "operators",
+    "proofs",
     "algorithms",
     # Its contracts run proofs, and need no picture and no release.
     "testing",

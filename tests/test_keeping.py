@@ -38,8 +38,8 @@ FRAME = pd.DataFrame(
 )
 KEEP = {
     "height": Kept(round=10),
-    "weight": Kept(round=0.5, clip=(55, 90.25), reason="because"),
-    "city": Kept(hierarchy=CITIES, level=1, reason="it is asked for"),
+    "weight": Kept(round=0.5, clip=(55, 90.25), reason="because it is asked for"),
+    "city": Kept(hierarchy=CITIES, level=1, reason="the city asked for it"),
     "score": Kept(clip=(2, 7)),
 }
 PROBLEM = LatticeProblem(
@@ -88,16 +88,19 @@ def test_every_kind_of_frame_is_made_coarser_alike(kind):
     assert made.columns.reason.tolist() == [
         None,
         "rounded to multiples of 10",
-        "rounded to multiples of 0.5, clipped to 55 and 90.25: because",
-        "level 1 of a hierarchy of 2: it is asked for",
+        "rounded to multiples of 0.5, clipped to 55 and 90.25: because it is asked for",
+        "level 1 of a hierarchy of 2: the city asked for it",
         "clipped to 2 and 7",
     ]
 
 
 def test_rows_are_unique_by_what_is_released():
-    before = release(FRAME, PROBLEM, [0], keep={"height": "so", "city": None}, drop=["weight", "score"])
+    before = release(
+        FRAME, PROBLEM, [0], keep={"height": "sizes of clothes are studied", "city": None}, drop=["weight", "score"]
+    )
     after = release(FRAME, PROBLEM, [0], keep={"height": Kept(round=1000), "city": None}, drop=["weight", "score"])
-    assert before.uniqueness.unique[0] > after.uniqueness.unique[0] == 0
+    unique = [dict(zip(one.uniqueness["columns"], one.uniqueness.unique, strict=True)) for one in (before, after)]
+    assert unique[0]["kept columns"] > unique[1]["kept columns"] == 0
 
 
 def test_what_is_no_danger_once_it_is_coarse_needs_no_reason():
@@ -152,7 +155,8 @@ def test_a_file_that_is_not_as_coarse_as_was_said_is_found_out(column, value, wo
             lambda: Kept(hierarchy=CITIES, level=1, round=2),
             "a hierarchy must be given without round and clip",
         ),
-        (lambda: Kept(reason=" "), "reason must be a text that says why a column is kept, got ' '"),
+        (lambda: Kept(reason=" "), "reason must say in at least five words why a column is kept, got ' '"),
+        (lambda: Kept(reason="a b c d"), "reason must say in at least five words why a column is kept, got 'a b c d'"),
         (lambda: released(city=Kept(round=2)), "column 'city' must hold numbers to be rounded to multiples of 2, got"),
         (
             lambda: released(height=Kept(clip=(1.5, 200))),
@@ -160,7 +164,7 @@ def test_a_file_that_is_not_as_coarse_as_was_said_is_found_out(column, value, wo
         ),
         (lambda: released(score=Kept(hierarchy=CITIES, level=1)), "column 'score' must hold values of its hierarchy"),
         (lambda: released(sex=Kept(round=2)), "keep must make columns without a role coarser, got 'sex'"),
-        (lambda: released(score=3), "keep['score'] must be a text that says why it is kept, got 3"),
+        (lambda: released(score=3), "keep['score'] must say in at least five words why it is kept, got 3"),
     ],
 )
 def test_what_is_refused(make, words):

@@ -25,7 +25,7 @@ from pymoo_anon.objectives import (
     any_of,
 )
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import release, verify
 from pymoo_anon.publishing.report.decision import decision_view
 from pymoo_anon.publishing.report.page import _definitions
@@ -427,12 +427,6 @@ def test_few_tuples_that_hold_nothing_alone_are_joined_by_others():
     table = one_pass_table()
     problem = LocalRecodingProblem(table, [GeneralLossMetric()], [KAnonymity(known=["a", "b"]) >= 2])
     assert (problem.evaluate(problem.x_of(1)[np.newaxis], return_values_of=["G"]) <= 0).all()
-
-
-def test_a_refinement_for_who_knows_some_columns_is_refused():
-    problem = LatticeProblem(invented(1), [GeneralLossMetric()], 0, [KAnonymity(known=ONE) >= 2])
-    with pytest.raises(ValueError, match="problem must measure what somebody learns who knows all quasi-identifiers"):
-        refine(problem, problem.lengths)
 
 
 def test_a_report_says_of_whom_it_speaks():

@@ -115,7 +115,7 @@ def recodings(draw):
 
 def released(table, problem, x, **asked):
     roles = {*table.microdata.sensitive, table.microdata.label}
-    keep = {name: "as it was drawn" for name in ("s0", "s1", "label") if name not in roles}
+    keep = {name: "it is kept as drawn" for name in ("s0", "s1", "label") if name not in roles}
     return release(table.frame, problem, x, keep=keep, k_of_one=True, below_requirements=True, **asked)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from string_instances import invented
 
-from pymoo_anon.algorithms.proofs.strings import pairs
-from pymoo_anon.algorithms.proofs.strings.pairs import gain_of, improve, improve_within
+from pymoo_anon.proofs.strings import pairs
+from pymoo_anon.proofs.strings.pairs import gain_of, improve, improve_within
 
 
 def with_pair(strings, string, pair):

@@ -152,7 +152,7 @@ def test_columns_that_nobody_decided_on_stop_a_search():
 def test_a_search_of_a_project():
     result = search("my.toml")
     assert result.exit_code == 0, result.output
-    assert sorted(os.listdir("out")) == FILES
+    assert sorted(os.listdir("out")) == [*FILES, "search.npz"]
     assert record("out")["options"]["generations"] == 2
     assert (front("out")["k"] >= 2).all()
     read, run = read_front(read_project(Path("my.toml")))
@@ -180,7 +180,7 @@ def test_from_another_folder(monkeypatch, folder):
     Path("elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
     assert search("../my.toml").exit_code == 0
-    assert sorted(os.listdir("../out")) == FILES
+    assert sorted(os.listdir("../out")) == [*FILES, "search.npz"]
     assert len(read_front(read_project(folder / "my.toml"))[0]) > 0
 
 

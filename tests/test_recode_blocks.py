@@ -112,6 +112,34 @@ def test_growth_among_many_takes_what_a_plain_search_takes(seed, n, n_columns):
     assert grow(trees, 3).tolist() == plain_growth(trees, 3, 0.0).tolist()
 
 
+@given(tables=microdata(max_rows=30), k=st.integers(1, 5), n_seeds=st.integers(1, 4))
+def test_few_seeds_leave_no_class_that_could_be_made(tables, k, n_seeds):
+    _, trees = setting(tables[0])
+    class_of = grow(trees, k, 0.0, n_seeds)
+    rows = np.bincount(class_of + 1, weights=trees.rows, minlength=1)
+    assert rows[0] < k
+    assert (rows[1:] >= k).all()
+
+
+def test_large_classes_are_grown_from_few_seeds_and_a_single_one_from_none():
+    """What growth costs is bounded beforehand: seeds times the tuples of a class."""
+    table = Microdata.from_frame(pd.DataFrame({"q": [f"v{v}" for v in range(8)] * 100}), {"q": nested(8)})
+    _, trees = setting(table)
+    n_rows, given = table.n_rows, []
+
+    def noted(trees, k, price, n_seeds):
+        given.append(n_seeds)
+        return np.zeros(len(trees.rows), dtype=np.int64)
+
+    with patch.object(blocks, "grow", noted), patch.object(blocks, "_SEEDS", 12):
+        assert blocks._grown(trees, n_rows // 2 + 1, 0.0).tolist() == [0] * 8
+        assert given == []
+        for k in (100, 200, 400):
+            blocks._grown(trees, k, 0.0)
+    # Each tuple has 100 rows.
+    assert given == [12, 6, 3]
+
+
 def test_blocks_are_the_parts_of_splits_from_the_top():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 200)] for j in range(3)})

@@ -83,7 +83,7 @@ def test_a_release_is_what_a_loop_over_the_rows_makes_and_holds_all_that_was_pro
     problem = LatticeProblem(table.microdata, all_measures(data, table), rule_of(policy))
     classes = problem.equivalence_classes(node)
     kept = classes.kept[classes.class_of[0][table.tuple_of_row]]
-    keep = {} if table.microdata.label == "label" else {"label": "as it was drawn"}
+    keep = {} if table.microdata.label == "label" else {"label": "it is kept as drawn"}
     if not kept.any() and suppressed == "drop":
         with pytest.raises(ValueError, match="x must leave a row to release"):
             release(table.frame, problem, node, keep=keep, suppressed=suppressed, k_of_one=True)

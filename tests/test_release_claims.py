@@ -39,7 +39,7 @@ def points(draw):
 def test_every_measure_of_every_problem_is_claimed_and_counted_again(point, suppressed):
     table, problem, x = point
     roles = (*problem.table.sensitive, problem.table.label)
-    keep = {name: "as it was drawn" for name in ("s0", "s1", "label") if name not in roles}
+    keep = {name: "it is kept as drawn" for name in ("s0", "s1", "label") if name not in roles}
     classes = problem.equivalence_classes(x)
     n_suppressed = int(classes.n_suppressed[0])
     if suppressed == "drop" and not classes.kept.any():

@@ -14,8 +14,8 @@ from stopped_runs import RUNS, found
 
 from pymoo_anon import algorithms
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.base import gap
 from pymoo_anon.fronts.archive import front_order
+from pymoo_anon.proofs.base import gap
 
 SCRIPT = Path(__file__).with_name("stopped_runs.py")
 ROOT = SCRIPT.parents[1]

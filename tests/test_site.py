@@ -214,7 +214,8 @@ def test_pictures_of_instances_and_bars_are_drawn():
         assert len(dots.get_offsets()) == len(problem.pareto_front())
         own = problem.instance
         natural = problem.pareto_front() / [
-            sign * (own.unit if label == "GLM" else 1) for sign, label in zip(own.signs, own.labels, strict=True)
+            sign * (own.told["unit"] if label == "GLM" else 1)
+            for sign, label in zip(own.signs, own.labels, strict=True)
         ]
         labels = [figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()]
         assert labels[1] == "k"

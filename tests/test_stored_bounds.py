@@ -11,11 +11,13 @@ from pymoo.optimize import minimize
 from tasks import found, sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.base import tolerance
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
-from pymoo_anon.algorithms.proofs.stored import covering
-from pymoo_anon.algorithms.proofs.stored.covering import find_open
-from pymoo_anon.algorithms.proofs.stored.known import (
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, SquaredClassSizes
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs.base import tolerance
+from pymoo_anon.proofs.reading import BoundsReader
+from pymoo_anon.proofs.stored import covering
+from pymoo_anon.proofs.stored.covering import find_open
+from pymoo_anon.proofs.stored.known import (
     ADDITIVE,
     FIXED,
     SQUARES,
@@ -26,8 +28,6 @@ from pymoo_anon.algorithms.proofs.stored.known import (
     Rules,
     scratch_for,
 )
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, SquaredClassSizes
-from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
 # Two thresholds, two losses, a bound that stands as it is, and perhaps two sums of squares, which make the number of

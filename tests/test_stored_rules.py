@@ -7,8 +7,6 @@ from tasks import found, invented, sorted_rows
 from test_violating import invented_frame
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
-from pymoo_anon.algorithms.proofs.stored.known import Measures
 from pymoo_anon.objectives import (
     ClassificationMetric,
     Discernibility,
@@ -20,6 +18,8 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.objectives.bounds.base import AdditiveLoss, Kind
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs.reading import BoundsReader
+from pymoo_anon.proofs.stored.known import Measures
 from pymoo_anon.table import Below, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")

@@ -11,7 +11,6 @@ from pymoo.termination import get_termination
 from tasks import sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
-from pymoo_anon.algorithms.proofs.stored import proof as stored
 from pymoo_anon.datasets import make_census
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives import (
@@ -23,6 +22,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem, journaled
+from pymoo_anon.proofs.stored import proof as stored
 
 TABLE = make_census(400, seed=3)
 SETS = {

@@ -13,13 +13,6 @@ from pymoo.optimize import minimize
 from strategies import a_third_at_once
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.base import tolerance
-from pymoo_anon.algorithms.proofs.strings import instance as instances
-from pymoo_anon.algorithms.proofs.strings import proof as strings
-from pymoo_anon.algorithms.proofs.strings import tables
-from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, plan
-from pymoo_anon.algorithms.proofs.strings.proof import StringProof
-from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.objectives import (
     ClassificationMetric,
@@ -33,6 +26,13 @@ from pymoo_anon.objectives import (
     ProsecutorRisk,
 )
 from pymoo_anon.problems import BitStringProblem
+from pymoo_anon.proofs.base import tolerance
+from pymoo_anon.proofs.strings import instance as instances
+from pymoo_anon.proofs.strings import proof as strings
+from pymoo_anon.proofs.strings import tables
+from pymoo_anon.proofs.strings.instance import StringInstance, plan
+from pymoo_anon.proofs.strings.proof import StringProof
+from pymoo_anon.proofs.strings.space import Asked, StringSpace
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 

@@ -8,10 +8,10 @@ import pytest
 from strategies import a_third_at_once
 from string_instances import invented
 
-from pymoo_anon.algorithms.proofs.strings.instance import plan
-from pymoo_anon.algorithms.proofs.strings.proof import Search
-from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace, _best_price
-from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_price, bound_block, nested_bound
+from pymoo_anon.proofs.strings.instance import plan
+from pymoo_anon.proofs.strings.proof import Search
+from pymoo_anon.proofs.strings.space import Asked, StringSpace, _best_price
+from pymoo_anon.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_price, bound_block, nested_bound
 
 
 def plain_table(strings, fixed, tabled, free, price):

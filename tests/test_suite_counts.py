@@ -1,13 +1,13 @@
-"""The suite and its verifier on invented instances of every kind: both count alike, and as the definitions say."""
-
-import json
+"""The suite on invented instances of every kind: it counts as the package does, and as the definitions say."""
 
 import numpy as np
 import pytest
 
+from benchmarks.suite.package import in_whole_numbers, of_package
 from pymoo_anon import suite
-from pymoo_anon.suite.measures import LARGER_IS_BETTER
 from pymoo_anon.suite.verify import Space
+
+MEASURES = ("k", "l", "S_k", "S_l", "classes", "GLM", "CM", "DM")
 
 
 def random_nodes(rng, first, last):
@@ -35,23 +35,20 @@ def random_instance(rng):
             own["nodes"] = random_nodes(rng, 0, own["values"] - 1)
     read = {"l": "s", "S_l": "s", "CM": "t"}
     counts = rng.integers(1, 5, len(rows))
+    n, rule = int(counts.sum()), str(rng.choice(["at most", "below", "violating"]))
+    limits = [1, min(4, n), n // 2 + 1, n] if rule == "below" else [0, min(1, n - 1), n // 2, n - 1]
     return {
         "name": "random",
         "about": "",
         "space": "bits" if bits else "levels",
         "attributes": attributes,
-        "objectives": [
-            {"measure": own, "column": read[own]} if own in read else {"measure": own} for own in LARGER_IS_BETTER
-        ],
+        "objectives": [{"measure": own, "column": read[own]} if own in read else {"measure": own} for own in MEASURES],
         "constraints": [
             {"measure": "k", "at least": 3},
             {"measure": "l", "column": "s", "at least": 2},
             {"measure": "l", "column": "s", "at most": 2},
         ],
-        "suppression": {
-            "rule": str(rng.choice(["at most", "below", "violating"])),
-            "limit": int(rng.choice([0, 1, 4, counts.sum() // 2, counts.sum()])),
-        },
+        "suppression": {"rule": rule, "limit": int(rng.choice(limits))},
         "unit": 840,
         "budgets": [10, 40],
         "rows": {f"a{j}": rows[:, j].tolist() for j in range(3)},
@@ -78,28 +75,32 @@ def points(upper, n, rng):
     return np.vstack([0 * upper, upper, rng.integers(0, upper + 1, (n, len(upper)))])
 
 
-def test_the_suite_and_its_verifier_count_alike():
+def test_the_suite_counts_as_the_package_does():
     """Whatever is suppressed, even all; on random instances with every measure and constraint."""
     rng = np.random.default_rng(1)
     all_lost = invalid = 0
     for _ in range(150):
         made = random_instance(rng)
-        instance, space = suite.Instance.from_json(json.dumps(made)), Space(made)
+        instance = suite.Instance(made)
+        engine = of_package(instance)
         X = points(instance.upper, 4, rng)
         values, excess = instance.evaluate(X)
         assert excess.shape == (len(X), instance.n_constraints)
-        for x, own, over in zip(X.tolist(), values.tolist(), excess.tolist(), strict=True):
-            # The last constraint is that of taxonomies, which the verifier does not count: what is no cut is no point.
-            valid = not instance.nodes or is_cut(made, x)
-            assert not instance.nodes or (over.pop() <= 0) == valid
-            invalid += not valid
-            if not valid:
-                with pytest.raises(ValueError, match="is no point: no cut of the taxonomy of a"):
-                    space.at(x)
-            else:
-                assert space.at(x) == (own, over)
-        assert instance.n_points == space.n_points
-        all_lost += sum(not instance.released(x).kept.any() for x in X)
+        valid = np.array([not instance.has_taxonomies or is_cut(made, x) for x in X.tolist()])
+        invalid += np.count_nonzero(~valid)
+        if instance.has_taxonomies:
+            # Strings that are no cuts break the last constraint.
+            assert np.array_equal(excess[:, -1] <= 0, valid)
+            excess = excess[:, :-1]
+        for x in X[~valid].tolist():
+            with pytest.raises(ValueError, match="is no point: no cut of the taxonomy of a"):
+                instance.at(x)
+        for x, own, over in zip(X[valid].tolist(), values[valid].tolist(), excess[valid].tolist(), strict=True):
+            assert instance.at(x) == (own, over)
+        F, G = engine.evaluate(X[valid].astype(engine.vtype), return_values_of=["F", "G"])
+        assert np.array_equal(in_whole_numbers(instance, engine, F), values[valid] * instance.signs)
+        assert np.array_equal(G <= 0, excess[valid] <= 0)
+        all_lost += np.count_nonzero(values[valid, MEASURES.index("GLM")] == 3 * 840 * instance.n_persons)
     assert all_lost > 10
     assert invalid > 10
 
@@ -108,7 +109,7 @@ def test_more_combinations_than_a_number_holds_are_counted():
     """Nine attributes of 256 values: the first would be shifted out of 64 bits."""
     rng = np.random.default_rng(4)
     made = random_instance(rng)
-    levels = [list(range(256)), [value // 128 for value in range(256)]]
+    levels = [list(range(256)), [value // 128 for value in range(256)], [0] * 256]
     made.update(
         space="levels",
         attributes=[{"name": f"a{j}", "values": 256, "levels": levels} for j in range(9)],
@@ -118,16 +119,18 @@ def test_more_combinations_than_a_number_holds_are_counted():
         unit=255,
         suppression={"rule": "at most", "limit": 0},
     )
-    instance, space = suite.Instance.from_json(json.dumps(made)), Space(made)
-    for x in ([0] * 9, [0, 1, 1, 1, 1, 1, 1, 1, 1], [1] * 9):
-        assert instance.evaluate([x])[0][0].tolist() == space.at(x)[0]
+    instance = suite.Instance(made)
+    engine = of_package(instance)
+    X = np.array([[0] * 9, [0, 1, 1, 1, 1, 1, 1, 1, 1], [1] * 9])
+    F = engine.evaluate(X, return_values_of=["F"])
+    assert np.array_equal(in_whole_numbers(instance, engine, F), instance.evaluate(X)[0] * instance.signs)
 
 
 def test_a_walk_of_the_verifier_meets_every_point():
     rng = np.random.default_rng(2)
     for _ in range(10):
         space = Space(random_instance(rng))
-        upper = suite.Instance.from_json(json.dumps(space.told)).upper
+        upper = suite.Instance(space.told).upper
         every = np.stack(np.meshgrid(*[np.arange(top + 1) for top in upper], indexing="ij"), -1).reshape(-1, len(upper))
         cuts = [x for x in every.tolist() if not space.bits or is_cut(space.told, x)]
         assert len(cuts) == space.n_points
@@ -148,7 +151,7 @@ def test_violating_suppresses_what_breaks_a_constraint_and_nothing_else():
         "suppression": {"rule": "violating", "limit": 7},
         "unit": 2,
     }
-    values, excess = suite.Instance.from_json(json.dumps(made)).evaluate([[0], [1]])
+    values, excess = suite.Instance(made).evaluate([[0], [1]])
     assert values.tolist() == [[4, 16, 9], [12, 24, 3]]
     assert excess.tolist() == [[-1, 0, 1], [-9, 0, -7]]
     assert [Space(made).at([level]) for level in (0, 1)] == [([4, 16, 9], [-1, 0, 1]), ([12, 24, 3], [-9, 0, -7])]

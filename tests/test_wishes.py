@@ -11,8 +11,6 @@ from pymoo.optimize import minimize
 from tasks import BOUNDED, found, minimal, tasks
 
 from pymoo_anon.algorithms import BranchAndBound, Datafly, ExhaustiveSearch, ParetoLocalSearch, SamaratiSearch
-from pymoo_anon.algorithms.proofs.reading import BoundsReader
-from pymoo_anon.algorithms.proofs.stored.known import Measures
 from pymoo_anon.datasets.census import census_rows, make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, NormalizedWeightedPenalty
 from pymoo_anon.operators import CornerSampling, LatticeSampling, LevelCrossover, SingleStepMutation
@@ -20,6 +18,8 @@ from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingP
 from pymoo_anon.problems.arguments import safe_repr
 from pymoo_anon.problems.journal import fingerprint
 from pymoo_anon.problems.refining import refine
+from pymoo_anon.proofs.reading import BoundsReader
+from pymoo_anon.proofs.stored.known import Measures
 from pymoo_anon.publishing import release
 from pymoo_anon.table import Violating
 from pymoo_anon.visualization.lattice import lattice_picture

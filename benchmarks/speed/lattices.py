@@ -83,7 +83,7 @@ def problems() -> dict[str, Make]:
             found[name] = partial(LatticeProblem, table, objectives, 0.01)
     for name in suite.names():
         instance = suite.load(name).instance
-        if instance.space == "levels":
+        if not instance.bits:
             found[f"suite: {name}"] = of_package(instance).fresh_copy
     return found
 

@@ -20,9 +20,9 @@ from pymoo.termination.max_time import TimeBasedTermination
 from benchmarks import record
 from benchmarks.tables import immense_table, large_table
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.algorithms.proofs.base import share_off
 from pymoo_anon.objectives import Discernibility, GeneralLossMetric, KAnonymity, Objective, SquaredClassSizes
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs.base import share_off
 from pymoo_anon.table import Microdata
 from pymoo_anon.visualization import plot_front
 

@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
-from math import lcm, prod
+from math import lcm
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -39,7 +39,6 @@ from pymoo_anon.operators import (
 )
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 from pymoo_anon.suite import Instance, load, names
-from pymoo_anon.suite.instance import n_cuts
 from pymoo_anon.suite.problem import CONTRIBUTION, FILES
 
 DATA = Path(__file__).parents[2] / "pymoo_anon" / "suite" / "data"
@@ -112,11 +111,8 @@ def definition(name: str) -> str:
     own_rows = dict(zip((*attributes, *columns), rows.T.tolist(), strict=True))
     bits = wanted["space"] == "bits"
     nodes = table.nodes if bits else {}
-    ways = {own: 2 ** (sizes[own] - 1) if bits else len(table.levels[own]) for own in attributes}
-    ways.update({own: n_cuts(tuple(map(tuple, tree)), 0, sizes[own] - 1) for own, tree in nodes.items()})
-    short = int(np.clip(round(4 * float(prod(ways.values())) ** 0.5, -1), 120, 4000))
     about = " ".join((TABLES[wanted["table"]].__doc__ or "").split())
-    parts = {
+    parts: dict[str, Any] = {
         "name": name,
         "about": about,
         "space": wanted["space"],
@@ -133,11 +129,13 @@ def definition(name: str) -> str:
         "constraints": constraints,
         "suppression": {"rule": wanted.get("rule", "at most"), "limit": wanted["limit"]},
         "unit": lcm(*[max(size - 1, 1) for size in sizes.values()]),
-        "budgets": [short, 4 * short],
+        "budgets": [],
         "rows": {own: own_rows[own] for own in attributes},
         "columns": {own: own_rows[own] for own in columns},
         "counts": counts.tolist(),
     }
+    short = int(np.clip(round(4 * float(Instance(parts).n_points) ** 0.5, -1), 120, 4000))
+    parts["budgets"] = [short, 4 * short]
     return _lines(parts)
 
 
@@ -207,14 +205,14 @@ def digest(text: str) -> str:
 def files_of(name: str) -> Iterator[tuple[str, str]]:
     """All files of an instance: where each belongs, and its text."""
     text = definition(name)
-    instance = Instance.from_json(text)
-    assert max(instance.unit, 1) * len(instance.sizes) * int(instance.counts.sum()) < 2**52
+    instance = Instance(json.loads(text))
+    assert max(instance.told["unit"], 1) * len(instance.sizes) * int(instance.counts.sum()) < 2**52
     X, n_evaluated, proof = prove(of_package(instance))
     front = exact_front(instance, X)
     n_var = len(instance.upper)
     F = front[:, n_var:] * instance.signs
     types = support(F)
-    variables = list(instance.attributes) if instance.space == "levels" else [f"bit {i}" for i in range(1, n_var + 1)]
+    variables = list(instance.attributes) if not instance.bits else [f"bit {i}" for i in range(1, n_var + 1)]
     rows = [",".join([*variables, *instance.labels]), *(",".join(map(str, row)) for row in front.tolist())]
     front_text = "\n".join(rows) + "\n"
     certificate = {
@@ -239,11 +237,11 @@ def files_of(name: str) -> Iterator[tuple[str, str]]:
 
 def _morepo(instance: Instance, values: list[list[int]], types: Sequence[str], proof: str) -> dict[str, Any]:
     """The front in MOrepo's format for results, version 1.0."""
-    labels = [f"z{j}" for j in range(1, len(instance.objectives) + 1)]
+    labels = [f"z{j}" for j in range(1, len(instance.signs) + 1)]
     points = [{**dict(zip(labels, row, strict=True)), "type": own} for row, own in zip(values, types, strict=True)]
     return {
         "version": "1.0",
-        "instanceName": f"{CONTRIBUTION}_{instance.name}",
+        "instanceName": f"{CONTRIBUTION}_{instance.told['name']}",
         "contributionName": CONTRIBUTION,
         "objectives": len(labels),
         "objectiveType": ["int"] * len(labels),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
 from pymoo_anon.suite import Instance
-from pymoo_anon.suite.instance import Nodes
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 
@@ -28,18 +28,20 @@ def of_package(instance: Instance) -> AnonymizationProblem:
     hierarchies, taxonomies = {}, {}
     for j, (name, size) in enumerate(zip(instance.attributes, instance.sizes, strict=True)):
         values = [f"{value}" for value in range(size)]
-        if instance.space == "bits":
+        if instance.bits:
             hierarchies[name] = Hierarchy.flat(values)
-            if j in instance.nodes:
-                taxonomies[name] = _taxonomy(instance.nodes[j], 0, size - 1)
+            if (nodes := instance.nodes[j]) is not None:
+                taxonomies[name] = _taxonomy(nodes, 0, size - 1)
         else:
-            above = [[f"level {i}: {g}" for g in own] for i, own in enumerate(instance.levels[j].tolist()) if i]
+            levels = instance.told["attributes"][j]["levels"]
+            above = [[f"level {i}: {g}" for g in own] for i, own in enumerate(levels) if i]
             hierarchies[name] = Hierarchy.from_levels([values, *above])
-    read = {own["column"]: own["measure"] for own in (*instance.objectives, *instance.constraints) if "column" in own}
+    asked = (*instance.told["objectives"], *instance.told["constraints"])
+    read = {own["column"]: own["measure"] for own in asked if "column" in own}
     labels = [column for column, measure in read.items() if measure == "CM"]
     table = Microdata.from_codes(
         hierarchies,
-        list(instance.codes.T),
+        instance.codes,
         instance.counts,
         {name: instance.columns[name] for name in read},
         {name: list(range(int(instance.columns[name].max()) + 1)) for name in read},
@@ -49,15 +51,15 @@ def of_package(instance: Instance) -> AnonymizationProblem:
     suppression = {"at most": AtMost, "below": Below, "violating": Violating}[instance.rule](instance.limit)
     constraints = [
         _objective(own) >= own["at least"] if "at least" in own else _objective(own) <= own["at most"]
-        for own in instance.constraints
+        for own in instance.told["constraints"]
     ]
-    objectives = [_objective(own) for own in instance.objectives]
-    if instance.space == "bits":
+    objectives = [_objective(own) for own in instance.told["objectives"]]
+    if instance.bits:
         return BitStringProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
     return LatticeProblem(table, objectives, suppression, constraints)
 
 
-def _taxonomy(nodes: Nodes, first: int, last: int) -> Taxonomy:
+def _taxonomy(nodes: Sequence[Sequence[int]], first: int, last: int) -> Taxonomy:
     """The tree of these nodes, a value being called by its number; the children of each lie side by side within it."""
     tree = {(value, value): {"name": f"{value}"} for value in range(first, last + 1)}
     # Small ones first, so that what lies within a node is there before it.
@@ -86,9 +88,9 @@ def _objective(wanted: dict[str, Any]) -> Objective:
 def in_whole_numbers(instance: Instance, problem: AnonymizationProblem, F: np.ndarray | None) -> np.ndarray:
     """(n, n_obj) array: values of the package's problem as the instance has them, minimised."""
     values = problem.natural(np.empty((0, problem.n_obj)) if F is None else np.atleast_2d(F))
-    for j, own in enumerate(instance.objectives):
+    for j, own in enumerate(instance.told["objectives"]):
         if own["measure"] == "GLM":
-            values[:, j] *= instance.unit
+            values[:, j] *= instance.told["unit"]
         elif own["measure"] == "classes":
             values[:, j] = problem.table.n_rows / values[:, j]
     return np.rint(values) * instance.signs

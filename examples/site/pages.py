@@ -193,22 +193,21 @@ def write_instances(folder):
 def instance_page(name, problem):
     """What an instance is, how its front was proven, how hard it is, and a picture of the front."""
     own, proof = problem.instance, problem.certificate
-    levels = [len(each) for each in own.levels] if own.space == "levels" else []
+    levels = [] if own.bits else [len(each["levels"]) for each in own.told["attributes"]]
     attributes = [
         f"{attribute} ({size} values{f', {levels[place]} levels' if levels else ''})"
         for place, (attribute, size) in enumerate(zip(own.attributes, own.sizes, strict=True))
     ]
     better = {-1: "higher", 1: "lower"}
     facts = {
-        "rows": f"{int(own.counts.sum()):,}, of {len(own.codes):,} kinds",
+        "rows": f"{int(own.counts.sum()):,}, of {len(own.counts):,} kinds",
         "attributes": ", ".join(attributes),
-        "points": f"{proof['points']:,}; {problem.n_var} "
-        + ("levels, one for each attribute" if own.space == "levels" else "bits"),
+        "points": f"{proof['points']:,}; {problem.n_var} " + ("bits" if own.bits else "levels, one for each attribute"),
         "objectives": ", ".join(
             f"{label} ({better[sign]} is better)" for label, sign in zip(own.labels, own.signs, strict=True)
         ),
         "suppression": f"{own.rule} {own.limit:,} rows",
-        "constraints": "; ".join(" ".join(map(str, one.values())) for one in own.constraints) or "none",
+        "constraints": "; ".join(" ".join(map(str, one.values())) for one in own.told["constraints"]) or "none",
         "front": f"{proof['members']:,} points; {problem.features['unsupported']:.0%} of them no weighted sum finds",
         "proof": f"{proof['proof']}, after {proof['evaluated']:,} evaluations, by {proof['program']}",
         "steps that change nothing": ", ".join(
@@ -220,7 +219,8 @@ def instance_page(name, problem):
     }
     rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items())
     return (
-        f"# {name}\n\n{own.about}\n\n```python\nfrom pymoo_anon import suite\n\nproblem = suite.load({name!r})\n```\n\n"
+        f"# {name}\n\n{own.told['about']}\n\n"
+        f"```python\nfrom pymoo_anon import suite\n\nproblem = suite.load({name!r})\n```\n\n"
         f"![The proven front of {name}](../pictures/{name}.png)\n\n{{.facts}}\n| fact | value |\n|---|---|\n{rows}\n"
     )
 

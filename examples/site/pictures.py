@@ -175,7 +175,7 @@ def plot_instance(problem, found=None):
     own = problem.instance
     signs = own.signs.tolist()
     # GLM is counted in whole parts of a cell.
-    parts = [sign * (own.unit if label == "GLM" else 1) for label, sign in zip(own.labels, signs, strict=True)]
+    parts = [sign * (own.told["unit"] if label == "GLM" else 1) for label, sign in zip(own.labels, signs, strict=True)]
     front = problem.pareto_front() / parts
     x = signs.index(1) if 1 in signs else 1
     y = signs.index(-1)

@@ -11,6 +11,7 @@ ROOMS = [
     "problems",
     "operators",
     "algorithms",
+    "proofs",
     "fronts",
     "datasets",
     "publishing",

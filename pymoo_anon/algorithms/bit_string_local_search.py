@@ -18,12 +18,12 @@ from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import Matrix, Search, check_arguments, front_size
-from pymoo_anon.algorithms.proofs.strings.instance import StringInstance, asks_no_more, goal
-from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
-from pymoo_anon.algorithms.proofs.strings.space import StringSpace
 from pymoo_anon.fronts.archive import in_order, merge_front, satisfies_constraints
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
+from pymoo_anon.proofs.strings.instance import StringInstance, asks_no_more, goal
+from pymoo_anon.proofs.strings.pairs import improve_within
+from pymoo_anon.proofs.strings.space import StringSpace
 
 
 class BitStringLocalSearch(Search):

@@ -18,14 +18,14 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon.algorithms.common import OwnSearch, check_arguments, front_size
-from pymoo_anon.algorithms.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
-from pymoo_anon.algorithms.proofs.boxes import BoxProof
-from pymoo_anon.algorithms.proofs.stored.proof import StoredLatticeProof, bytes_of
-from pymoo_anon.algorithms.proofs.strings.proof import StringProof
 from pymoo_anon.fronts.archive import evaluated, front_order
 from pymoo_anon.problems.base import keys_of, uncounted_compilation
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
+from pymoo_anon.proofs.boxes import BoxProof
+from pymoo_anon.proofs.stored.proof import StoredLatticeProof, bytes_of
+from pymoo_anon.proofs.strings.proof import StringProof
 
 
 class BranchAndBound(OwnSearch):
@@ -66,7 +66,7 @@ class BranchAndBound(OwnSearch):
         **kwargs: As pymoo's `Algorithm`: termination, callback, archive, evaluator, save_history, ...
 
     Attributes:
-        proof: The proof itself: a class of `algorithms.proofs` with more figures.
+        proof: The proof itself: a class of `proofs` with more figures.
 
     Raises:
         ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.reading import BoundsReader, Matrix
 from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
@@ -18,6 +17,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import Suppressible
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.proofs.reading import BoundsReader, Matrix
 from pymoo_anon.table.suppression import AtMost, Violating
 
 # Up to this k every k is a case of its own. From there on a case holds a tenth more of them than the one before.

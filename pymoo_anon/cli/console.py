@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from threading import Event, Thread
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.interrupt import INTERRUPTED, ExitCode, modules_are_loaded
+from pymoo_anon.cli import interrupt
+from pymoo_anon.cli.interrupt import ExitCode, check_interrupted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +27,9 @@ WIDTH = 160
 
 #: Columns of a terminal between two columns of a table.
 GAP = 2
+
+#: Seconds between two lines about a long step where standard error is no terminal.
+EVERY = 10.0
 
 #: What is said as soon as something is compiled.
 COMPILING = "Loops are being compiled, which takes some seconds; later runs load them from disk."
@@ -93,7 +99,8 @@ def tell(console: Console, text: str) -> None:
 def clear_errors(less_memory: str = "") -> Iterator[None]:
     """Bad input is one sentence and its exit code, Ctrl-C is another; where memory ends it is said what needs less."""
     try:
-        yield
+        with interrupt.interruptible():
+            yield
     except (ValueError, KeyError, TypeError, OSError, MemoryError) as error:
         message = str(error.args[0]) if isinstance(error, KeyError) else str(error)
         if isinstance(error, OSError) and error.filename is not None:
@@ -103,7 +110,7 @@ def clear_errors(less_memory: str = "") -> Iterator[None]:
         typer.echo(f"Error: {plain(' '.join(message.split()))}", err=True)
         raise typer.Exit(ExitCode.BAD_USE) from None
     except KeyboardInterrupt:
-        typer.echo(INTERRUPTED, err=True)
+        typer.echo(interrupt.interrupted_words(), err=True)
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
@@ -124,10 +131,39 @@ def loading() -> Iterator[None]:
     """Load the modules of a command in a block: warnings are said, and from then on Ctrl-C clears up what was begun."""
     with said_warnings():
         yield
-    if modules_are_loaded():
-        from pymoo_anon.engine.compiled import before_compiling
+    if interrupt.modules_are_loaded():
+        from pymoo_anon.engine.compiled import watch_compiling
 
-        before_compiling(lambda: typer.echo(COMPILING, err=True))
+        watch_compiling(lambda: typer.echo(COMPILING, err=True), check_interrupted)
+
+
+@contextmanager
+def working(words: str) -> Iterator[Callable[[str], None]]:
+    """Show a step and how long it takes: on a terminal as it runs, elsewhere by a line every ten seconds.
+
+    It yields a function that sets other words. Warnings are said after the step.
+    """
+    from rich.console import Console
+
+    console, start, ended, told = Console(stderr=True), time.monotonic(), Event(), [words]
+
+    def tell() -> None:
+        while not ended.wait(1.0 if console.is_terminal else EVERY):
+            line = f"{told[0]} ({time.monotonic() - start:,.0f} s)"
+            status.update(line) if console.is_terminal else typer.echo(line, err=True)
+
+    def show(words: str) -> None:
+        check_interrupted()
+        told[0] = words
+
+    thread = Thread(target=tell, daemon=True)
+    with said_warnings(), console.status(words) as status:
+        thread.start()
+        try:
+            yield show
+        finally:
+            ended.set()
+            thread.join()
 
 
 def check_free(targets: Sequence[Path], force: bool, hint: str = "") -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import typer
 
-from pymoo_anon._files import put_in_place, tried
+from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output
+from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, working
 from pymoo_anon.cli.declaring import is_project
-from pymoo_anon.cli.interrupt import ExitCode
+from pymoo_anon.cli.interrupt import ExitCode, put_in_place
 from pymoo_anon.cli.names import Inputs, Reading, Source
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import DraftRequest
@@ -42,20 +42,12 @@ def write_drafts(request: DraftRequest) -> None:
             twice = examples(repeated(request.column))
             raise ValueError(f"column must name each column once, got more than once: {twice}")
         inputs, names, folder = _asked_for(request)
-        frame = open_table(inputs, names)
         drafts, why = {}, {}
-        for name in names:
-            found = combinations_of(frame, [name])
-            if not len(found.weights):
-                raise ValueError(f"{request.data} must have at least one row below its header, got none")
-            column = found.columns[name].astype(object)
-            values = column.where(column.notna(), None).tolist()
-            try:
-                drafts[name] = draft_hierarchy(values, found.weights.tolist(), request.kind, name)
-            except ValueError as error:
-                raise ValueError(f"column {name!r}: {error}") from None
-            if not request.column:
-                why[name] = _useless(drafts[name], int(found.weights.sum()))
+        with working("Reading the table") as show:
+            frame = open_table(inputs, names)
+            for place, name in enumerate(names):
+                show(f"Drafting hierarchies: column {place + 1} of {len(names)}")
+                drafts[name], why[name] = _draft(request, frame, name)
         kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
         written = [f"{name}.csv" for name in kept]
         if not written:
@@ -79,6 +71,20 @@ def write_drafts(request: DraftRequest) -> None:
         console.print(plain("Written: " + ", ".join(map(str, paths))))
         more = f", and name them in {request.data}" if is_project(request.data) else f" --data {request.data}"
         console.print(plain(f"Read and edit them; then: pymoo-anon hierarchy check {folder}{more}"))
+
+
+def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | None]:
+    """Draft a hierarchy, and tell why it would be of no use unless the column was asked for."""
+    found = combinations_of(frame, [name])
+    if not len(found.weights):
+        raise ValueError(f"{request.data} must have at least one row below its header, got none")
+    column = found.columns[name].astype(object)
+    values = column.where(column.notna(), None).tolist()
+    try:
+        draft = draft_hierarchy(values, found.weights.tolist(), request.kind, name)
+    except ValueError as error:
+        raise ValueError(f"column {name!r}: {error}") from None
+    return draft, None if request.column else _useless(draft, int(found.weights.sum()))
 
 
 def _others(folder: Path, names: Collection[str]) -> str:
@@ -130,9 +136,9 @@ def say_findings(path: Path, data: Path | None) -> None:
             raise ValueError(f"hierarchies must be a folder with CSV files, got {str(path)!r}, which has none")
         known: list[tuple[Path, list[Any] | None]] = [(file, None) for file in files]
         if data is not None:
-            with said_warnings():
+            with working("Reading the table"):
                 found = by_column(files, data, columns_of(data))
-            frame = open_table(_csv_inputs(data, found), list(found))
+                frame = open_table(_csv_inputs(data, found), list(found))
             known = [(file, frame[name].unique().tolist()) for name, file in found.items()]
         n_found = dict.fromkeys(("error", "warning", "note"), 0)
         for file, values in known:

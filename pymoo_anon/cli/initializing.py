@@ -16,11 +16,12 @@ import narwhals as nw
 import tomlkit
 from rich.console import Console
 
-from pymoo_anon._files import put_in_place, tried
+from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
+from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, working
 from pymoo_anon.cli.declaring import parts_of
 from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.cli.interrupt import put_in_place
 from pymoo_anon.cli.names import ENGINES, Reading, Source, source_of
 from pymoo_anon.cli.project import ROLES
 from pymoo_anon.cli.requests import InitRequest
@@ -48,8 +49,9 @@ def initialize(request: InitRequest) -> None:
             return
         reading = _reading(request, source)
         stem = Path(file_names([source.table or (source.path.stem if source.path is not None else "")])[0]).stem
-        with said_warnings():
+        with working("Step 1 of 2: reading the table") as show:
             profiles, empty = _profiles(reading)
+            show("Step 2 of 2: guessing roles and drafting hierarchies")
             columns = _columns(profiles, _asked(request.role, [profile.name for profile in profiles]))
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
@@ -249,7 +251,7 @@ _ROLES = """\
 #   person            tells whose row it is, where a person has several rows; it is not released
 #   identifier, drop  names a person, or is of no use: it is not released
 #   keep              it is released as it stands, and nothing protects it: who knows it of a person may find the row;
-#                     where it singles persons out, reason = "because ..." says why all the same
+#                     where it singles persons out, reason = "because ..." says why in at least five words
 #   other             not decided: nothing runs until you write one of the above\
 """
 

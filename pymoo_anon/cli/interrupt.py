@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from types import FrameType
+from typing import Any
 
 
 class ExitCode(IntEnum):
@@ -28,6 +31,14 @@ class ExitCode(IntEnum):
 INTERRUPTED = "Interrupted: nothing was written."
 
 
+class _Command:
+    """Where the command of this process stands."""
+
+    works = False  # Its modules are loaded
+    interrupted = False  # A signal came, and the command has not ended for it yet
+    written = False  # Its files are in place, or are just being moved there
+
+
 def modules_load() -> None:
     """From here on Ctrl-C and a request to terminate end the process with one line: loading might swallow an error.
 
@@ -37,7 +48,7 @@ def modules_load() -> None:
     gc.disable()
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) is usual:
-            signal.signal(number, _leave)
+            signal.signal(number, _on_signal)
 
 
 def modules_are_loaded() -> bool:
@@ -47,34 +58,63 @@ def modules_are_loaded() -> bool:
         # Whatever was loaded is never looked through.
         gc.freeze()
         gc.enable()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is _leave:
-            signal.signal(number, signal.default_int_handler)
+        _Command.works = True
     return own
 
 
 @contextmanager
-def not_swallowed() -> Iterator[None]:
-    """Ctrl-C in a block that may swallow it, as compiling does, is raised again at its end."""
-    seen: list[int] = []
+def interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt if a signal came in a block, at its end at the latest.
 
-    def note(number: int, frame: FrameType | None) -> None:
-        seen.append(number)
-        signal.default_int_handler(number, frame)
-
-    own = [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) is signal.default_int_handler]
-    for number in own:
-        signal.signal(number, note)
+    The error of the signal itself may be lost: callbacks from C drop it, and libraries make errors of their own of it.
+    """
+    _Command.written = False
     try:
         yield
     finally:
-        for number in own:
-            signal.signal(number, signal.default_int_handler)
-    if seen:
+        check_interrupted()
+
+
+def check_interrupted() -> None:
+    """Raise KeyboardInterrupt if a signal came."""
+    if _Command.interrupted:
         raise KeyboardInterrupt
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
-    """End the process at once: nothing was begun that needs clearing away."""
-    os.write(2, f"{INTERRUPTED}\n".encode())
-    os._exit(ExitCode.INTERRUPTED)
+def forget_interrupt() -> None:
+    """Go on after an interrupt, to write what was found until then."""
+    _Command.interrupted = False
+
+
+def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
+    """Move new files into the output folder, all or none, and none after a signal."""
+    # Not loaded before signals are listened to.
+    from pymoo_anon import _files
+
+    check_interrupted()
+    _Command.written = True
+    try:
+        return _files.put_in_place(new, folder, names)
+    except OSError:
+        _Command.written = False
+        raise
+
+
+def interrupted_words() -> str:
+    """What a command says that was interrupted."""
+    return "Interrupted: everything was written before." if _Command.written else INTERRUPTED
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    """End a process that loads; note a signal and raise KeyboardInterrupt in one that works.
+
+    The first one waits while numba compiles, whose callbacks lose the error, and what is compiled by half may end the
+    process. So it does where files are in place: a few lines are left to be said.
+    """
+    if not _Command.works:
+        os.write(2, f"{INTERRUPTED}\n".encode())
+        os._exit(ExitCode.INTERRUPTED)
+    first, _Command.interrupted = not _Command.interrupted, True
+    lock: Any = sys.modules.get("numba.core.compiler_lock")
+    if not (first and (_Command.written or (lock is not None and lock.global_compiler_lock.is_locked()))):
+        raise KeyboardInterrupt

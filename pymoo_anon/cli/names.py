@@ -46,6 +46,9 @@ ALGORITHMS = {
 #: The files that a search writes. The last one is moved into place last, and says which front it belongs to.
 FILES = ("front.csv", "front.png", "run.json")
 
+#: What a search of a project read and made, beside its front, for the commands that follow.
+STORED = "search.npz"
+
 #: The file with the choice, beside the front.
 CHOICE = "choice.json"
 

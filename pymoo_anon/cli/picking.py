@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-from pymoo_anon._messages import counted, number, plain, share
-from pymoo_anon.cli.console import clear_errors, new_table, said_warnings, standard_output, tell
+from pymoo_anon._messages import counted, listed, number, share
+from pymoo_anon.cli.console import clear_errors, standard_output, tell, working
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_front, write_choice
@@ -17,7 +16,6 @@ from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.front import Choice, Front, risk_at_most
-from pymoo_anon.problems.tradeoffs import Step, with_share
 from pymoo_anon.publishing.evidence import neighbours, read_evidence
 from pymoo_anon.publishing.explaining import explain
 from pymoo_anon.publishing.less_lost import less_lost
@@ -31,8 +29,9 @@ def pick_and_write(wish: Wish) -> None:
             return
         assert wish.file is not None
         project = read_project(wish.file)
-        with said_warnings():
+        with working("Step 1 of 2: reading the front") as show:
             front, _ = read_front(project)
+            show("Step 2 of 2: comparing its points")
             asked = [constraint(text, front.table, front.problem.measured) for text in wish.require]
             asked += [] if wish.risk is None else [risk_at_most(front.table, wish.risk)]
             refusals = [front.refusal(place, project.suppressed, asked) for place in range(len(front))]
@@ -49,16 +48,14 @@ def pick_and_write(wish: Wish) -> None:
 
 def _explain(console: Console, front: Front, choice: Choice, refusals: Sequence[str | None], suppressed: str) -> None:
     """Say what a choice means, and which points make no release."""
-    explanation = explain(front.problem, front, choice, suppressed=suppressed)
     tell(console, f"It is {choice.reason}.")
     left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
     if left_out:
         row, why = left_out[0]
         tell(console, f"{counted(len(left_out), 'point makes', 'points make')} no release. Row {row}: {why}.")
-    console.print(_points(choice.row, choice.values, explanation.steps, choice.losses), soft_wrap=False)
     for requirement in front.requirements(front.place_of(choice), choice.requirements):
         tell(console, f"Required: {requirement}.")
-    for line in str(explanation).splitlines():
+    for line in str(explain(front.problem, front, choice, suppressed=suppressed)).splitlines():
         tell(console, line)
 
 
@@ -106,7 +103,7 @@ def _show(console: Console, path: Path) -> None:
     values, steps = neighbours(content)
     place, front, hidden = content["chosen"]["place"], content["front"], content["suppressed"]
     tell(console, f"Row {place + 1} of {len(front)}: {content['chosen']['reason']}.")
-    console.print(_points(place, values, steps, {}), soft_wrap=False)
+    tell(console, f"{listed(f'{name} = {number(value)}' for name, value in values.items())}.")
     tell(console, "Levels:")
     columns = zip(content["chosen"]["quasi_identifiers"], content["table"]["quasi_identifiers"], strict=True)
     for column, known in columns:
@@ -121,20 +118,3 @@ def _show(console: Console, path: Path) -> None:
     told = "" if gap is None else f", and may be off by {number(gap)}"
     certified = content["search"]["certified"]
     tell(console, f"The front is {'proven to be complete' if certified else f'not proven to be complete{told}'}.")
-
-
-def _points(
-    row: int, values: Mapping[str, float], steps: Sequence[Step], losses: Mapping[str, tuple[float, float]]
-) -> Table:
-    """The choice and the next better points, side by side."""
-    table = new_table(["", "row", *values], right=["row", *values])
-    lines = {row: "the choice"}
-    for step in steps:
-        name = plain(step.better_in)
-        lines[step.row] = f"{lines[step.row]}, {name}" if step.row in lines else f"better in {name}"
-    known = {step.row: step.values for step in steps} | {row: values}
-    for place, words in lines.items():
-        own = known[place]
-        cells = [with_share(number(own[name]), own[name], losses.get(name)) if name in own else "" for name in values]
-        table.add_row(words, f"{place + 1:,}", *cells, style="bold" if place == row else None)
-    return table

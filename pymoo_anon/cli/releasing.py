@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,23 +16,22 @@ import numpy as np
 import pandas as pd
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._files import content_of, put_in_place, replaced, tried
+from pymoo_anon._files import content_of, replaced, tried
 from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli import engines
-from pymoo_anon.cli.console import check_free, clear_errors, new_table, said_warnings, standard_output, tell
+from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, working
 from pymoo_anon.cli.declaring import dashed, options_of
-from pymoo_anon.cli.interrupt import ExitCode
+from pymoo_anon.cli.interrupt import ExitCode, put_in_place
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import as_written, read_choice, read_front, text_of
 from pymoo_anon.cli.tables import Roles, constraint, objective, open_table
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import measure_names
+from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import codebook
@@ -60,15 +58,16 @@ def release(project: Project, request: ReleaseRequest) -> None:
         kinds = (EVIDENCE, CODEBOOK, *([OUTSIDE] if request.external_evidence else []))
         paths = [target, *(beside(target, what) for what in kinds)]
         check_free(paths, request.force)
-        with said_warnings():
+        with working("Step 1 of 4: reading the front"):
             front, record = read_front(project)
             choice = _choice(project, front, request)
         read = [*project.files, *(project.output / name for name in FILES)]
         try:
-            with tried(target.parent, [path.name for path in paths], read) as temporary:
+            files = tried(target.parent, [path.name for path in paths], read)
+            with files as temporary, working("Step 2 of 4: recoding and writing") as show:
                 new = temporary / target.name
-                with said_warnings(), busy() as say:
-                    made = _written(project, request, front, choice, new, say)
+                made = _written(project, request, front, choice, new, show)
+                show("Step 4 of 4: writing evidence and codebook")
                 sha256 = checksum(new)
                 done = _entry(project, choice, made, target, sha256)
                 # Two releases that differ in any of these tell more together than one of them.
@@ -86,7 +85,7 @@ def release(project: Project, request: ReleaseRequest) -> None:
                 )
                 write_evidence(beside(new, EVIDENCE), content)
                 how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
-                engines.write_table(codebook(front.problem, choice.x, **how), beside(new, CODEBOOK))
+                engines.write_table(codebook(front.problem, choice, **how), beside(new, CODEBOOK))
                 if request.external_evidence:
                     outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
                     write_evidence(beside(new, OUTSIDE), outside)
@@ -109,16 +108,6 @@ def _check_target(project: Project, request: ReleaseRequest, target: Path) -> No
         raise ValueError(f"--like-input is of CSV files, and {target if kind != 'csv' else project.data} is none")
 
 
-@contextmanager
-def busy() -> Iterator[Callable[[str], None]]:
-    """A line that says what is being done and for how long, on a terminal; what it gives takes the words."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as line:
-        task = line.add_task("Reading", total=None)
-        yield lambda words: line.update(task, description=words)
-
-
 def read_back(project: Project, path: Path) -> Any:
     """A release that was written, read by the engine of its project."""
     return engines.open_frame(Reading(Source(engines.kind_of(path), path), engines.engine_of(project.reading)), list)
@@ -136,23 +125,22 @@ def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked:
 
 
 def _written(
-    project: Project, request: ReleaseRequest, front: Front, choice: Choice, path: Path, say: Callable[[str], None]
+    project: Project, request: ReleaseRequest, front: Front, choice: Choice, path: Path, show: Callable[[str], None]
 ) -> Release:
     """The release as it is counted in the file that it was written to."""
-    say("Recoding and writing")
-    made = _recoded(
-        project,
-        front,
-        choice,
-        engines.kind_of(path),
-        suppressed=request.suppressed or project.suppressed,
-        recoding="local" if request.local else None,
-        k_of_one=request.k_of_one,
-        below_requirements=request.below_requirements,
-    )
+    about = {
+        "suppressed": request.suppressed or project.suppressed,
+        "recoding": "local" if request.local else None,
+        "k_of_one": request.k_of_one,
+        "below_requirements": request.below_requirements,
+    }
+    try:
+        made = _recoded(project, front, choice, engines.kind_of(path), **about)
+    except RefinementError as error:
+        raise ValueError(f"--local {error.change}. Nothing was written.") from None
     like = project.data.path if request.like_input else None
     engines.write_recoded(made, path, None if like is None else engines.line_end_of(like))
-    say("Counting again")
+    show("Step 3 of 4: counting again")
     return made.counted_again(read_back(project, path))
 
 
@@ -297,9 +285,12 @@ def verify_project(project: Project) -> None:
             raise ValueError(
                 f"there is no release of {project.path}: {paths[-1]} is missing; pymoo-anon release writes it"
             )
-        with said_warnings():
+        found = {}
+        with working("Reading the front") as show:
             front, _ = read_front(project)
-            found = {path: _broken(project, front, path) for path in paths if path.is_file()}
+            for path in filter(Path.is_file, paths):
+                show(f"Recoding and counting {path} again")
+                found[path] = _broken(project, front, path)
         for path in paths:
             holds = f"does not hold: {listed(found[path])}" if found.get(path) else "holds"
             tell(console, f"{path}: {holds if path in found else 'is missing'}.")
@@ -366,13 +357,15 @@ def verify_external(path: Path) -> None:
         sha256 = checksum(table)
         if sha256 != content["file"]["sha256"]:
             _end(f"{table} is not the file that was released: its checksum is another one")
-        frame = _opened(str(table), "auto")
-        names, told = nw.from_native(frame).collect_schema().names(), content["columns"]
-        if len(names) != len(told):
-            _end(f"{table} has {len(names)} columns, and {path} speaks of {len(told)}")
-        rows = [(name, one["role"], one["reason"]) for name, one in zip(names, told, strict=True)]
-        columns = object_frame(("column", "role", "reason"), rows)
-        found = external_evidence(frame, columns, name=table.name, sha256=sha256)
+        with working("Reading and counting"):
+            frame = _opened(str(table), "auto")
+            names, told = nw.from_native(frame).collect_schema().names(), content["columns"]
+            if len(names) != len(told):
+                _end(f"{table} has {len(names)} columns, and {path} speaks of {len(told)}")
+            rows = [(name, one["role"], one["reason"]) for name, one in zip(names, told, strict=True)]
+            columns = object_frame(("column", "role", "reason"), rows)
+            found = external_evidence(frame, columns, name=table.name, sha256=sha256)
+            said = said_of(columns, uniqueness_of(frame, columns))
         known = {one["measure"]: one["value"] for one in content["measures"]}
         values = {one["measure"]: one["value"] for one in found["measures"]}
         claims = object_frame(
@@ -383,7 +376,7 @@ def verify_external(path: Path) -> None:
         console.print(_table(claims), soft_wrap=False)
         others = ("columns", "uniqueness", "file")
         agree = known.keys() == values.keys() and all(found[part] == content[part] for part in others)
-        _finish(console, claims, agree, said_of(columns, uniqueness_of(frame, columns)))
+        _finish(console, claims, agree, said)
 
 
 def verify_table(request: VerifyRequest) -> None:
@@ -394,14 +387,14 @@ def verify_table(request: VerifyRequest) -> None:
         if not measures:
             names = ["k", *(f"l:{name}" for name in request.sensitive)]
             measures = [objective("require", name, roles) for name in names]
-        with said_warnings():
+        with working("Reading and counting"):
             whole = None if request.original is None else _opened(request.original, request.engine)
             frame = _opened(request.file, request.engine)
             claims = verify(frame, request.quasi_identifiers, measures, sensitive=request.sensitive, original=whole)
             known = nw.from_native(frame).collect_schema().names()
             known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(request.sensitive, "sensitive")
             known_roles |= dict.fromkeys(request.quasi_identifiers, "quasi-identifier")
-            columns = object_frame(("column", "role"), [(name, known_roles[name]) for name in known])
+            columns = object_frame(("column", "role", "reason"), [(name, known_roles[name], None) for name in known])
             said = said_of(columns, uniqueness_of(frame, columns))
         tell(console, f"Counted again: {request.file}")
         console.print(_table(claims), soft_wrap=False)
@@ -432,14 +425,13 @@ def _same(one: Any, other: Any) -> bool:
 def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> None:
     """Say whether all holds and of what nothing is promised, and end."""
     asked = [holds for holds in claims.holds if holds is not None]
-    if said:
-        tell(console, said)
+    tell(console, said)
     if not (same and all(asked)):
         console.print("Not all holds.")
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
     if asked:
-        console.print("What was promised holds." if said else "All holds.")
+        console.print("What was promised holds.")
 
 
 # --- tables as a person reads them ----------------------------------------------------------------------------------

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pymoo_anon._files import put_in_place, tried
+from pymoo_anon._files import tried
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.console import check_free, clear_errors, said_warnings, standard_output
+from pymoo_anon.cli.console import check_free, clear_errors, standard_output, working
+from pymoo_anon.cli.interrupt import put_in_place
 from pymoo_anon.cli.names import FILES, Reading, checksum, source_of
 from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.releasing import EVIDENCE, beside, counted_as_told, released_last
@@ -27,10 +28,11 @@ def run(project: Project, request: ReportRequest) -> None:
     with clear_errors(), standard_output() as console:
         released = released_last(project)
         target = _target(released, request)
-        with said_warnings():
+        with working("Step 1 of 3: reading the front") as show:
             front, _ = read_front(project)
             choice = read_choice(project, front)
             population = None if request.population is None else _population(front, project, request.population)
+            show("Step 2 of 3: recoding and counting again")
             evidence = _evidence(project, front, released, choice)
         read = [released, beside(released, EVIDENCE), *project.files]
         read += [project.output / name for name in FILES]
@@ -38,7 +40,7 @@ def run(project: Project, request: ReportRequest) -> None:
         if request.population_size is not None:
             # What was asked for wins over the file.
             about["population_size"] = request.population_size
-        with tried(target.parent, [target.name], read) as temporary:
+        with tried(target.parent, [target.name], read) as temporary, working("Step 3 of 3: writing the report"):
             write_report(
                 temporary / target.name,
                 front,

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._files import content_of, put_in_place, tried
+from pymoo_anon._files import content_of, tried
 from pymoo_anon._messages import examples
 from pymoo_anon.cli.declaring import numeral
-from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL, checksum
+from pymoo_anon.cli.interrupt import put_in_place
+from pymoo_anon.cli.names import CHOICE, FILES, JOURNAL, STORED, checksum
 from pymoo_anon.cli.project import Project
+from pymoo_anon.cli.stored import Stored, read_search, write_search
 from pymoo_anon.cli.tables import constraint, problem_of, table_of
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import free_name, short_name
@@ -27,7 +29,7 @@ from pymoo_anon.publishing.evidence import as_json
 
 
 def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
-    """Write `front.csv`, `front.png` and `run.json`, which holds the record and the checksum of the front."""
+    """Write `front.csv`, `front.png`, of a project `search.npz`, and `run.json`: the record with checksums."""
     # What reads a front needs no picture.
     from pymoo_anon.visualization.fronts import plot_front
 
@@ -39,6 +41,9 @@ def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
     frame.to_csv(table, index=False, lineterminator="\n")
     plot_front(front.problem, front, picture)
     own: dict[str, Any] = {"sha256": hashlib.sha256(table.read_bytes()).hexdigest()}
+    # Of a table without a checksum nobody knows later whether it is still the same.
+    if record.get("project", {}).get("data") is not None and write_search(front, folder / STORED):
+        own[STORED] = checksum(folder / STORED)
     if not isinstance(front.problem, LatticeProblem):
         # The table of the front does not say what its points are.
         own["x"] = front.X.tolist()
@@ -62,8 +67,8 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
         )
     if checksum(table_path) != record["front"]["sha256"]:
         raise ValueError(f"{table_path} is not the front that {record_path} speaks of; search again")
-    options = record["options"]
-    problem = problem_of(table_of(project.inputs), options)
+    options, stored = record["options"], _stored(project, record)
+    problem = problem_of(table_of(project.inputs) if stored is None else stored.table, options)
     try:
         # As text, so that every number is the one that was written.
         written = pd.read_csv(table_path, dtype=str, keep_default_na=False)
@@ -78,10 +83,24 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
         else:
             X = np.array([[numeral(name, text) for text in written[name]] for name in names])
             X = X.T.reshape(-1, problem.n_var)
-        front = Front(problem, X, certified=record["certified"])
+        certified = record["certified"]
+        front = Front(problem, X, certified=certified) if stored is None else stored.front(problem, X, certified)
     except ValueError as error:
         raise ValueError(f"{table_path} must be a front of {project.path}: {error}") from None
     return front, record
+
+
+def _stored(project: Project, record: Mapping[str, Any]) -> Stored | None:
+    """What the search stored beside its front; None where it stored nothing, so that the table is read anew."""
+    path, sha256 = project.output / STORED, record["front"].get(STORED)
+    if sha256 is None:
+        return None
+    data = path.read_bytes() if path.is_file() else b""
+    if hashlib.sha256(data).hexdigest() != sha256:
+        got = "another file" if data else "none"
+        raise ValueError(f"{path} must be what the search in {project.output} wrote, got {got}; search again")
+    with as_written(path, "search wrote", "; search again"):
+        return read_search(data, project.inputs)
 
 
 @contextmanager

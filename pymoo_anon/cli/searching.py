@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -23,22 +23,21 @@ from pymoo.util.display.multi import NumberOfNondominatedSolutions
 from pymoo.util.display.output import Output
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from pymoo_anon import __version__
-from pymoo_anon._files import alone, put_in_place, tried
+from pymoo_anon._files import alone, tried
 from pymoo_anon._messages import counted, plain
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
-from pymoo_anon.cli.console import GAP, clear_errors, count, new_table, said_warnings, standard_output, tell
+from pymoo_anon.cli.console import GAP, clear_errors, count, new_table, standard_output, tell, working
 from pymoo_anon.cli.declaring import dashed, idle_with, record_of
-from pymoo_anon.cli.interrupt import ExitCode, not_swallowed
-from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, checksum
+from pymoo_anon.cli.interrupt import ExitCode, check_interrupted, forget_interrupt, put_in_place
+from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
 from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
@@ -128,6 +127,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
     try:
         while algorithm.has_next():
             algorithm.next()
+            check_interrupted()
     except KeyboardInterrupt:
         interrupted = True
         if algorithm.opt is None or len(algorithm.opt) == 0:
@@ -141,7 +141,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
     if interrupted and res.X is None:
         raise KeyboardInterrupt
     stopped = over[0] if over else "the end of the sweep" if name == "sweep" else "no new nodes"
-    stopped = "proof complete" if certified else "Ctrl-C" if interrupted else stopped
+    stopped = "Ctrl-C" if interrupted else "proof complete" if certified else stopped
     front = problem.front(res).sorted()
     front.certified = certified
     return Found(front, seconds, n_undecided, stopped)
@@ -169,21 +169,6 @@ def _of_any(measure: Objective) -> Objective:
     if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty):
         return type(measure)()
     return measure.knowing(any_of(1)) if isinstance(measure, Knowing) and measure.known is not None else measure
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[Algorithm], None]]:
-    """A progress bar on a terminal, nothing elsewhere; what it gives is pymoo's callback."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("Searching", total=1.0)
-
-        def notify(algorithm: Algorithm) -> None:
-            found = f"Searching: {len(algorithm.opt):,} found in {algorithm.problem.n_unique:,} nodes"
-            bar.update(task, completed=algorithm.termination.perc, description=found)
-
-        yield notify
 
 
 def _made(name: str, settings: Settings) -> Algorithm:
@@ -224,33 +209,37 @@ def search_and_write(settings: Settings) -> None:
     with clear_errors("; --algorithm pbgea needs the least"), standard_output() as console:
         inputs = find_inputs(settings)
         read = inputs.paths if settings.project is None else settings.project.files
-        with tried(settings.output, FILES, read, own=True) as temporary, alone(settings.output):
+        with tried(settings.output, [STORED, *FILES], read, own=True) as temporary, alone(settings.output):
             checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
             own: dict[str, Any] = {}
             if (project := settings.project) is not None:
                 own["project"] = {"file": project.path.name, "sha256": checksum(project.path)}
                 own["project"] |= project.identity(checksums)
-            with said_warnings():
+            with working("Reading the table"):
                 problem = problem_of(read_table(settings, inputs), record_of(settings))
             algorithm = algorithm_for(problem, settings)
             _say_the_start(console, problem, algorithm, settings)
             start = time.perf_counter()
-            with not_swallowed():
+            with working("Compiling or loading loops"):
                 # A few generations call all that is to be compiled, however long that takes.
                 few = replace(settings, generations=min(settings.generations, 5), time_limit=None)
                 search(tiny(problem), algorithm[0], few)
+                check_interrupted()
             compile_seconds = time.perf_counter() - start
             with _kept(console, problem, algorithm[0], settings) as journal:
                 found = _searched(problem, algorithm[0], settings)
+                if found.stopped == "Ctrl-C":
+                    forget_interrupt()
                 front = found.front
                 if len(front) == 0:
                     journal.remove()
                 _check_found(problem, front, settings)
-                with said_warnings():
+                with working("Drawing and writing the front"):
                     record = search_record(found, record_of(settings), checksums, algorithm, compile_seconds)
                     write_front(front, {**record, **own}, temporary)
-                paths = put_in_place(temporary, settings.output, FILES)
+                written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
+                paths = put_in_place(temporary, settings.output, written)
                 if found.stopped != "Ctrl-C":
                     journal.remove()
         console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
@@ -296,11 +285,17 @@ def _versions(*packages: str) -> dict[str, str]:
 
 
 def _searched(problem: Searched, name: str, settings: Settings) -> Found:
-    """The search, with pymoo's table or a progress bar."""
+    """Search with pymoo's table, or show how far it is."""
     if settings.verbose:
         return search(problem, name, settings, verbose=True)
-    with progress() as callback:
-        return search(problem, name, settings, callback=callback)
+    with working("Searching") as show:
+
+        def notify(algorithm: Algorithm) -> None:
+            done, found = algorithm.termination.perc, f"{len(algorithm.opt):,} found in {problem.n_unique:,}"
+            kind = f"of {algorithm.n_points:,} targets" if isinstance(algorithm, TargetSweep) else "nodes"
+            show(f"Searching: {100 * done:.0f} %, {found} {kind}")
+
+        return search(problem, name, settings, callback=notify)
 
 
 def _check_found(problem: Searched, front: Front, settings: Settings) -> None:

@@ -67,7 +67,9 @@ def of_table(table: Microdata) -> Boxes:
     """A table as it is: every distinct tuple is a box of single values."""
     tuples = table.tuples
     each = [np.arange(n) for n in tuples.domain_sizes]
-    columns = (Column(own, own, own + 1, cells) for own, cells in zip(each, tuples.codes.T, strict=True))
+    # Side by side in memory, they are read several times as fast.
+    codes = np.ascontiguousarray(tuples.codes.T)
+    columns = (Column(own, own, own + 1, cells) for own, cells in zip(each, codes, strict=True))
     return Boxes(tuples.counts, tuple(columns))
 
 

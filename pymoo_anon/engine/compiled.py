@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
 
 _hinted = False
 
@@ -30,21 +36,54 @@ def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Call
     options["_nrt"] = allocates
     options["no_cfunc_wrapper"] = True
     options["no_cpython_wrapper"] = inner
+    cached = options.pop("cache", False)
 
     def decorate(function: Callable[..., Any]) -> Any:
-        try:
-            loop = numba.njit(**options)(function)
-        except RuntimeError as error:
-            if not options.get("cache"):
-                raise
-            _hint(error)
-            loop = numba.njit(**{**options, "cache": False})(function)
+        loop = numba.njit(**options)(function)
         # Where numba is told to compile nothing it gives the function back.
-        if inner and isinstance(loop, CPUDispatcher):
-            loop.__class__ = _Inner
+        if isinstance(loop, CPUDispatcher):
+            if cached:
+                try:
+                    loop._cache = _Cache(function)  # type: ignore[attr-defined, no-untyped-call]
+                except RuntimeError as error:
+                    _hint(f"numba finds no folder that it may write its cache to ({error})")
+            if inner:
+                loop.__class__ = _Inner
         return loop
 
     return decorate
+
+
+class _CheckedFiles(CompileResultCacheImpl):
+    """Content of a cache's files, with zlib's checksum: damaged machine code would run, or end the process."""
+
+    def get_filename_base(self, *args: Any) -> str:
+        # numba's own files have other content.
+        return f"{super().get_filename_base(*args)}.zlib"  # type: ignore[no-untyped-call]
+
+    def reduce(self, cres: Any) -> bytes:
+        return zlib.compress(dumps(super().reduce(cres)), level=0)  # type: ignore[no-untyped-call]
+
+    def rebuild(self, target_context: Any, payload: bytes) -> Any:
+        return super().rebuild(target_context, pickle.loads(zlib.decompress(payload)))  # type: ignore[no-untyped-call]
+
+
+class _Cache(FunctionCache):
+    """Cache of a loop on disk, which is done without where its files cannot be read or written."""
+
+    _impl_class = _CheckedFiles
+
+    @contextmanager
+    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
+        """Go on without a file: numba then compiles in memory, as where there is none."""
+        try:
+            yield
+        except Exception as error:
+            # A damaged file raises anything, since to read it is to unpickle it. The next process shall not find it.
+            if not isinstance(error, OSError):
+                with suppress(OSError):
+                    self.flush()  # type: ignore[no-untyped-call]
+            _hint(f"numba's cache in {self.cache_path} cannot be used ({type(error).__name__}: {error})")
 
 
 class _Inner(CPUDispatcher):
@@ -54,31 +93,35 @@ class _Inner(CPUDispatcher):
         raise TypeError(f"{self.py_func.__name__} is only called by compiled loops: it has no way in from Python")
 
 
-def _hint(error: RuntimeError) -> None:
+def _hint(why: str) -> None:
     """Say once a process what can be done."""
     global _hinted
     if not _hinted:
         _hinted = True
         warnings.warn(
-            "loops are compiled anew by every process, since numba finds no folder that it may write its cache to "
-            f"({error}); set the environment variable NUMBA_CACHE_DIR to one",
+            f"loops are compiled in memory, since {why}; set the environment variable NUMBA_CACHE_DIR to a folder with "
+            "room",
             RuntimeWarning,
             stacklevel=4,
         )
 
 
-def before_compiling(say: Callable[[], None]) -> None:
-    """Call a function once, as soon as this process compiles something that no cache holds."""
+def watch_compiling(before: Callable[[], None], after: Callable[[], None]) -> None:
+    """Call a function before this process first compiles what no cache holds, and one whenever numba has ended."""
 
-    class Once(event.Listener):
+    class Watch(event.Listener):
         said = False
 
         def on_start(self, event: Any) -> None:
-            if not self.said:
+            if event.kind == "numba:compile" and not self.said:
                 self.said = True
-                say()
+                before()
 
         def on_end(self, event: Any) -> None:
-            pass
+            # A loop may compile or load others, so that numba has not ended yet.
+            if not global_compiler_lock.is_locked():  # type: ignore[no-untyped-call]
+                after()
 
-    event.register("numba:compile", Once())  # type: ignore[no-untyped-call]
+    watch = Watch()
+    for kind in ("numba:compile", "numba:compiler_lock"):
+        event.register(kind, watch)  # type: ignore[no-untyped-call]

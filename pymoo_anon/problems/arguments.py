@@ -10,12 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import counted, examples, listed, number, plain, repeated, told_apart
-from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import (
     Known,
     Objective,
     known_of,
-    marked_class,
     reach_of,
     sets_in_words,
     sets_of,
@@ -225,6 +223,18 @@ def bound(constraint: Constraint, name: str) -> str:
     return f"{name} {'>=' if constraint.at_least else '<='} {number(constraint.bound)}"
 
 
+class RefinementError(ValueError):
+    """A refinement is worse than its point in what the point promised.
+
+    Args:
+        change: What it would do, in words: "would lower k in persons from 5 to 4".
+    """
+
+    def __init__(self, change: str) -> None:
+        super().__init__(f'recoding="local" {change}; release the point as it is')
+        self.change = change
+
+
 def is_loss(measure: Objective) -> bool:
     """Whether a measure is one of `objectives.loss`, or a class of one's own that is made from one."""
     return any(base.__module__.startswith("pymoo_anon.objectives.loss") for base in type(measure).__mro__)
@@ -251,16 +261,19 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
     return [f"{value:,.{decimals}f}" for value in values]
 
 
-def broken_by_marked(classes: EquivalenceClasses, promised: Sequence[tuple[Objective, float]]) -> str | None:
-    """What the class of the marked rows of a generalization is worse in than is promised, in words, or None."""
-    n, marked, broken = int(classes.n_suppressed[0]), marked_class(classes), ""
-    names = measure_names(measure for measure, _ in promised)
-    for measure, least in promised:
-        if measure.worst_class and not broken:
-            own = float(measure.of_classes(marked)[0])
-            if own < least if measure.maximize else own > least:
-                small = isinstance(measure, KAnonymity)
-                broken = "smaller than k" if small else f"with {names[measure]} = {number(own)}, not {number(least)}"
+def broken_by_marked(n: int, promised: Sequence[tuple[Objective, float, float]]) -> str | None:
+    """Say what the class of the n marked rows is worse in than is promised, or return None.
+
+    Args:
+        n: How many rows are marked.
+        promised: Measures of single classes, each with what is promised and what the class of the marked rows has.
+    """
+    broken = ""
+    for measure, least, own in promised:
+        if not broken and (own < least if measure.maximize else own > least):
+            name = measure_names(one for one, _, _ in promised)[measure]
+            small = isinstance(measure, KAnonymity)
+            broken = "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
     broken = "smaller than k" if n == 1 else broken
     rows = counted(n, "suppressed row", "suppressed rows")
     return f'its {rows}, marked *, would be a class {broken}; suppressed = "drop" leaves them out' if broken else None

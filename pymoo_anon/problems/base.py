@@ -24,7 +24,7 @@ from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
@@ -462,6 +462,19 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         values = np.empty(len(X))
         for rows, classes in self._grouped(X, tuple(dict.fromkeys(read))):
             values[rows] = measure.evaluate(classes)
+        return values
+
+    def values_of_marked(self, X: NDArray[Any], measures: Sequence[Objective]) -> Matrix:
+        """(n, n_measures) float array: what the marked rows are worth as one class, NaN for nothing."""
+        sensitive = self.table.sensitive
+        columns = [name for one in measures for name in one.reads(sensitive)]
+        columns += [name for one in self.constraints for name in one.reads(sensitive)]
+        values, of_classes = np.full((len(X), len(measures)), np.nan), [one.worst_class for one in measures]
+        for rows, classes in self._grouped(X, tuple(dict.fromkeys(columns))):
+            for row, own in zip(rows.tolist(), classes, strict=True):
+                if not own.kept.all():
+                    marked = marked_class(own)
+                    values[row, of_classes] = [one.of_classes(marked)[0] for one in measures if one.worst_class]
         return values
 
     def _grouped(

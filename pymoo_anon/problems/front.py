@@ -171,6 +171,7 @@ class Front:
         measured = zip(problem.measured, values[self.rows, :-1].T, strict=True)
         goals = zip(problem.objectives, self.natural.T, strict=True)
         self._values: dict[Objective, Matrix] = {**dict(measured), **dict(goals)}
+        self._marked: dict[Objective, Matrix] = {}
 
     def __len__(self) -> int:
         """Number of points that satisfy all constraints."""
@@ -194,6 +195,27 @@ class Front:
             measure.check(self.table)
             self._values[measure] = self.problem.values_of(self.X, measure)
         return self._values[measure]
+
+    def marked(self, measure: Objective) -> Matrix:
+        """(m,) float array, the value of the class that marked rows make; NaN where no row is suppressed.
+
+        Args:
+            measure: A measure of single classes; of others all is NaN.
+        """
+        if measure not in self._marked:
+            missing = [one for one in dict.fromkeys([*self.problem.measured, measure]) if one not in self._marked]
+            self._marked.update(zip(missing, self.problem.values_of_marked(self.X, missing).T, strict=True))
+        return self._marked[measure]
+
+    def recall(self, values: Mapping[Objective, Matrix], marked: Mapping[Objective, Matrix]) -> None:
+        """Take what was measured of the points before.
+
+        Args:
+            values: By measure what `values` gives.
+            marked: By measure what `marked` gives.
+        """
+        self._values.update(values)
+        self._marked.update(marked)
 
     def place_of(self, chosen: int | Choice) -> int:
         """The place of a row of what was given, or of a choice.
@@ -283,9 +305,12 @@ class Front:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         if suppressed == "mark" and n_suppressed:
             promised = [(one, float(self.values(one)[place])) for one in self.problem.measured]
-            asked = [one.constraint for one in self.requirements(place, also) if one.met]
-            promised += [(one.objective, one.bound) for one in asked if one.speaks_of_classes]
-            return broken_by_marked(self.problem.equivalence_classes(self.X[place]), promised)
+            asked = [one for one in dict.fromkeys([*self.problem.constraints, *also]) if one.speaks_of_classes]
+            met = [one for one in asked if one.keeps(self.values(one.objective)[[place]])[0]]
+            promised += [(one.objective, one.bound) for one in met]
+            return broken_by_marked(
+                n_suppressed, [(measure, least, float(self.marked(measure)[place])) for measure, least in promised]
+            )
         return None
 
     def only(self, places: Sequence[int] | Ints) -> Front:
@@ -295,6 +320,7 @@ class Front:
             setattr(made, name, getattr(self, name)[picked])
         made.gap = None if self.gap is None else self.gap[picked]
         made._values = {measure: values[picked] for measure, values in self._values.items()}
+        made._marked = {measure: values[picked] for measure, values in self._marked.items()}
         return made
 
     def sorted(self) -> Front:

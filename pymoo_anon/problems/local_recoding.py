@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
@@ -226,12 +226,20 @@ class LocalRecodingProblem(AnonymizationProblem):
             ValueError: x has the wrong length or a value that is out of range.
         """
         target = self.target(x)
-        key = target.k, target.price, target.weights
-        known = self._recodings.find(key)
+        known = self._recodings.find(target)
         if known is None:
-            known = self._recode(target)
-            self._recodings.keep(key, known)
+            known = self._recodings.stored.get(target, partial(self._recode, target))()
+            self._recodings.keep(target, known)
         return known
+
+    def remember_recodings(self, X: ArrayLike, made: Sequence[Callable[[], LocalGeneralization]]) -> None:
+        """Take recodings that an earlier process made; each is read where it is first needed.
+
+        Args:
+            X: (n, n_var) array, their points.
+            made: (n,) functions that give them.
+        """
+        self._recodings.stored.update(zip(map(self.target, self.checked(X)), made, strict=True))
 
     def _recode(self, target: LocalTarget) -> LocalGeneralization:
         """Make a recoding."""
@@ -353,7 +361,9 @@ class _Recodings:
     """The recodings that were made last, shared by all copies of a problem and by threads; a pickle holds none."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Any, LocalGeneralization] = OrderedDict()
+        # What gives the recodings of an earlier process.
+        self.stored: dict[LocalTarget, Callable[[], LocalGeneralization]] = {}
+        self._known: OrderedDict[LocalTarget, LocalGeneralization] = OrderedDict()
         self._n_bytes = 0
         self._lock = Lock()
 
@@ -363,14 +373,14 @@ class _Recodings:
     def __reduce__(self) -> tuple[Any, ...]:
         return _Recodings, ()
 
-    def find(self, key: Any) -> LocalGeneralization | None:
+    def find(self, key: LocalTarget) -> LocalGeneralization | None:
         """A recoding that was kept, which then is the last one; or None."""
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
             return self._known.get(key)
 
-    def keep(self, key: Any, made: LocalGeneralization) -> None:
+    def keep(self, key: LocalTarget, made: LocalGeneralization) -> None:
         """Keep a recoding, and forget the oldest ones where there are too many bytes; the last one always stays."""
         with self._lock:
             if key not in self._known:

@@ -7,41 +7,43 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, number
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.local import Requirements, Trees, recode
 from pymoo_anon.objectives.base import marked_class
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.problems.arguments import bound, measure_names
+from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirements_of
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
 
 
-def refine(problem: AnonymizationProblem, x: ArrayLike, method: str = "bottom-up") -> LocalGeneralization:
+def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "bottom-up") -> LocalGeneralization:
     """Recode each class of a generalization locally, so that no cell is coarser than there and nobody less protected.
 
     Every class is divided, as far as each part still has k rows and holds what single classes hold at the point: l of
-    each kind, alpha, t, beta, k in persons, be they objectives or constraints of the problem. The parts then have the
-    smallest nodes of the hierarchies that hold their tuples. The suppressed tuples are treated as a class, too, where
-    they hold all this; else they stay suppressed.
+    each kind, alpha, t, beta, k in persons, be they measured or required. The parts then have the smallest nodes of the
+    hierarchies that hold their tuples. The suppressed tuples are a class, too, where they hold all this.
 
-    There are more classes than before, so that the mean risk is greater.
+    No measure of single classes is worse than at the point, and what is required there still holds, or the refinement
+    is refused. No loss of cells is greater. There are more classes than before: what is measured over all of them, such
+    as the mean risk, may be worse where nothing is required of it.
 
     Args:
         problem: A `LatticeProblem`, or a `BitStringProblem` whose groups all are groups of the table's hierarchies, as
             with taxonomies.
-        x: (n_var,) array, the point.
+        x: (n_var,) array, the point; or a choice, whose requirements are kept, too.
         method: As of `LocalRecodingProblem`.
 
     Raises:
         TypeError: x is of another dtype than the problem needs, or the problem is of local recodings.
         ValueError: The problem has least levels, which parts could be below; x is no point of it, a group is none of a
-            hierarchy, a hierarchy makes no tree, `method` is none of these, or a constraint of the problem holds at the
-            point and not of its refinement.
+            hierarchy, a hierarchy makes no tree, or `method` is none of these. As `RefinementError`: what has to stay
+            would be worse.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric
@@ -53,10 +55,13 @@ def refine(problem: AnonymizationProblem, x: ArrayLike, method: str = "bottom-up
     >>> bool(after.sizes.min() >= before.sizes.min()), len(after.sizes) > len(before.sizes)
     (True, True)
     """
-    _check_problem(problem)
-    table, classes = problem.table, problem.equivalence_classes(x)
-    _check_groups(problem, of_columns(problem.decode(x)))
-    promised = _promised(problem, classes)
+    _check_levels(problem)
+    point, asked = (x.x, x.requirements) if isinstance(x, Choice) else (x, ())
+    table, classes = problem.table, problem.equivalence_classes(point)
+    _check_groups(problem, of_columns(problem.decode(point)))
+    bounds = dict.fromkeys([*problem.constraints, *asked])
+    required = [one for one in bounds if one.keeps(one.objective.evaluate(classes))[0]]
+    promised = _promised(problem, classes, required)
     (class_of,), kept = classes.class_of, classes.kept  # type: ignore[misc]
     hidden = marked_class(classes) if not kept.all() else None
     suppressed = hidden is not None and any(one.broken(hidden)[0] for one in promised)
@@ -65,38 +70,30 @@ def refine(problem: AnonymizationProblem, x: ArrayLike, method: str = "bottom-up
     divided = kept[class_of] if suppressed else np.ones_like(class_of, dtype=np.bool_)
     cells = _divided(problem, parts, divided, promised, method)
     made = LocalGeneralization(table.quasi_identifiers, cells, suppressed=suppressed)
-    _check_constraints(problem, classes, table.equivalence_classes(made, 0, problem.constraints))
+    _check_kept(problem, required, classes, table.equivalence_classes(made, 0, problem.constraints))
     return made
 
 
-def _check_problem(problem: AnonymizationProblem) -> None:
-    """Refuse least levels, and adversaries who know some columns alone: several classes hold together what they see."""
+def _check_levels(problem: AnonymizationProblem) -> None:
     if isinstance(problem, LatticeProblem) and problem.lowest.any():
         names = [name for name, (least, _) in problem.levels.items() if least > 0]
         raise ValueError(
             f"problem must have no least levels to be refined, got some of {examples(names)}: parts of a class get "
             "levels of their own, down to 0"
         )
-    partial = [measure for measure in problem.measured if measure.known is not None]
-    if partial:
-        raise ValueError(
-            f"problem must measure what somebody learns who knows all quasi-identifiers, got {partial[0]!r}: a "
-            "refinement keeps what single classes hold, and nothing that several have together; LocalRecodingProblem "
-            "recodes locally for such adversaries"
-        )
 
 
-def _promised(problem: AnonymizationProblem, classes: EquivalenceClasses) -> list[Constraint]:
+def _promised(
+    problem: AnonymizationProblem, classes: EquivalenceClasses, required: Sequence[Constraint]
+) -> list[Constraint]:
     """What single classes hold at a point, as constraints; k first."""
     k = KAnonymity()
     promised: list[Constraint] = [k >= float(k.evaluate(classes)[0])]
-    for measure in problem.measured:
+    for measure in dict.fromkeys([*problem.measured, *(one.objective for one in required)]):
         value = float(measure.evaluate(classes)[0])
-        if measure.worst_class and np.isfinite(value):
-            one = measure >= value if measure.maximize else measure <= value
-            if holds_by_construction(one, problem.table.tuples):
-                promised.append(one)
-    return promised
+        if measure.worst_class and measure.known is None and np.isfinite(value):
+            promised.append(measure >= value if measure.maximize else measure <= value)
+    return [one for one in promised if holds_by_construction(one, problem.table.tuples)]
 
 
 def _divided(
@@ -134,13 +131,17 @@ def _check_groups(problem: AnonymizationProblem, generalization: Generalization)
         )
 
 
-def _check_constraints(problem: AnonymizationProblem, before: EquivalenceClasses, after: EquivalenceClasses) -> None:
-    """Refuse a refinement that breaks what the point keeps, such as a bound on the mean risk."""
-    names = measure_names(problem.measured)
-    for one in problem.constraints:
-        values = [one.objective.evaluate(classes) for classes in (before, after)]
-        if one.keeps(values[0])[0] and not one.keeps(values[1])[0]:
-            raise ValueError(
-                f"x must have a refinement that keeps {bound(one, names[one.objective])}, got one with "
-                f"{float(values[1][0])!r}: more classes change it; release the point as it is"
-            )
+def _check_kept(
+    problem: AnonymizationProblem,
+    required: Sequence[Constraint],
+    before: EquivalenceClasses,
+    after: EquivalenceClasses,
+) -> None:
+    """Refuse a refinement in which single classes hold less than at the point, or that breaks what is required."""
+    names = measure_names([*problem.measured, *(one.objective for one in required)])
+    for measure, name in names.items():
+        old, new = (float(measure.evaluate(classes)[0]) for classes in (before, after))
+        worse = measure.worst_class and (new < old if measure.maximize else new > old)
+        if worse or not all(one.keeps(np.array([new]))[0] for one in required if one.objective == measure):
+            change = "raise" if new > old else "lower"
+            raise RefinementError(f"would {change} {name} from {number(old)} to {number(new)}")

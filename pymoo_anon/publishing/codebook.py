@@ -14,6 +14,7 @@ from pymoo_anon._messages import one_of
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.recount import by_group
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.keeping import Kept, kept_of
 from pymoo_anon.publishing.recoding import decoded
@@ -38,7 +39,7 @@ _RUN = 3
 
 def codebook(
     problem: AnonymizationProblem,
-    x: ArrayLike,
+    x: ArrayLike | Choice,
     *,
     suppressed: str = "mark",
     recoding: str | None = None,
@@ -48,7 +49,7 @@ def codebook(
 
     Args:
         problem: The problem.
-        x: (n_var,) array, one row of `res.X`: the point that is released.
+        x: The point that is released, as `release` takes it.
         suppressed: What becomes of suppressed rows, "mark" or "drop". Marked ones are counted with the label `*`.
         recoding: "local" where the point is refined, as `release` takes it.
         keep: What columns are kept, as `release` takes it. Those that are made coarser follow, without a share of rows:
@@ -73,7 +74,11 @@ def codebook(
     one_of("suppressed", suppressed, HOW_RELEASED)
     made, classes = decoded(problem, x, recoding)
     own_levels = isinstance(problem, LatticeProblem) and isinstance(made, Generalization)
-    levels = np.ravel(x).tolist() if own_levels else [None] * len(problem.table.quasi_identifiers)
+    levels = (
+        np.ravel(x.x if isinstance(x, Choice) else x).tolist()
+        if own_levels
+        else [None] * len(problem.table.quasi_identifiers)
+    )
     book = codebook_of(problem.table, made, classes, levels, suppressed == "mark")
     rows = [row for name, own in kept_of(keep).items() for row in _of_kept(name, own)]
     return pd.concat([book, _frame(rows)], ignore_index=True) if rows else book

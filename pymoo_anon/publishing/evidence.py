@@ -233,7 +233,7 @@ def _checksums(checksums: Mapping[str, Mapping[str, str | None]]) -> dict[str, d
 
 def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recoding: Any, bound: Any) -> dict[str, Any]:
     """The chosen point: its place in the front, and what it does to every quasi-identifier."""
-    made, classes = decoded(problem, np.array(choice.x), recoding)
+    made, classes = decoded(problem, choice, recoding)
     n_groups = made.n_groups
     levels: list[int | None] = [None] * len(n_groups)
     if isinstance(problem, LatticeProblem) and recoding is None:
@@ -263,6 +263,7 @@ def _released(problem: AnonymizationProblem, choice: Choice, released: Release) 
         "claims": _claims(problem, choice, released.claims),
         "exceptions": list(released.exceptions),
         "columns": _columns(released.columns),
+        "dropped": [column_name(name) for name in released.dropped],
         "uniqueness": released.uniqueness.to_dict("records"),
     }
 
@@ -332,7 +333,7 @@ def as_json(value: Any, whole: bool = False) -> Any:
 
 #: What the file says that it is, and who may read it.
 FORMAT, EXTERNAL_FORMAT = "pymoo_anon evidence", "pymoo_anon external evidence"
-VERSION = 4
+VERSION = 5
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
 EXTERNAL = "anybody: all of it can be counted in the released table"
 
@@ -423,6 +424,7 @@ _SHAPE = {
     "claims": [{"measure": _TEXT, "promised": _NUMBER, "recounted": (_NUMBER, None), "holds": (_TRUTH, None)}],
     "exceptions": [_TEXT],
     "columns": _COLUMNS,
+    "dropped": [_TEXT],
     "uniqueness": _UNIQUENESS,
     "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of(*HOW_RELEASED)}],
     "front": [{"x": [_COUNT], "values": [_NUMBER], "suppressed": _COUNT}],

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share
 from pymoo_anon.comparison.bias import gains, worst_off
 from pymoo_anon.comparison.comparators import Gainers, Spread
-from pymoo_anon.comparison.compare import Comparison, compare
 from pymoo_anon.comparison.properties import ClassSize, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
+from pymoo_anon.comparison.vectors import PropertyVector
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
@@ -247,12 +247,13 @@ def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: 
     lines = [_worst(table, worst, choice)]
     if len(rows) == 1:
         return lines
-    found = compare(
-        table, generalizations, [_SIZE, _UTILITY], [_GAINERS, _SPREAD], problem.suppression, problem.constraints
-    )
+    found: dict[Hashable, list[PropertyVector]] = {}
+    for row, own in generalizations.items():
+        classes = table.equivalence_classes(own, problem.suppression, problem.constraints)
+        found[row] = [_SIZE.measure(classes), _UTILITY.measure(classes)]
     for row in list(rows)[1:]:
-        lines.append(_verdict(table, found, row, _better(steps, row)))
-        who = _who(table, found, row)
+        lines.append(_verdict(table, found[choice.row], found[row], _better(steps, row)))
+        who = _who(table, found[choice.row][0], found[row][0])
         lines += [who] if who else []
     return lines
 
@@ -266,15 +267,12 @@ def _worst(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
     return f"Worst off are {share(n, table.n_rows, _rows(table))}, in {where}."
 
 
-def _verdict(table: Microdata, found: Comparison, row: int, better: str) -> str:
+def _verdict(table: Microdata, chosen: list[PropertyVector], other: list[PropertyVector], better: str) -> str:
     """How many would gain and how many would lose, in the size of their class and in what is known of them."""
-    counts = []
-    for measured in (_SIZE, _UTILITY):
-        chosen, other = _two(found, measured.label, row)
-        counts.append((int(_GAINERS.index(other, chosen)), int(_GAINERS.index(chosen, other))))
-    (larger, smaller), (more, less) = counts
-    chosen, other = _two(found, _SIZE.label, row)
-    mean = (_SPREAD.index(other, chosen) - _SPREAD.index(chosen, other)) / table.n_rows
+    played = [_GAINERS.tournament([*both]).indices for both in zip(chosen, other, strict=True)]
+    (smaller, larger), (less, more) = ((int(own[0, 1]), int(own[1, 0])) for own in played)
+    spread = _SPREAD.tournament([chosen[0], other[0]]).indices
+    mean = (spread[1, 0] - spread[0, 1]) / table.n_rows
     return (
         f"With {better}, {share(larger, table.n_rows, _rows(table))} would stand in a larger class and {smaller:,} in "
         f"a smaller one, of {number(round(abs(mean), 1))} {'more' if mean >= 0 else 'fewer'} on average; {more:,} "
@@ -282,9 +280,8 @@ def _verdict(table: Microdata, found: Comparison, row: int, better: str) -> str:
     )
 
 
-def _who(table: Microdata, found: Comparison, row: int) -> str:
+def _who(table: Microdata, chosen: PropertyVector, other: PropertyVector) -> str:
     """By which attribute those who would stand in a larger class differ most, or nothing where none tells."""
-    chosen, other = _two(found, _SIZE.label, row)
     best: tuple[float, str] = (_DIFFERENCE, "")
     for name, hierarchy in table.quasi_identifiers.items():
         few = [level for level in range(hierarchy.length + 1) if 2 <= hierarchy.n_groups[level] <= _GROUPS]
@@ -301,12 +298,6 @@ def _who(table: Microdata, found: Comparison, row: int) -> str:
             text = plain(f"By {name}, from {fewest} to {most} would stand in a larger class.")
             best = (float(shares.max() - shares.min()), text)
     return best[1]
-
-
-def _two(found: Comparison, label: str, row: int) -> tuple[Any, Any]:
-    """The vectors of the choice, which is the first, and of another point."""
-    vectors = found.vectors[label]
-    return vectors[0], vectors[found.names.index(row)]
 
 
 def _rows(table: Microdata) -> str:

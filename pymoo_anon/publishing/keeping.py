@@ -19,6 +19,9 @@ from pymoo_anon.table.guesses import guess_of, profiles_of
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of
 
+# A shorter reason says nothing to those who read it beside the number of unique rows.
+_FEWEST_WORDS = 5
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
@@ -27,7 +30,7 @@ class Kept:
     Numbers of whole or floating type stay numbers of their type; everything else that is made coarser becomes text.
 
     Args:
-        reason: Why it is released, or None where nobody said it.
+        reason: Why it is released, in at least five words, or None where nobody said it.
         round: Numbers become the nearest multiple of this; a number halfway goes up.
         clip: The least and the greatest number; numbers beyond become these, after they were rounded.
         hierarchy: A hierarchy of its values; each becomes its label at `level`.
@@ -49,7 +52,7 @@ class Kept:
 
     def __post_init__(self) -> None:
         if self.reason is not None and not _is_reason(self.reason):
-            raise ValueError(f"reason must be a text that says why a column is kept, got {self.reason!r}")
+            raise ValueError(f"reason must say in at least five words why a column is kept, got {self.reason!r}")
         if self.round is not None and not (is_number(self.round) and 0 < self.round < inf):
             raise ValueError(f"round must be a positive number, got {self.round!r}")
         if self.clip is not None and not _are_ends(self.clip):
@@ -121,7 +124,7 @@ def kept_of(keep: Any) -> dict[Name, Kept]:
     given = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep))
     for name, own in given.items():
         if not isinstance(own, Kept | None) and not _is_reason(own):
-            raise ValueError(f"keep[{name!r}] must be a text that says why it is kept, got {own!r}")
+            raise ValueError(f"keep[{name!r}] must say in at least five words why it is kept, got {own!r}")
     return {name: own if isinstance(own, Kept) else Kept(reason=own) for name, own in given.items()}
 
 
@@ -163,7 +166,7 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
 
 
 def _is_reason(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return isinstance(value, str) and len(value.split()) >= _FEWEST_WORDS
 
 
 def _are_ends(clip: Any) -> bool:
@@ -182,8 +185,8 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
         danger = guess_of(profile._replace(name=str(name))).danger
         if danger is not None:
             raise ValueError(
-                f"keep must say why {name!r} is released as it is: {danger}; keep={{{name!r}: 'because ...'}} says it, "
-                'in a project file reason = "because ..." beside the role'
+                f"keep must say why {name!r} is released as it is: {danger}; keep={{{name!r}: 'because ...'}} says it "
+                'in at least five words, in a project file reason = "because ..." beside the role'
             )
 
 

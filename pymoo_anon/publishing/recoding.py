@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed, as_text, coded, combinations_of, missing
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
@@ -160,11 +161,14 @@ class Recoding(NamedTuple):
         return frame.join(small, left_on=[f"cell {i}" for i in range(len(keys))], right_on=list(named), how="left")
 
 
-def decoded(problem: AnonymizationProblem, x: ArrayLike, recoding: str | None) -> tuple[Decoded, EquivalenceClasses]:
+def decoded(
+    problem: AnonymizationProblem, x: ArrayLike | Choice, recoding: str | None
+) -> tuple[Decoded, EquivalenceClasses]:
     """What a point decodes to, or its refinement where the recoding is "local", and its equivalence classes."""
     if recoding not in (None, "local"):
         raise ValueError(f"recoding must be 'local' or None, got {recoding!r}")
     if recoding is None:
+        x = x.x if isinstance(x, Choice) else x
         return problem.decode(x), problem.equivalence_classes(x)
     # Few releases are refined.
     from pymoo_anon.problems.refining import refine

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import examples, html_table, listed, number, one_of, repeated, share
+from pymoo_anon._messages import examples, html_table, listed, number, one_of, percent, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
@@ -36,6 +36,9 @@ from pymoo_anon.table.suppression import HOW_RELEASED, Violating
 # Where more of the rows than this are distinct, it does not pay to count them.
 _FEW = 0.5
 
+#: By which columns rows are unique, of those that are named in several places.
+ALL, KEPT = "all released columns", "kept columns"
+
 # What a notebook says of claims.
 _HOLDS = {True: "yes", False: "no", None: "not recounted"}
 
@@ -56,15 +59,16 @@ class Release:
             reads a quasi-identifier.
         columns: A row per column of the table, in its order: `column`, `role` ("quasi-identifier", "sensitive",
             "label", "keep") and `reason`, of a kept column how coarse it is and why it is kept, or None.
-        uniqueness: How many rows no other row agrees with: `columns`, by what, the kept columns alone, these with the
-            quasi-identifiers, and each sensitive column or label that is nearly unique; `unique`, so many
-            rows; `rows`, of so many.
+        uniqueness: How many rows no other row agrees with: `columns`, by which, all released ones first, then the
+            sensitive ones, the kept ones, the quasi-identifiers with either, and each sensitive column or label that is
+            nearly unique; `unique`, so many rows; `rows`, of so many.
         n_suppressed: Number of rows that are suppressed.
         suppressed: What became of them, "mark" or "drop".
         exceptions: What was released although it would be refused unasked, in words: a k of 1, requirements that are
             not met.
         recoding: "local" where a point that has levels for whole columns was refined, else None.
         reaches: For each measure of adversaries who know some columns alone, in words who they are, and who not.
+        dropped: The columns of the original that the table lacks.
     """
 
     frame: Any
@@ -76,12 +80,14 @@ class Release:
     exceptions: tuple[str, ...] = ()
     recoding: str | None = None
     reaches: tuple[str, ...] = ()
+    dropped: tuple[Name, ...] = ()
 
     @property
     def verdict(self) -> str:
-        """What the recount found, in words, and what it does not speak of."""
+        """Result of the recount in words, unique rows, and dropped columns."""
         said = ["What was promised holds.", *(f"Released all the same: {one}." for one in self.exceptions)]
-        return " ".join([*said, *self.reaches, *filter(None, [said_of(self.columns, self.uniqueness)])])
+        gone = [f"Dropped: {listed(map(column_name, self.dropped))}."] if self.dropped else []
+        return " ".join([*said, *self.reaches, said_of(self.columns, self.uniqueness), *gone])
 
     def _repr_html_(self) -> str:
         """What was promised and recounted, the verdict above it; no row, and not how many are suppressed."""
@@ -120,7 +126,8 @@ def release(
             hierarchy. Every column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
         recoding: "local" refines a point that has levels for whole columns, as `refine` does: no cell is coarser, and
-            what single classes hold is kept. None recodes as the point says.
+            what single classes hold is kept. The claims promise what the point holds; of a measure over all classes,
+            such as the mean risk, what the refinement holds where that is worse. None recodes as the point says.
         **allowed: `k_of_one=True` releases a table in which somebody is alone in a class; `below_requirements=True` a
             point that misses a constraint of the problem or a requirement of the choice.
 
@@ -133,7 +140,8 @@ def release(
         ValueError: A column is neither released nor dropped, or is kept without a reason although it may name a
             person; the frame is not the one that the problem's table was read from; somebody is alone in a class; the
             point does not meet what is required; or nothing is left to release.
-            As `RecountError`: the recount does not hold what was promised.
+            As `RecountError`: the recount does not hold what was promised. As `RefinementError`: recoding="local"
+            would make worse what the point holds.
     """
     made = recode(frame, problem, x, Asked(drop, keep, suppressed, recoding, **allowed))
     return made.counted_again(made.frame)
@@ -230,6 +238,7 @@ class Recoded:
             self.exceptions,
             self.asked.recoding,
             tuple(reaches_of(promised)),
+            tuple(name for name in self._recoding.source.names if name not in self._released),
         )
 
     def grouped(self, written: Any) -> Renamed:
@@ -272,13 +281,24 @@ class Recoded:
 
     def _promises(self) -> list[_Promise]:
         """What is promised: the value of every measure, and what the choice asked for."""
-        values = [float(measure.evaluate(self._recoding.classes)[0]) for measure in self.problem.measured]
         measured = [
             _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
-            for measure, value in zip(self.problem.measured, values, strict=True)
+            for measure, value in zip(self.problem.measured, self._found(), strict=True)
         ]
         asked = [(one, one.objective) for one in self.requirements]
         return measured + [_Promise(own, bound(one, own.full_name), one.bound, one.at_least) for one, own in asked]
+
+    def _found(self) -> list[float]:
+        """The value of every measure at the point; the worse one where a refinement may be worse."""
+        own = [float(measure.evaluate(self._recoding.classes)[0]) for measure in self.problem.measured]
+        if self.asked.recoding is None:
+            return own
+        classes = self.problem.equivalence_classes(self.x)
+        at_point = [float(measure.evaluate(classes)[0]) for measure in self.problem.measured]
+        return [
+            old if measure.worst_class else (min if measure.maximize else max)(old, new)
+            for measure, old, new in zip(self.problem.measured, at_point, own, strict=True)
+        ]
 
     @cached_property
     def _about(self) -> dict[str, Any]:
@@ -349,14 +369,14 @@ ALONE = (
 def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, asked: Asked) -> Recoded:
     """Recode a table, and leave the recount to who writes it: what is counted should be the file."""
     one_of("suppressed", asked.suppressed, HOW_RELEASED)
-    requirements: tuple[Constraint, ...] = ()
-    if isinstance(x, Choice):
-        requirements, x = x.requirements, x.x
     source, kept = frames.renamed(frame), kept_of(asked.keep)
     released = _released_columns(source, problem, names_of(asked.drop), tuple(kept))
     source = coarsened(source, problem.table, kept)
     check_reasons(source, kept)
     made, classes = decoded(problem, x, asked.recoding)
+    requirements: tuple[Constraint, ...] = ()
+    if isinstance(x, Choice):
+        requirements, x = x.requirements, x.x
     if asked.suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
     exceptions = _exceptions(problem, classes, requirements, asked)
@@ -447,10 +467,6 @@ def _released_columns(
 # --- what stands in every column ----------------------------------------------------------------------------------
 
 
-#: By what rows are unique, in the order of `Release.uniqueness`.
-BY = ("kept columns", "kept columns and quasi-identifiers")
-
-
 def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Name, str | None]) -> pd.DataFrame:
     """Every column of a release with its role, and the reason of one that is kept."""
     roles = {
@@ -466,41 +482,48 @@ def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Nam
 
 
 def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
-    """How many rows of a release are unique by the columns that are kept, alone and with the quasi-identifiers.
-
-    Sensitive columns and labels that are nearly unique follow, each alone: they are released as they are, too.
-    """
+    """Count the unique rows of a release by sets of its columns, as `Release` has them."""
     source = frames.renamed(frame)
     names = [source.alias(name) for name in source.names]
     # What is missing is one value, whatever stands for it.
     cells = [nw.when(~frames.missing(source.frame, name)).then(nw.col(name)).alias(name) for name in names]
     table = source.frame.with_columns(cells)
-    kept = [name for name, role in zip(names, columns.role, strict=True) if role == "keep"]
-    quasi = [name for name, role in zip(names, columns.role, strict=True) if "quasi-identifier" in role]
-    together = frames.counted(table, kept + quasi)
-    _, unique, n_rows = _unique(together)
-    alone = _unique(frames.counted(together, kept))[1] if kept else int(n_rows == 1)
-    rows = [(by, n, n_rows) for by, n in zip(BY, (alone, unique), strict=True)]
-    for name, alias, role in zip(columns.column, names, columns.role, strict=True):
-        if role != "keep" and "quasi-identifier" not in role:
-            n_distinct, unique, _ = _unique(frames.counted(table, [alias]))
+    roles = dict(zip(names, columns.role, strict=True))
+    kept = [name for name, role in roles.items() if role == "keep"]
+    quasi = [name for name, role in roles.items() if "quasi-identifier" in role]
+    others = {name: role for name, role in roles.items() if name not in (*kept, *quasi)}
+    words = ("sensitive columns", "label")
+    secret = " and ".join(word for word in words if any(word.split()[0] in role for role in others.values()))
+    sets = {ALL: names, **({secret: [*others]} if others else {}), **({KEPT: kept} if kept else {})}
+    if others and kept:
+        sets |= {f"quasi-identifiers and {secret}": [*quasi, *others], f"quasi-identifiers and {KEPT}": quasi + kept}
+    rows = [(by, *_unique(frames.counted(table, own))[1:]) for by, own in sets.items()]
+    for name, (alias, role) in zip(columns.column, roles.items(), strict=True):
+        if alias in others and len(others) > 1:
+            n_distinct, unique, n_rows = _unique(frames.counted(table, [alias]))
             if Profile(name, n_rows, n_distinct, 0, (), ()).is_nearly_unique:
                 rows.append((f"{role} column {column_name(name)}", unique, n_rows))
     return object_frame(("columns", "unique", "rows"), rows)
 
 
 def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
-    """Whom the columns that are released as they are give away, in words; no text where none does."""
-    kept = [column_name(name) for name in columns.column[columns.role == "keep"]]
-    shares = [(by, share(unique, rows, "rows")) for by, unique, rows in uniqueness.itertuples(index=False)]
-    (_, alone), (_, together), *others = shares
-    said = [f"By the {by} alone {n} are unique: who knows a person's value there finds the row." for by, n in others]
-    if kept:
-        said.insert(
-            0,
-            f"Nothing is promised of kept columns ({listed(kept)}): by these alone {alone} are unique, by these and "
-            f"the quasi-identifiers together {together}.",
-        )
+    """Say how many rows are unique by which columns, the largest number first."""
+    kept = columns[columns.role == "keep"]
+    reasons: dict[str, Any] = {
+        column_name(own.column): own.reason for own in kept.itertuples() if own.reason is not None
+    }
+    why = f" ({'; '.join(f'{name}: {reason}' for name, reason in reasons.items())})" if reasons else ""
+    counts: Any = uniqueness[["columns", "unique", "rows"]].itertuples(index=False, name=None)
+    (_, n, n_rows), *others = counts
+    if n == 0:
+        said = [f"None of {n_rows:,} rows is unique by {ALL}."]
+    else:
+        named = sorted(others, key=lambda own: -own[1])
+        told = [f"{m:,} ({percent(m / n_rows)}) by {by}{why if by == KEPT else ''}" for by, m, _ in named if m]
+        whole = f"{share(n, n_rows, 'rows')} {'is' if n == 1 else 'are'} unique by {ALL}"
+        said = [f"{listed([whole, *told])}."]
+    if len(kept):
+        said.append(f"Nothing is promised of {KEPT} ({listed(map(column_name, kept.column))}).")
     return " ".join(said)
 
 

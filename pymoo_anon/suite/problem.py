@@ -58,25 +58,27 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         self.certificate = dict(certificate)
         self.features: dict[str, Any] = self.certificate["features"]
         upper = instance.upper
-        self._set = front[:, : len(upper)].astype(bool if instance.space == "bits" else np.int64)
+        self._set = front[:, : len(upper)].astype(bool if instance.bits else np.int64)
         self._front: Matrix = (front[:, len(upper) :] * instance.signs).astype(float)
         super().__init__(
             n_var=len(upper),
-            n_obj=len(instance.objectives),
+            n_obj=len(instance.signs),
             n_ieq_constr=instance.n_constraints,
             xl=np.zeros(len(upper)),
             xu=upper.astype(float),
-            vtype=bool if instance.space == "bits" else int,
+            vtype=bool if instance.bits else int,
         )
 
     @property
     def budgets(self) -> tuple[int, int]:
         """Recommended numbers of evaluations, a short and a long one; the stored results are of the short one."""
-        return self.instance.budgets
+        short, long = self.instance.told["budgets"]
+        return short, long
 
     def name(self) -> str:
         """The instance's name."""
-        return self.instance.name
+        name: str = self.instance.told["name"]
+        return name
 
     def reference_point(self) -> Matrix:
         """(n_obj,) float array, for hypervolumes: a tenth of the front's range beyond its nadir."""
@@ -141,7 +143,7 @@ def load(name: str) -> SuiteProblem:
         for what in ("instance", "front", "certificate")
     )
     members = np.array([line.split(",") for line in front.splitlines()[1:]], dtype=np.int64)
-    return SuiteProblem(Instance.from_json(instance), members, json.loads(certificate))
+    return SuiteProblem(Instance(json.loads(instance)), members, json.loads(certificate))
 
 
 def baselines() -> pd.DataFrame:
@@ -171,7 +173,7 @@ def standings(problem: SuiteProblem, algorithm: str, fronts: Sequence[ArrayLike]
     Raises:
         ValueError: There is no run, or the algorithm is called as a stored one.
     """
-    stored = baselines().query("instance == @problem.instance.name")
+    stored = baselines().query("instance == @problem.name()")
     if not len(fronts):
         raise ValueError("fronts must hold the front of at least one run, got none")
     if algorithm in set(stored["algorithm"]):

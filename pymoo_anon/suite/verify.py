@@ -108,17 +108,18 @@ class Space:
                 yield from (np.append([0] * (end - start), 1 + own) for own in self.choices(j, end))
 
     def groups(self, x: Sequence[int]) -> list[Ints]:
-        """How a point groups the values of every attribute; a ValueError says that it is no point of the space."""
-        if len(x) != self.n_var or min(x) < 0 or (self.bits and max(x) > 1):
-            raise ValueError(f"{list(x)} is no point")
+        """Return the group of every value, per attribute; a taxonomy may lack a node for one."""
         if not self.bits:
             return [np.array(own["levels"][level]) for own, level in zip(self.told["attributes"], x, strict=True)]
         parts = np.split(np.array(x), np.cumsum([size - 1 for size in self.sizes])[:-1])
-        for j, part in enumerate(parts):
-            starts = [0, *(np.flatnonzero(part) + 1).tolist(), self.sizes[j]]
-            if any(end not in self.ends(j, start) for start, end in pairwise(starts)):
-                raise ValueError(f"{list(x)} is no point: no cut of the taxonomy of {self.attributes[j]}")
         return [np.concatenate([[0], np.cumsum(part)]) for part in parts]
+
+    def n_strays(self, j: int, groups: Ints) -> int:
+        """Count the groups of attribute j that are neither a single value nor a node of its taxonomy."""
+        if self.nodes[j] is None:
+            return 0
+        starts = [*np.flatnonzero(np.diff(groups, prepend=-1)).tolist(), len(groups)]
+        return sum(end not in self.ends(j, start) for start, end in pairwise(starts))
 
     def step(self, state: State, j: int, groups: Ints) -> State:
         """The rows once attribute j is generalized, those that are alike as one."""
@@ -144,11 +145,25 @@ class Space:
                 yield from self.walk(self.step(state, j, groups), j + 1)
 
     def at(self, x: Sequence[int]) -> tuple[list[int], list[int]]:
-        """The objectives of one point, and by how much it breaks its constraints."""
+        """Return the objectives of one point, and by how much it breaks its constraints.
+
+        Raises:
+            ValueError: It is no point of the space.
+        """
+        if len(x) != self.n_var or min(x) < 0 or (self.bits and max(x) > 1):
+            raise ValueError(f"{list(x)} is no point")
+        groups = self.groups(x)
+        for j, own in enumerate(groups):
+            if self.n_strays(j, own):
+                raise ValueError(f"{list(x)} is no point: no cut of the taxonomy of {self.attributes[j]}")
+        return self.measured(self.state(groups))
+
+    def state(self, groups: Sequence[Ints]) -> State:
+        """Return the rows once all attributes are generalized."""
         state = self.start
-        for j, groups in enumerate(self.groups(x)):
-            state = self.step(state, j, groups)
-        return self.measured(state)
+        for j, own in enumerate(groups):
+            state = self.step(state, j, own)
+        return state
 
     def measured(self, state: State) -> tuple[list[int], list[int]]:
         """What a point is worth whose classes are told."""

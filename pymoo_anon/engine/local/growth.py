@@ -54,27 +54,34 @@ class Seeds(NamedTuple):
         )
 
 
-def grow(trees: Trees, k: int, price: float = 0.0) -> Ints:
+def grow(trees: Trees, k: int, price: float = 0.0, n_seeds: int = 1 << 62) -> Ints:
     """The class of every tuple that finds one, (n_tuples,) int64 counted from 0, the cheapest classes first.
 
     A class has k rows, and costs a price beside the loss of its cells, in cells. The tuples that are left over have -1,
-    and fewer than k rows together, or in each part that must be apart.
+    and fewer than k rows together, or in each part that must be apart. At most about `n_seeds` tuples, evenly spread,
+    are tried as the first one of a class, as long as that makes any.
     """
-    class_of, n_classes = np.full(len(trees.rows), -1), -1
-    while n_classes < (n_classes := class_of.max() + 1) and trees.rows[class_of < 0].sum() >= k:
-        seeds = Seeds.of(trees, np.flatnonzero(class_of < 0))
+    class_of = np.full(len(trees.rows), -1)
+    while trees.rows[class_of < 0].sum() >= k:
+        seeds, n_classes = Seeds.of(trees, np.flatnonzero(class_of < 0)), class_of.max() + 1
         most = int(trees.rows[seeds.order].max())
-        _score(int(k), most, float(price), trees, seeds)
+        chosen = np.arange(0, len(seeds.order), -(-len(seeds.order) // n_seeds))
+        _score(chosen, int(k), most, float(price), trees, seeds)
         # Ties by place, which is that of the tuples' positions.
-        turns = np.argsort(seeds.scores, kind="stable")
+        turns = chosen[np.argsort(seeds.scores[chosen], kind="stable")]
         _make(turns, int(k), most, float(price), class_of, trees, seeds)
+        if class_of.max() < n_classes:
+            if len(chosen) == len(seeds.order):
+                break
+            # Only parts of fewer than k rows were met: look at all.
+            n_seeds = len(seeds.order)
     return class_of
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _score(k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
+def _score(chosen, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
     """Grow a class from every tuple, for its score."""
-    for i in range(len(seeds.order)):
+    for i in chosen:
         n, score = _grow(i, k, most, price, trees, seeds)
         seeds.scores[i] = score
         for m in range(n):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-
 from pymoo_anon._messages import one_of
 from pymoo_anon.engine.arrays import Ints32
 from pymoo_anon.engine.local.blocks import classes_by_sizes
@@ -67,7 +65,7 @@ def recode(
         ValueError: `method` or `structure` is none of these.
     """
     check_ways(method=method, structure=structure)
-    class_of = np.zeros(len(trees.rows), dtype=np.int64)
+    class_of = trees.parts
     if tests.keeps_whole(trees.rows):
         sizes, direct = tests.by_sizes(), structure == "direct" and len(tests.kinds) > 0
         if method in RULES:

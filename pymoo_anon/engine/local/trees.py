@@ -16,8 +16,9 @@ from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
 
-#: What a node costs that must not be released: more than all others together, and small enough to count with.
-FORBIDDEN = 1e6
+#: What a node costs that must not be released: more than all others together for any number of rows, and small enough
+#: to count with.
+FORBIDDEN = 1e12
 
 
 class Trees(NamedTuple):
@@ -69,6 +70,14 @@ class Trees(NamedTuple):
             trees.append(_parts(int(apart.max()) + 1))
         places = np.lexsort(positions.T[::-1])
         return _joined(trees, positions[places], tuples.counts[places], places)
+
+    @property
+    def parts(self) -> Ints:
+        """(n_tuples,) int64 array: the part of each tuple, 0 for all where none must be apart."""
+        if self.costs[self.offsets[-2]] < FORBIDDEN:
+            return np.zeros(len(self.rows), dtype=np.int64)
+        parts: Ints = (self.positions[:, -1] - self.position_offsets[-2]).astype(np.int64)
+        return parts
 
     def subset(self, chosen: Ints) -> Trees:
         """The trees of some of the tuples, (n,) int64 ascending, without the nodes that these do not need."""

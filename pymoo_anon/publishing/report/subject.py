@@ -142,6 +142,7 @@ class Subject:
     evidence: Mapping[str, Any] | None  # What is known of the release, as `evidence` has it, or None
     suppressed: str  # What becomes of suppressed rows, "mark" or "drop"
     recoding: str | None  # "local" where the point that is released was refined, else None
+    point: Choice  # The point that is released, with the requirements that its release promised
     threshold: float  # A risk that is shown for comparison
     population: Microdata | None  # A table of the population, or None
     external: bool  # Whether the report leaves the building
@@ -259,9 +260,8 @@ class Subject:
         """One point and its release; the released one is refined where it was."""
         if place in self.known:
             return self.known[place]
-        x = self.front.X[place]
         recoding = self.recoding if place == self.place else None
-        made, classes = decoded(self.problem, x, recoding)
+        made, classes = decoded(self.problem, self.front.X[place] if recoding is None else self.point, recoding)
         n_suppressed, k = int(classes.n_suppressed[0]), int(KAnonymity().evaluate(classes)[0])
         # Fewer marked rows than k would be a smaller class: such a release is refused.
         marked = self.suppressed == "mark" and (n_suppressed == 0 or n_suppressed >= k)
@@ -358,11 +358,13 @@ def checked_subject(
         raise TypeError(f"front must be a Front, as problem.front(res) makes it, got {type(front).__name__}")
     if not isinstance(choice, Choice):
         raise TypeError(f"choice must be a Choice, as front.choose() makes it, got {type(choice).__name__}")
-    how, recoding = suppressed, None
+    how, recoding, promised = suppressed, None, True
     if isinstance(evidence, Release):
+        promised = len(evidence.claims) > len(front.problem.measured)
         how, recoding, evidence = evidence.suppressed, evidence.recoding, None
     elif isinstance(evidence, Mapping):
-        known = (evidence.get("chosen") or {}).get("local")
+        chosen = evidence.get("chosen") or {}
+        known, promised = chosen.get("local"), bool(chosen.get("requirements"))
         how, recoding = evidence["suppressed"]["how"], "local" if known is not None and known["refined"] else None
     elif evidence is not None:
         raise TypeError(f"evidence must be a dict, as evidence() makes it, or a Release, got {type(evidence).__name__}")
@@ -380,6 +382,8 @@ def checked_subject(
         evidence=evidence,
         suppressed=how,
         recoding=recoding,
+        # What was released without requirements may break those of the choice.
+        point=choice if promised else replace(choice, requirements=()),
         threshold=float(threshold),
         population=population,
         external=bool(external),

@@ -20,11 +20,11 @@ from itertools import combinations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.strings.instance import StringInstance
-from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings.tables import completions, longest_path
 from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
+from pymoo_anon.proofs.strings.instance import StringInstance
+from pymoo_anon.proofs.strings.space import Asked, StringSpace
+from pymoo_anon.proofs.strings.tables import completions, longest_path
 
 Cuts = Sequence[Ints]
 

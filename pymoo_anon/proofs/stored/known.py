@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.base import Tolerance
-from pymoo_anon.algorithms.proofs.reading import BoundsReader, Matrix
 from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives.bounds.base import Kind, Suppressible, fewest_unavoidable
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.proofs.base import Tolerance
+from pymoo_anon.proofs.reading import BoundsReader, Matrix
 
 #: What the bound of a measure is: as it stands in `Nodes.bounds`; a floor; a threshold of `Members.reaches`; a sum of
 #: squares.

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance
-from pymoo_anon.algorithms.proofs.reading import Matrix
-from pymoo_anon.algorithms.proofs.stored.covering import find_open, screen, spread
-from pymoo_anon.algorithms.proofs.stored.known import Measures, Members, Nodes, NodeScratch, projections, scratch_for
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import LESSON
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.proofs.base import LatticeProof, Tolerance
+from pymoo_anon.proofs.reading import Matrix
+from pymoo_anon.proofs.stored.covering import find_open, screen, spread
+from pymoo_anon.proofs.stored.known import Measures, Members, Nodes, NodeScratch, projections, scratch_for
 
 # Nodes that are evaluated, or looked at, in one slice.
 _EVALUATED_A_SLICE = 50

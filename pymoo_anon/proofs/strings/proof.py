@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.base import Proof, Tolerance
-from pymoo_anon.algorithms.proofs.strings.instance import Plan, StringInstance, goal, plan
-from pymoo_anon.algorithms.proofs.strings.pairs import improve_within
-from pymoo_anon.algorithms.proofs.strings.space import Asked, StringSpace
-from pymoo_anon.algorithms.proofs.strings.tables import DONE, FOUND, Walk
 from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.proofs.base import Proof, Tolerance
+from pymoo_anon.proofs.strings.instance import Plan, StringInstance, goal, plan
+from pymoo_anon.proofs.strings.pairs import improve_within
+from pymoo_anon.proofs.strings.space import Asked, StringSpace
+from pymoo_anon.proofs.strings.tables import DONE, FOUND, Walk
 
 # Numbers of tables that are read in a slice, a fifth of a second or so, and in the turn of a part.
 _SLICE = 480_000_000

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.stored.known import ADDITIVE, SQUARES, THRESHOLD, known_groups
 from pymoo_anon.engine.compiled import njit
+from pymoo_anon.proofs.stored.known import ADDITIVE, SQUARES, THRESHOLD, known_groups
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)

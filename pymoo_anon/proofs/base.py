@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.reading import BoundsReader, Matrix
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.proofs.reading import BoundsReader, Matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.algorithms.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.algorithms.proofs.strings.tables import Walk, add_price, fill_table, nested_bound, refine
 from pymoo_anon.engine.arrays import Ints, Values
+from pymoo_anon.proofs.strings.instance import LARGEST, StringInstance
+from pymoo_anon.proofs.strings.tables import Walk, add_price, fill_table, nested_bound, refine
 
 # What filling and bounding a table takes, in readings of each of its numbers.
 _READ = 8

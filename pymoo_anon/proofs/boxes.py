@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.algorithms.proofs.base import LatticeProof, Tolerance, share_off
-from pymoo_anon.algorithms.proofs.reading import BoundsReader, Matrix
-from pymoo_anon.algorithms.proofs.stored.known import least_bounds
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.objectives.bounds.worst_class import Hereditary
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.proofs.base import LatticeProof, Tolerance, share_off
+from pymoo_anon.proofs.reading import BoundsReader, Matrix
+from pymoo_anon.proofs.stored.known import least_bounds
 
 # Distinct tuples that are grouped in a slice, a fifth of a second or so; the work on a box itself counts as so many.
 _SLICE = 12_000_000

@@ -1,0 +1,170 @@
+"""The file of a search beside its front: the distinct tuples, and the values and recodings of the points.
+
+The file is written once and read by all later commands, so that none reads the table only to choose a point. It is as
+confidential as the table: it holds each distinct tuple with its sensitive values. Of persons it has numbers alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pymoo_anon.cli.names import Inputs
+from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.problems.base import keys_of
+from pymoo_anon.problems.front import Front
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
+
+# Values that stand in JSON as text, under the name of their type.
+_TYPES: Mapping[str, Callable[[str], Any]] = {
+    "date": date.fromisoformat,
+    "Decimal": Decimal,
+    "Timestamp": pd.Timestamp,
+}
+
+
+def write_search(front: Front, path: Path) -> bool:
+    """Write the table of a front and the values of its points, readable by the owner alone.
+
+    Args:
+        front: The front.
+        path: The file.
+
+    Returns:
+        False where the table has a value of a type that such a file cannot hold; nothing is written then.
+    """
+    table = front.table
+    head = _head(table)
+    text = json.dumps(head, default=lambda value: {type(value).__name__: str(value)})
+    try:
+        if repr(json.loads(text, object_hook=_value)) != repr(head):
+            return False
+    except (ValueError, KeyError):
+        return False
+    arrays: dict[str, Any] = {"head": np.frombuffer(text.encode(), np.uint8)}
+    arrays |= {"codes": table.tuples.codes, "rows": table.tuples.counts}
+    for j, hierarchy in enumerate(table.quasi_identifiers.values()):
+        arrays[f"groups {j}"] = hierarchy.groups
+    for i, (name, _) in enumerate(head[1]):
+        own = table.tuples.columns[name]
+        arrays |= {f"lengths {i}": np.diff(own.starts), f"values {i}": own.values, f"counts {i}": own.counts}
+    measures = _measures(front.problem)
+    found: dict[str, Any] = {
+        "values": np.column_stack([front.values(one) for one in measures]),
+        "marked": np.column_stack([front.marked(one) for one in measures]),
+    }
+    if not isinstance(front.problem, LatticeProblem):
+        for place, made in enumerate(map(front.problem.decode, front.X)):
+            arrays |= {f"nodes {place}": made.nodes, f"class of {place}": made.class_of}
+    small = {name: own.astype(np.min_scalar_type(own.max(initial=0))) for name, own in arrays.items()}
+    path.touch(0o600)
+    with path.open("wb") as file:
+        np.savez(file, **small, **found, suppressed=front.n_suppressed)
+    return True
+
+
+class Stored(NamedTuple):
+    """Content of the file of a search."""
+
+    table: Microdata
+    arrays: Mapping[str, NDArray[Any]]
+
+    def front(self, problem: Any, X: NDArray[Any], certified: bool | None) -> Front:
+        """Build the front from its stored values.
+
+        Args:
+            problem: The problem.
+            X: (n, n_var) array, the points.
+            certified: As `Front` has it.
+
+        Raises:
+            ValueError: Something else was written than is read.
+        """
+        measures, values = _measures(problem), self.arrays["values"]
+        n_measured = len(problem.measured)
+        problem.remember(keys_of(X), np.column_stack([values[:, :n_measured], self.arrays["suppressed"]]))
+        if "nodes 0" in self.arrays:
+            problem.remember_recodings(X, [partial(self._recoding, place) for place in range(len(X))])
+        front = Front(problem, X, certified=certified)
+        if len(front) != len(values):
+            raise ValueError(f"its {len(values)} points must satisfy all constraints, got {len(front)} that do")
+        by_measure = (dict(zip(measures, self.arrays[name].T, strict=True)) for name in ("values", "marked"))
+        front.recall(*by_measure)
+        return front
+
+    def _recoding(self, place: int) -> LocalGeneralization:
+        nodes, class_of = self.arrays[f"nodes {place}"], self.arrays[f"class of {place}"]
+        return LocalGeneralization(self.table.quasi_identifiers, nodes[class_of])
+
+
+def read_search(data: bytes, inputs: Inputs) -> Stored:
+    """Read the file of a search.
+
+    Args:
+        data: The content of the file, whose checksum is that of the record.
+        inputs: What the search read.
+
+    Raises:
+        ValueError: It holds something else.
+        KeyError: It lacks something.
+    """
+    arrays = np.load(BytesIO(data), allow_pickle=False)
+    named, others = json.loads(arrays["head"].tobytes(), object_hook=_value)
+    hierarchies, rows = {}, arrays["rows"].astype(np.int64)
+    for j, (name, levels) in enumerate(named):
+        groups = arrays[f"groups {j}"].tolist()
+        hierarchies[name] = Hierarchy(
+            [[own[i] for i in of_values] for own, of_values in zip(levels, groups, strict=True)]
+        )
+    columns = {name: _counts(arrays, i, len(domain), rows) for i, (name, domain) in enumerate(others)}
+    roles = inputs.sensitive, inputs.label, inputs.person
+    codes = arrays["codes"].astype(np.int64)
+    return Stored(Microdata(hierarchies, codes, rows, columns, dict(others), *roles), arrays)
+
+
+def _counts(arrays: Mapping[str, NDArray[Any]], i: int, n_values: int, rows: NDArray[np.int64]) -> ValueCounts:
+    """Read and check the value counts of a column."""
+    lengths, values, counts = (arrays[f"{name} {i}"].astype(np.int64) for name in ("lengths", "values", "counts"))
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    if not lengths.all() or starts[-1] != len(values) or values.max() >= n_values or not counts.all():
+        raise ValueError("other values than those of a column")
+    if not np.array_equal(np.add.reduceat(counts, starts[:-1]), rows):
+        raise ValueError("other rows than those of the distinct tuples")
+    return ValueCounts(starts, values, counts, n_values)
+
+
+def _head(table: Microdata) -> list[Any]:
+    """Return the labels of the quasi-identifiers and the values of the other columns."""
+    named = [
+        [name, [*map(list, own.labels)] if own.bins is None else own.bins]
+        for name, own in table.quasi_identifiers.items()
+    ]
+    domains = {name: list(own) for name, own in table.tuples.domains.items() if name not in table.quasi_identifiers}
+    if table.person is not None:
+        # Nothing reads who the persons are.
+        domains[table.person] = [None if value is None else place for place, value in enumerate(domains[table.person])]
+    return [named, [*map(list, domains.items())]]
+
+
+def _value(found: Mapping[str, str]) -> Any:
+    ((kind, text),) = found.items()
+    return _TYPES[kind](text)
+
+
+def _measures(problem: Any) -> list[Objective]:
+    """List the stored measures: those of the problem, and the k of the default constraint."""
+    return list(dict.fromkeys([*problem.measured, problem.nobody_alone.objective]))

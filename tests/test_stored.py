@@ -1,0 +1,193 @@
+"""The file that a search stores beside its front: read by later commands in place of the table, refused if damaged."""
+
+import json
+import os
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import record, search, write_persons
+from test_cli_local import PROJECT, command
+
+from pymoo_anon.cli import engines
+from pymoo_anon.cli.names import checksum
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.results import read_front
+from pymoo_anon.cli.stored import read_search, write_search
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives.base import marked_class
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems.journal import fingerprint
+from pymoo_anon.table import Hierarchy, Microdata
+
+STORED = Path("mine-front", "search.npz")
+
+
+@pytest.fixture(params=["suppression = 0.05", 'recoding = "local"'], ids=["whole columns", "local"])
+def project(tmp_path, monkeypatch, request):
+    """A folder with a search of 120 rows."""
+    monkeypatch.chdir(tmp_path)
+    write_persons()
+    Path("mine.toml").write_text(PROJECT.replace("RECODING", request.param), encoding="utf-8")
+    assert search("mine.toml").exit_code == 0
+    return read_project(Path("mine.toml"))
+
+
+def forget():
+    """Make the folder that of a search which stored nothing, as earlier versions did."""
+    STORED.unlink()
+    path = Path("mine-front", "run.json")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content["front"]["search.npz"]
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_what_is_read_is_what_the_table_gives(project):
+    stored, _ = read_front(project)
+    decoded = [stored.problem.decode(x) for x in stored.X]
+    marked = [stored.marked(one) for one in stored.problem.measured]
+    forget()
+    anew, _ = read_front(project)
+    assert fingerprint(stored.problem, {}) == fingerprint(anew.problem, {})
+    assert [anew.problem.decode(x) for x in anew.X] == decoded
+    assert np.array_equal(stored.X, anew.X)
+    assert np.array_equal(stored.F, anew.F)
+    assert np.array_equal(stored.n_suppressed, anew.n_suppressed)
+    assert stored.to_frame().equals(anew.to_frame())
+    assert np.array_equal(marked, [anew.marked(one) for one in anew.problem.measured], equal_nan=True)
+
+
+def test_every_command_says_the_same_as_without_it(project):
+    commands = [("pick", "mine.toml", "--require", "k>=3"), ("release", "mine.toml", "--force")]
+    commands += [("verify", "mine.toml"), ("report", "mine.toml", "--force")]
+
+    def made():
+        said = [command(*one) for one in commands]
+        names = ["mine-front/choice.json", "out.csv", "out.csv.codebook.csv", "out.report.html"]
+        evidence = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
+        del evidence["made"]
+        page = Path(names.pop()).read_text(encoding="utf-8")
+        return said, [Path(name).read_bytes() for name in names], evidence, len(page)
+
+    with_it = made()
+    assert [status for status, _ in with_it[0]] == [0, 0, 0, 0]
+    forget()
+    assert made() == with_it
+
+
+def test_pick_opens_no_table_and_makes_no_recoding(project, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("the table is opened")
+
+    monkeypatch.setattr(engines, "open_frame", refuse)
+    monkeypatch.setattr("pymoo_anon.cli.tables.open_frame", refuse)
+    front, _ = read_front(project)
+    monkeypatch.setattr(type(front.problem), "_measure", refuse)
+    monkeypatch.setattr("pymoo_anon.problems.local_recoding.recode", refuse)
+    front, _ = read_front(project)
+    assert front.choose(require=[KAnonymity() >= 2]).values["k"] >= 2
+    assert len([front.problem.decode(x) for x in front.X]) == len(front)
+
+
+def test_a_damaged_or_missing_file_is_refused_in_one_sentence(project):
+    whole = STORED.read_bytes()
+    for damaged in (whole[:-1], whole + b"0", b"PK", whole[: len(whole) // 2] + b"!" + whole[len(whole) // 2 + 1 :]):
+        STORED.write_bytes(damaged)
+        status, said = command("pick", "mine.toml")
+        assert status == 2
+        assert " ".join(said.split()) == (
+            f"Error: {STORED} must be what the search in mine-front wrote, got another file; search again"
+        )
+    STORED.unlink()
+    assert "got none; search again" in " ".join(command("pick", "mine.toml")[1].split())
+
+
+def test_a_file_of_something_else_is_refused_though_its_checksum_is_right(project):
+    arrays = dict(np.load(STORED))
+    arrays["values 0"] = arrays["values 0"] + 100
+    np.savez(STORED, **arrays)
+    path, content = Path("mine-front", "run.json"), record("mine-front")
+    content["front"]["search.npz"] = checksum(STORED)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    status, said = command("pick", "mine.toml")
+    assert status == 2
+    assert "other values than those of a column" in " ".join(said.split())
+    assert "search again" in " ".join(said.split())
+
+
+def test_a_changed_table_is_refused_before_it_is_read(project):
+    with Path("mine.csv").open("a", encoding="utf-8") as file:
+        file.write("30,F,flu\n")
+    status, said = command("pick", "mine.toml")
+    assert status == 2
+    assert "is of other inputs, changed since" in " ".join(said.split())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_only_its_owner_reads_it(project):
+    assert STORED.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_full_disk_leaves_the_last_search(project, monkeypatch):
+    before = {path.name: path.read_bytes() for path in Path("mine-front").iterdir()}
+
+    def full(file, **arrays):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    assert search("mine.toml").exit_code == 2
+    left = {path.name: path.read_bytes() for path in Path("mine-front").iterdir() if path.name != "search.journal"}
+    assert left == before
+
+
+def test_names_of_persons_are_not_in_it(tmp_path):
+    frame = pd.DataFrame({"sex": ["F", "M", "F"], "name": ["Ada Lovelace", "Alan Turing", "Ada Lovelace"]})
+    table = Microdata.from_frame(frame, {"sex": Hierarchy.flat(["F", "M"])}, person="name")
+    front = LatticeProblem(table, [KAnonymity(person="name"), GeneralLossMetric()]).front([[0], [1]])
+    assert write_search(front, tmp_path / "search.npz")
+    assert b"Ada" not in (tmp_path / "search.npz").read_bytes()
+
+
+VALUES = [date(2020, 1, 31), Decimal("1.50"), pd.Timestamp("2020-01-31 10:00"), "1", 1, 2.5, None, True, float("inf")]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_values_of_every_type_come_back_as_they_were(tmp_path, value):
+    frame = pd.DataFrame({"sex": ["F", "M", "F"], "s": pd.Series([value, "x", value], dtype=object)})
+    table = Microdata.from_frame(frame, {"sex": Hierarchy.flat(["F", "M"])}, "s", missing="keep")
+    front = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()]).front([[0], [1]])
+    path = tmp_path / "search.npz"
+    assert write_search(front, path)
+
+    class Roles:
+        sensitive, label, person = ("s",), None, None
+
+    again = read_search(path.read_bytes(), Roles).table
+    assert repr(again.domain_of("s")) == repr(table.domain_of("s"))
+
+
+def test_a_value_of_another_type_is_not_stored(tmp_path):
+    frame = pd.DataFrame({"sex": ["F", "M", "F"], "s": pd.Series([(1, 2), (1, 3), (1, 2)], dtype=object)})
+    table = Microdata.from_frame(frame, {"sex": Hierarchy.flat(["F", "M"])}, ["s"])
+    front = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()]).front([[0], [1]])
+    assert not write_search(front, tmp_path / "search.npz")
+    assert not (tmp_path / "search.npz").exists()
+
+
+def test_values_of_marked_rows_are_those_of_their_class():
+    frame = pd.DataFrame({"age": [1, 1, 1, 2, 3, 3, 4], "s": list("aabcabb")})
+    table = Microdata.from_frame(frame, {"age": Hierarchy.intervals(1, 5, [2])}, "s")
+    problem = LatticeProblem(table, [KAnonymity(), DistinctLDiversity("s"), GeneralLossMetric()], suppression=3)
+    front = problem.front(problem.nodes(0, problem.n_nodes))
+    for place, x in enumerate(front.X):
+        classes = problem.equivalence_classes(x)
+        for measure in problem.measured:
+            own = front.marked(measure)[place]
+            if classes.kept.all() or not measure.worst_class:
+                assert np.isnan(own)
+            else:
+                assert own == measure.of_classes(marked_class(classes))[0]
