@@ -158,9 +158,9 @@ def test_what_is_refused(folder, changes, words):
 def test_what_is_no_project(folder, monkeypatch):
     Path("my.deid").write_bytes(b"no zip")
     assert "my.deid must be a project of ARX, a zip file, got File is not a zip file" in run("init", "my.deid", code=2)
-    assert "my.other.deid must be a file, got none of this name" in run("init", "my.other.deid", code=2)
+    assert "my.other.deid: no such file" in run("init", "my.other.deid", code=2)
     write("my.deid", project())
-    assert "--role means nothing with my.deid" in run("init", "my.deid", "--role", "zip=drop", code=2)
+    assert "--role cannot be combined with my.deid" in run("init", "my.deid", "--role", "zip=drop", code=2)
     monkeypatch.setattr(arx, "_MOST_BYTES", 500)
     assert "data/input.csv must unpack to at most " in run("init", "my.deid", code=2)
     monkeypatch.setattr(arx, "_MOST_XML", 50)

@@ -71,7 +71,7 @@ def test_a_hierarchy_without_a_root_is_a_warning():
             "hierarchies must be a folder with a file NAME.csv for each "
             "quasi-identifier of mine.csv, got 'none', which has no such file",
         ),
-        ([*MINE, "--rows", "3"], "--rows means nothing with mine.csv"),
+        ([*MINE, "--rows", "3"], "--rows cannot be combined with --data mine.csv"),
         (
             [*MINE, "--sensitive", "age"],
             "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",

@@ -123,7 +123,7 @@ def test_a_point_of_whole_columns_is_released_refined(project):
     assert len(page.tables["beside"]) == 3
     status, said = command("release", "mine.toml", "--lower-bound", "3", "--force")
     assert status == 2
-    assert "--lower-bound is of local recodings, and the front of mine.toml is of whole columns" in said
+    assert "--lower-bound needs a local search; the front of mine.toml has levels of whole columns" in said
 
 
 def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
@@ -147,7 +147,7 @@ def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
 
 
 def test_what_means_nothing_with_local_recodings_is_refused(project):
-    assert refused("--local", "--suppression", "0.1") == "Error: --suppression means nothing with --local"
+    assert refused("--local", "--suppression", "0.1") == "Error: --suppression cannot be combined with --local"
     assert refused("--local", "--algorithm", "bnb") == (
         "Error: algorithm must be one for local recodings: auto, nsga2, sweep; got 'bnb'"
     )

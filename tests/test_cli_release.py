@@ -231,7 +231,7 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["release", "nowhere.toml"], "nowhere.toml must be a project file, got none of this name"),
+        (["release", "nowhere.toml"], "nowhere.toml: no such file; pymoo-anon init writes a project file"),
         ([*R, "--row", "99"], "row must be from 1 to 4, a row of the front, got 99"),
         ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
         ([*R, "--output", "none/o.csv"], "none: nothing can be written there: "),
@@ -244,7 +244,7 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
         (["verify", "mine.toml"], "there is no release of mine.toml: out.csv is missing; pymoo-anon release writes it"),
         (V[:2], "--quasi-identifier must name at least one column, got none"),
         ([*V, "town"], "frame must have the columns 'town', got columns"),
-        (["verify", "nowhere.csv", *V[2:], "zip"], "nowhere.csv must be a file, got none of this name"),
+        (["verify", "nowhere.csv", *V[2:], "zip"], "nowhere.csv: no such file"),
         ([*V, "zip", "--require", "GLM<=3"], "generalization must be what 'zip' were recoded by"),
         ([*V, "zip", "--require", "l>=3"], "require: l reads one sensitive column and the table has none"),
     ],
@@ -432,7 +432,7 @@ def test_the_separator_and_the_line_ends_of_the_table_are_kept_if_asked_for():
         assert command("verify", "out.toml").exit_code == 0
     assert Path("mine.csv").read_bytes() == before
     refused = command("release", "out.toml", "--row", "1", "--output", "out_like.parquet", "--like-input")
-    assert refused.stderr == "Error: --like-input is of CSV files, and out_like.parquet is none\n"
+    assert refused.stderr == "Error: --like-input works only with CSV files; out_like.parquet is not one\n"
     for path in Path("front2").iterdir():
         path.unlink()
     Path("front2").rmdir()
@@ -447,7 +447,7 @@ def test_a_k_of_one_and_a_point_below_the_requirements_are_released_only_by_name
     row = str(front.index[front.iloc[:, 2] == 1][0] + 1)
     refused = command("release", "out.toml", "--row", row)
     assert refused.exit_code == 2
-    assert "k_of_one releases it all the same" in refused.stderr
+    assert "--k-of-one releases the table nevertheless" in refused.stderr
     done = command("release", "out.toml", "--row", row, "--k-of-one")
     assert done.exit_code == 0, done.stderr
     assert "Released all the same: k is 1." in " ".join(done.stdout.split())

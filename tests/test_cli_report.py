@@ -128,7 +128,7 @@ def test_what_is_wrong_is_one_sentence(folder):
     assert "ends in .html, got 'r.pdf'" in refused("mine.toml", "--output", "r.pdf")
     assert "make the folder none first" in refused("mine.toml", "--output", "none/r.html")
     assert "threshold must be a risk above 0 and at most 1, got 2.0" in refused("mine.toml", "--threshold", "2")
-    assert "nobody.csv must be a file" in refused("mine.toml", "--population", "nobody.csv")
+    assert "nobody.csv: no such file" in refused("mine.toml", "--population", "nobody.csv")
     with RELEASE.open("a", encoding="utf-8") as file:
         file.write("one more\n")
     assert "it was changed since" in refused("mine.toml")

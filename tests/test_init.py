@@ -358,7 +358,7 @@ def test_a_table_of_duckdb():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.csv"], "none.csv must be a file, got none of this name"),
+        (["none.csv"], "none.csv: no such file"),
         (["spark:"], "a table of Spark is named by spark:TABLE, got 'spark:'"),
         (["empty.csv"], "empty.csv must be a CSV file whose first row names its columns, got an empty row"),
         (["names.csv"], "the table must have at least one row, got none"),

@@ -168,14 +168,20 @@ def test_a_choice_is_read_again():
     [
         ([], "pick takes a project file, FILE.toml, or --evidence FILE.json, got neither"),
         (["mine.toml", "--evidence", "e.json"], "pick takes a project file, .* got both"),
-        (["--evidence", "e.json", "--knee"], "--knee means nothing with --evidence"),
+        (["--evidence", "e.json", "--knee"], "--knee cannot be combined with --evidence"),
         (["--evidence", "nowhere.json"], "nowhere.json: No such file or directory"),
         (["mine.toml", "--knee", "--row", "1"], "one option must say which point to take, got --row and --knee"),
         (["mine.toml", "--least", "GLM", "--most", "k"], "got --least and --most"),
         (["mine.toml", "--row", "0"], "row must be from 1 to 4, a row of the front, got 0"),
         (["mine.toml", "--row", "5"], "row must be from 1 to 4, a row of the front, got 5"),
-        (["mine.toml", "--least", "k"], "least must name a measure of which lower is better, got k, .* --most k takes"),
-        (["mine.toml", "--most", "GLM"], "most must name a measure of which higher is better, got GLM, .* --least GLM"),
+        (
+            ["mine.toml", "--least", "k"],
+            "--least needs a measure of which lower is better; of k higher is better: use --most k",
+        ),
+        (
+            ["mine.toml", "--most", "GLM"],
+            "--most needs a measure of which higher is better; of GLM lower is better: use --least GLM",
+        ),
         (["mine.toml", "--least", "loss"], "least must be one of AECS, alpha, .* got 'loss'"),
         (["mine.toml", "--weights", "k"], "weights must be such as 'k=1,GLM=2', got 'k'"),
         (["mine.toml", "--weights", ""], "weights must be such as 'k=1,GLM=2', got ''"),
@@ -190,7 +196,7 @@ def test_a_choice_is_read_again():
             "no point of the front's 4 has k >= 100; the nearest has k = 40, l = 3 and",
         ),
         (["mine.toml", "--row", "4", "--require", "k>=5"], "row must be a point with k >= 5"),
-        (["nowhere.toml"], "nowhere.toml must be a project file, got none of this name"),
+        (["nowhere.toml"], "nowhere.toml: no such file"),
         (["mine.csv"], "mine.csv must be a TOML file"),
     ],
 )
@@ -277,11 +283,11 @@ def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert chosen()["row"] < len(front)
     assert chosen()["values"]["k"] > 1
-    left_out = f"1 point makes no release. Row {len(front)}: k is 1: some row stands alone in a class."
+    left_out = f"1 point cannot be released. Row {len(front)}: k is 1: some row stands alone in a class."
     assert left_out in " ".join(result.stdout.split())
     CHOICE.unlink()
     assert refused("mine.toml", "--row", str(len(front))) == (
-        f"Error: row must be a point that makes a release, got {len(front)}: k is 1: some row stands alone in a class"
+        f"Error: row {len(front)} cannot be released: k is 1: some row stands alone in a class; pick another row"
     )
 
 
@@ -299,7 +305,7 @@ def test_what_is_asked_for_is_held_against_the_marked_rows(tmp_path, monkeypatch
     (row,) = [place + 1 for place in range(len(front)) if front.n_suppressed[place] == 4]
     assert pick("mine.toml", "--row", str(row)).exit_code == 0
     CHOICE.unlink()
-    why = f"got {row}: its 4 suppressed rows, marked *, would be a class with l = 1, not 2; "
+    why = f"row {row} cannot be released: its 4 suppressed rows would be a class with l = 1, not 2; "
     assert why in refused("mine.toml", "--row", str(row), "--require", "l>=2")
     assert refused("mine.toml", "--row", str(row), "--risk", "0.1").startswith(
         "Error: row must be a point with k >= 10"

@@ -83,9 +83,9 @@ class Source(NamedTuple):
     table: str | None = None  # The name of the table in a database or a catalog, or None
 
     def check(self) -> None:
-        """Refuse a file that is none."""
+        """Raise if the path is not a file."""
         if self.path is not None and not self.path.is_file():
-            raise ValueError(f"{self} must be a file, got none of this name")
+            raise ValueError(f"{self}: no such file")
 
     def __str__(self) -> str:
         if self.table is None:

@@ -52,7 +52,7 @@ def _explain(console: Console, front: Front, choice: Choice, refusals: Sequence[
     left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
     if left_out:
         row, why = left_out[0]
-        tell(console, f"{counted(len(left_out), 'point makes', 'points make')} no release. Row {row}: {why}.")
+        tell(console, f"{counted(len(left_out), 'point', 'points')} cannot be released. Row {row}: {why}.")
     for requirement in front.requirements(front.place_of(choice), choice.requirements):
         tell(console, f"Required: {requirement}.")
     for line in str(explain(front.problem, front, choice, suppressed=suppressed)).splitlines():
@@ -68,10 +68,10 @@ def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequ
     if wish.row is not None and not 1 <= wish.row <= n:
         raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
     if wish.row is not None and (why := refusals[wish.row - 1]) is not None:
-        raise ValueError(f"row must be a point that makes a release, got {wish.row}: {why}")
+        raise ValueError(f"row {wish.row} cannot be released: {why}; pick another row")
     offered = front.only([place for place, why in enumerate(refusals) if why is None])
     if n and not len(offered):
-        raise ValueError(f"none of the front's {n} points makes a release; of the first one, {refusals[0]}")
+        raise ValueError(f"none of the {n} points of the front can be released. Row 1: {refusals[0]}")
     best = None
     for option, higher in (("least", False), ("most", True)):
         name = getattr(wish, option)
@@ -91,8 +91,8 @@ def _directed(option: str, name: str, higher: bool, front: Front) -> Objective:
     if measure.maximize != higher:
         better, other = ("higher", "most") if measure.maximize else ("lower", "least")
         raise ValueError(
-            f"{option} must name a measure of which {'higher' if higher else 'lower'} is better, got {name}, of which "
-            f"{better} is better; --{other} {name} takes the best"
+            f"--{option} needs a measure of which {'higher' if higher else 'lower'} is better; of {name} {better} is "
+            f"better: use --{other} {name}"
         )
     return measure
 

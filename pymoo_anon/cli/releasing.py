@@ -105,7 +105,9 @@ def _check_target(project: Project, request: ReleaseRequest, target: Path) -> No
     kind = engines.kind_of(target)
     engines.check_writer(kind, engines.engine_of(project.reading))
     if request.like_input and (kind != "csv" or project.data.kind != "csv"):
-        raise ValueError(f"--like-input is of CSV files, and {target if kind != 'csv' else project.data} is none")
+        raise ValueError(
+            f"--like-input works only with CSV files; {target if kind != 'csv' else project.data} is not one"
+        )
 
 
 def read_back(project: Project, path: Path) -> Any:
@@ -148,9 +150,9 @@ def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
     """The point that is released, which must be of whole columns where it is to be refined."""
     row = request.row
     if request.lower_bound is not None and isinstance(front.problem, LatticeProblem):
-        raise ValueError(f"--lower-bound is of local recodings, and the front of {project.path} is of whole columns")
+        raise ValueError(f"--lower-bound needs a local search; the front of {project.path} has levels of whole columns")
     if request.local and not isinstance(front.problem, LatticeProblem):
-        raise ValueError(f"--local refines levels of whole columns, and the front of {project.path} is local")
+        raise ValueError(f"--local cannot refine the front of {project.path}, which is local already")
     if row is not None and row > len(front):
         raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
     return read_choice(project, front) if row is None else front.choose(row=row - 1)

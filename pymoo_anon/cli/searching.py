@@ -243,7 +243,7 @@ def search_and_write(settings: Settings) -> None:
                 if found.stopped != "Ctrl-C":
                     journal.remove()
         console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
-        _say_the_end(console, found, settings, paths[0])
+        _say_the_end(console, found, settings, settings.output / FILES[0])
     if found.stopped == "Ctrl-C":
         raise typer.Exit(ExitCode.INTERRUPTED)
 

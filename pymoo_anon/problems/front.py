@@ -364,7 +364,7 @@ class Front:
         asked = _Asked(self, bounds, measure_names(named))
         left = asked.left()
         if row is not None:
-            return asked.choice(asked.numbered(row, left), "asked for by its row")
+            return asked.choice(asked.numbered(row, left), "chosen by its row")
         among = asked.among(len(left))
         if knee:
             nearest = self.only(left).knee
