@@ -25,13 +25,14 @@ def test_own_table():
     assert record()["options"]["sensitive"] == ["diagnosis"]
 
 
-def test_default_objectives_read_every_sensitive_column():
+def test_one_default_objective_reads_every_sensitive_column():
     search(*MINE)
     assert list(front())[2:-1] == ["k", "GLM"]
     search(*MINE, "--sensitive", "diagnosis")
     assert list(front())[2:-1] == ["k", "l", "GLM"]
     search(*MINE, "--sensitive", "diagnosis", "--sensitive", "paid")
     assert list(front())[2:-1] == ["k", "l", "GLM"]
+    assert record()["objectives"][1] == "DistinctLDiversity()"
 
 
 def test_missing_values_of_an_own_table():
@@ -70,7 +71,7 @@ def test_a_hierarchy_without_a_root_is_a_warning():
             "hierarchies must be a folder with a file NAME.csv for each "
             "quasi-identifier of mine.csv, got 'none', which has no such file",
         ),
-        ([*MINE, "--rows", "3"], "--rows means nothing with mine.csv"),
+        ([*MINE, "--rows", "3"], "--rows cannot be combined with --data mine.csv"),
         (
             [*MINE, "--sensitive", "age"],
             "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",

@@ -253,8 +253,8 @@ def test_any_other_name_survives_the_round_trip(name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["draft", "none.csv"], "data must be a file, got 'none.csv', which is none"),
-        (["draft", "trees"], "data must be a file, got 'trees', which is none"),
+        (["draft", "none.csv"], "data: no such file: 'none.csv'"),
+        (["draft", "trees"], "data: no such file: 'trees'"),
         (
             ["draft", "mine.csv", "--column", "age"],
             "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",
@@ -268,15 +268,15 @@ def test_any_other_name_survives_the_round_trip(name):
             ["draft", "mine.csv", "--output", "mine.csv"],
             "output must be a folder, got 'mine.csv', which is a file; name another folder",
         ),
-        (["check", "none"], "hierarchies must be a file or a folder, got 'none', which is neither"),
+        (["check", "none"], "hierarchies: no such file or folder: 'none'"),
         (["check", "empty"], "hierarchies must be a folder with CSV files, got 'empty', which has none"),
-        (["check", "trees", "--data", "none.csv"], "data must be a file, got 'none.csv', which is none"),
+        (["check", "trees", "--data", "none.csv"], "data: no such file: 'none.csv'"),
         (
             ["check", "header.csv", "--data", "mine.csv"],
             "hierarchies must be of columns of mine.csv, got files of other names: 'header.csv'; the columns are "
             "'zip', 'sex', 'diagnosis', 'paid', 'note'",
         ),
-        (["show", "trees"], "hierarchy must be a file, got 'trees', which is none"),
+        (["show", "trees"], "hierarchy: no such file: 'trees'"),
         (["show", "broken.csv"], "broken.csv: level 2 must be a coarsening of level 1: it splits the groups 'x'"),
     ],
 )
@@ -315,7 +315,7 @@ def test_show():
     assert result.exit_code == 0
     lines = [line.split() for line in result.stdout.splitlines()]
     assert lines[0] == ["zip.csv:", "35", "values,", "2", "levels", "above."]
-    assert lines[4:7] == [
+    assert lines[2:5] == [
         ["0", "35", "1", "000,", "001,", "002,", "003,", "…,", "(missing)"],
         ["1", "5", "1", "to", "10", "00*,", "01*,", "02*,", "03*,", "(missing)"],
         ["2", "1", "35", "*"],

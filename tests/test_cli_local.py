@@ -53,7 +53,7 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     assert found["algorithm"]["name"] == "sweep"
     assert found["n_nodes"] is None
     assert len(found["front"]["x"]) == len(front("mine-front")) > 3
-    status, said = command("pick", "mine.toml", "--require", "k>=4")
+    status, said = command("pick", "mine.toml", "--require", "k>=4", "--explain")
     assert status == 0
     assert "at level 0" in said
     status, said = command("release", "mine.toml", "--external-evidence")
@@ -123,7 +123,7 @@ def test_a_point_of_whole_columns_is_released_refined(project):
     assert len(page.tables["beside"]) == 3
     status, said = command("release", "mine.toml", "--lower-bound", "3", "--force")
     assert status == 2
-    assert "--lower-bound is of local recodings, and the front of mine.toml is of whole columns" in said
+    assert "--lower-bound needs a local search; the front of mine.toml has levels of whole columns" in said
 
 
 def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
@@ -147,7 +147,7 @@ def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
 
 
 def test_what_means_nothing_with_local_recodings_is_refused(project):
-    assert refused("--local", "--suppression", "0.1") == "Error: --suppression means nothing with --local"
+    assert refused("--local", "--suppression", "0.1") == "Error: --suppression cannot be combined with --local"
     assert refused("--local", "--algorithm", "bnb") == (
         "Error: algorithm must be one for local recodings: auto, nsga2, sweep; got 'bnb'"
     )

@@ -53,7 +53,7 @@ def refused(*arguments):
 
 def test_the_report_is_that_of_the_chosen_point(folder):
     result = command("report", "mine.toml")
-    assert (result.exit_code, result.stdout) == (0, f"Written: {REPORT}\n"), result.output
+    assert (result.exit_code, result.stdout) == (0, f"Written: {REPORT}, about {RELEASE}\n"), result.output
     page, data = read(REPORT.read_text(encoding="utf-8")), payload(REPORT.read_text(encoding="utf-8"))
     content = json.loads(EVIDENCE.read_text(encoding="utf-8"))
     assert data["chosen"] == json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
@@ -87,7 +87,7 @@ def test_it_says_what_is_not_in_it(folder):
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines() == [
         "Not in it: claims and evidence. pymoo-anon release mine.toml writes them.",
-        "Written: mine.html",
+        "Written: mine.html, about a choice that is not released",
     ]
     page = read(Path("mine.html").read_text(encoding="utf-8"))
     assert page.tables.get("claims") is None
@@ -128,7 +128,7 @@ def test_what_is_wrong_is_one_sentence(folder):
     assert "ends in .html, got 'r.pdf'" in refused("mine.toml", "--output", "r.pdf")
     assert "make the folder none first" in refused("mine.toml", "--output", "none/r.html")
     assert "threshold must be a risk above 0 and at most 1, got 2.0" in refused("mine.toml", "--threshold", "2")
-    assert "nobody.csv must be a file" in refused("mine.toml", "--population", "nobody.csv")
+    assert "nobody.csv: no such file" in refused("mine.toml", "--population", "nobody.csv")
     with RELEASE.open("a", encoding="utf-8") as file:
         file.write("one more\n")
     assert "it was changed since" in refused("mine.toml")
@@ -140,7 +140,7 @@ def test_the_evidence_is_that_of_what_was_released_last(folder):
     assert command("pick", "mine.toml", "--row", str(1 if row > 1 else 2)).exit_code == 0
     assert command("release", "mine.toml", "--output", "other.csv", "--k-of-one").exit_code == 0
     result = command("report", "mine.toml")
-    assert (result.exit_code, result.stdout) == (0, "Written: other.report.html\n"), result.output
+    assert (result.exit_code, result.stdout) == (0, "Written: other.report.html, about other.csv\n"), result.output
     told = dict(map(tuple, read(Path("other.report.html").read_text(encoding="utf-8")).tables["evidence"]))
     assert told["checksums › output › other.csv"] == hashlib.sha256(Path("other.csv").read_bytes()).hexdigest()
     Path("other.csv").write_text("changed")

@@ -40,7 +40,7 @@ def said(*arguments):
         (["search", "my.toml", "--output", "mine.csv"], "which is a file; name another folder"),
         (["search", "my.toml", "--output", "mine.csv/x"], "; name another folder"),
         (["search", "my.toml", "--time-limit", "nan"], "positive number of seconds"),
-        (["search", "my.toml", "--rows", "5"], "--rows means nothing with my.toml"),
+        (["search", "my.toml", "--rows", "5"], "--rows cannot be combined with a project file"),
         (["search", "--data", "mine.csv", "--hierarchies", "nowhere"], "which has no such file"),
         (["pick", "my.toml"], "pymoo-anon search my.toml writes it"),
         (["pick", "my.toml", "--risk", "nan"], "risk must be a number"),
@@ -48,11 +48,14 @@ def said(*arguments):
         (["release", "my.toml"], "pymoo-anon search my.toml writes it"),
         (["release", "my.toml", "--suppressed", "star"], "suppressed must be one of mark, drop"),
         (["report", "my.toml", "--threshold", "inf"], "threshold must be a number"),
-        (["verify", "my.toml", "--quasi-identifier", "zip"], "--quasi-identifier means nothing with my.toml"),
+        (
+            ["verify", "my.toml", "--quasi-identifier", "zip"],
+            "--quasi-identifier cannot be combined with a project file",
+        ),
         (["verify", "mine.csv"], "--quasi-identifier must name at least one column"),
-        (["init", "nowhere.csv"], "must be a file"),
+        (["init", "nowhere.csv"], "nowhere.csv: no such file"),
         (["init", "mine.csv", "--engine", "excel"], "engine must be one of auto, pandas"),
-        (["hierarchy", "draft", "nowhere.toml"], "data must be a file"),
+        (["hierarchy", "draft", "nowhere.toml"], "data: no such file"),
     ],
 )
 def test_what_is_wrong_says_what_to_do(arguments, words):

@@ -30,13 +30,13 @@ def test_wishes_reach_the_report():
     assert set(front("out").zip) == {1}
     assert record("out")["objectives"] == ["KAnonymity()", "GeneralLossMetric({'zip': 3.0})"]
     lines = ["Asked of columns:", "zip: from level 1 to 1, of 0 to 2", "GLM: zip counts 3, others 1"]
-    said = [line.strip() for line in run("pick", "my.toml", "--least", "GLM", "--require", "GLM<=1000").splitlines()]
+    said = [line.strip() for line in run("pick", "my.toml", "--explain", "--require", "GLM<=1000").splitlines()]
     assert [line for line in said if line in lines] == lines
     run("release", "my.toml")
     content = json.loads(Path("released.csv.evidence.json").read_text(encoding="utf-8"))
     assert content["settings"]["levels"] == {"zip": [1, 1]}
     assert "weights={'zip': 3.0}" in content["settings"]["measures"][1]["repr"]
-    assert "What was promised holds." in run("verify", "my.toml")
+    assert run("verify", "my.toml") == "released.csv: holds.\n"
     run("report", "my.toml")
     text = Path("released.report.html").read_text(encoding="utf-8")
     assert "Asked of columns: zip: from level 1 to 1, of 0 to 2." in text

@@ -547,7 +547,7 @@ def test_a_table_of_duckdb():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.csv"], "none.csv must be a file, got none of this name"),
+        (["none.csv"], "none.csv: no such file"),
         (
             ["https://example.org/t.csv"],
             "a table is named by a file, got the address 'https://example.org/t.csv'; download it and name the file",

@@ -82,8 +82,8 @@ BAD = {
     "no rows": (lambda: table_of(frame=FRAME[:0]), "frame must have at least one row, got none"),
     "nothing feasible, released": (
         lambda: released(FRAME, DistinctLDiversity("s") >= 3),
-        "x must be a point that meets what is required, got one of which l of s is 2 where at least 3 is required; "
-        "below_requirements releases it all the same",
+        "the point misses what is required: l of s is 2 where at least 3 is required; below_requirements=True or "
+        "--below-requirements releases it nevertheless",
     ),
     "rows too few": (
         lambda: released(FRAME[:5]),

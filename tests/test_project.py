@@ -170,10 +170,8 @@ def test_options_win_over_the_file():
     assert (options["seed"], options["algorithm"], options["suppression"]) == (7, "bnb", "0.1")
     # The file's generations are for another algorithm.
     assert options["generations"] == 100
-    assert said("my.toml", "--missing", "drop") == "--missing means nothing with my.toml, which says what the table is"
-    assert (
-        said("nowhere.toml") == "nowhere.toml must be a project file, got none of this name; pymoo-anon init writes one"
-    )
+    assert said("my.toml", "--missing", "drop") == "--missing cannot be combined with a project file"
+    assert said("nowhere.toml") == "nowhere.toml: no such file; pymoo-anon init writes a project file"
 
 
 def test_from_another_folder(monkeypatch, folder):
@@ -305,7 +303,7 @@ def test_what_never_ends_is_not_read(path, got):
         said(path if path != "." else "trees")
         == f"{path if path != '.' else 'trees'} must be a file, got {got}; name a file"
     )
-    assert said("--data", path).endswith(f"got {path!r}, which is no file")
+    assert said("--data", path).endswith(f"got {path!r}: no such file")
     Path("my.toml").write_text(RIGHT)
     assert search("my.toml").exit_code == 0
     for file in ("out/front.csv", "out/run.json", "mine.csv"):

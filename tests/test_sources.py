@@ -258,8 +258,8 @@ def test_a_table_of_duckdb(typed):
     for reading, message in [
         (Reading(source._replace(table="nobody")), "cannot be read by duckdb: .*nobody"),
         (Reading(source, "polars"), "is read by engine duckdb, got polars"),
-        (Reading(source, names=("a",)), "names and strip are of CSV files"),
-        (Reading(source_of("duckdb:none.duckdb:people", path.parent)), "must be a file, got none of this name"),
+        (Reading(source, names=("a",)), "work only with CSV files"),
+        (Reading(source_of("duckdb:none.duckdb:people", path.parent)), ": no such file"),
     ]:
         with pytest.raises(ValueError, match=message) as error:
             open_frame(reading, lambda found: found)

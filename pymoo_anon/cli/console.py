@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 #: Columns of a line where standard output is no terminal.
 WIDTH = 160
 
+#: Columns of a terminal between two columns of a table.
+GAP = 2
+
 #: Seconds between two lines about a step where standard error is no terminal.
 EVERY = 10.0
 
@@ -76,13 +79,14 @@ def standard_output() -> Iterator[Console]:
 
 
 def new_table(headings: Iterable[str], right: Collection[str] = ()) -> Table:
-    """An empty table as all commands print one: its cells fold, those below some headings stand on the right."""
-    from rich import box
+    """Return an empty table: cells fold, headings only between words, and some columns stand on the right."""
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for heading in headings:
-        table.add_column(plain(heading), justify="right" if heading in right else "left", overflow="fold")
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False)
+    for heading in map(plain, headings):
+        longest = max(map(len, heading.split()), default=0)
+        justify: Any = "right" if heading in right else "left"
+        table.add_column(heading, justify=justify, overflow="fold", min_width=longest)
     return table
 
 

@@ -36,7 +36,7 @@ class Option(NamedTuple):
     read: Reader | None = None
     in_file: bool = False  # Whether the project file may have it
     key: str | None = None  # Its name in the project file, or None for that of its field
-    idle: tuple[str, ...] = ()  # What it means nothing with, so that it must not be given: choices of other options
+    idle: tuple[str, ...] = ()  # What it cannot be combined with: choices of other options
     recorded: bool = True  # Whether the record of a run holds it
     argument: bool = False  # Whether it has a place on the command line, and no name
 
@@ -48,10 +48,10 @@ class Invocation:
     given: Collection[str] = frozenset()  # Names of the options that were not left out
 
 
-#: What options mean nothing with that a project file answers.
+#: What options cannot be combined with that a project file answers.
 PROJECT = "a project file"
 
-#: What options mean nothing with that say how whole columns are recoded.
+#: What options cannot be combined with that say how whole columns are recoded.
 LOCAL = "local recodings"
 
 A = TypeVar("A", bound=Invocation)
@@ -133,14 +133,15 @@ def check_values(asked: Invocation) -> None:
 
 
 def check_meant(asked: Invocation, choice: str, called: str) -> None:
-    """Refuse options that would be passed over in silence, because they mean nothing with a choice."""
+    """Refuse options that a choice would ignore."""
     for name in idle_with(type(asked), choice):
         if name in asked.given:
-            raise ValueError(f"{options_of(asked)[name].flag or f'--{dashed(name)}'} means nothing with {called}")
+            flag = options_of(asked)[name].flag or f"--{dashed(name)}"
+            raise ValueError(f"{flag} cannot be combined with {called}")
 
 
 def idle_with(asked: type[Invocation], choice: str) -> list[str]:
-    """Names of the options that mean nothing with a choice."""
+    """Return the names of the options that a choice would ignore."""
     return [name for name, known in options_of(asked).items() if choice in known.idle]
 
 
@@ -244,8 +245,11 @@ def read_measures(value: Any) -> str:
 
 
 def read_bounds(value: Any) -> list[str]:
-    """One bound or a list of them."""
-    return [read_text(value)] if isinstance(value, str) else list(read_texts(value))
+    """Return the bounds of one text or of a list."""
+    bounds = [read_text(value)] if isinstance(value, str) else list(read_texts(value))
+    if wrong := [one for one in bounds if _bound_parts(one) is None]:
+        raise ValueError(f'bounds such as "k>=5" or "t<=0.3", not {wrong[0]!r}')
+    return bounds
 
 
 def read_suppression(value: Any) -> str:
@@ -294,12 +298,19 @@ def bound_parts(require: str) -> tuple[str, str, str]:
     >>> bound_parts("l:a>=b >= 5")
     ('l:a>=b', '>=', '5')
     """
+    if (parts := _bound_parts(require)) is None:
+        raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {require!r}")
+    return parts
+
+
+def _bound_parts(require: str) -> tuple[str, str, str] | None:
     # The last sign is the bound's: the name of a column may hold one, too.
     sign = max((">=", "<="), key=require.rfind)
-    name, found, limit = require.rpartition(sign)
-    if not found:
-        raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {require!r}")
-    return name.strip(), sign, limit.strip()
+    name, _, limit = require.rpartition(sign)
+    with suppress(ValueError):
+        float(limit)
+        return name.strip(), sign, limit.strip()
+    return None
 
 
 def choice_of(name: str, value: str, choices: Mapping[str, T]) -> T:
@@ -419,8 +430,6 @@ def bounds_of_adversary(given: Any) -> list[str]:
         raise ValueError('known = ["age", "zip"], a list of such lists, or any_of = 3, a positive whole number')
     bounds = []
     for text in read_bounds(given["require"]):
-        if ">=" not in text and "<=" not in text:
-            raise ValueError("bounds such as k>=5 as require")
         name, sign, limit = bound_parts(text)
         measure = measure_parts(name)
         if measure.known is not None:

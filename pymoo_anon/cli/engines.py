@@ -131,7 +131,7 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
     if source.kind == "csv":
         return _csv(reading, _ENGINES[name], choose)
     if reading.names is not None or reading.strip:
-        raise ValueError(f"names and strip are of CSV files, and {source} is none")
+        raise ValueError(f"`names` and `strip` work only with CSV files; {source} is not one")
     try:
         if source.kind == "parquet":
             assert source.path is not None

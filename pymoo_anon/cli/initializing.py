@@ -95,7 +95,7 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
     assert source.path is not None
     for name in ("names", "role", "engine"):
         if name in request.given:
-            raise ValueError(f"--{name} means nothing with {source}, which says what its table is")
+            raise ValueError(f"--{name} cannot be combined with {source}, a project of ARX")
     source.check()
     stem = Path(file_names([source.path.stem])[0]).stem
     taken = taken_over(source.path, file_names, f"{stem}.csv", HIERARCHIES)

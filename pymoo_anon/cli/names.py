@@ -98,9 +98,9 @@ class Source(NamedTuple):
     table: str | None = None  # The name of the table in a database or a catalog, or None
 
     def check(self) -> None:
-        """Raise if the path is no file, or one of another format."""
+        """Raise if the path is not a file, or is one of another format."""
         if self.path is not None and not self.path.is_file():
-            raise ValueError(f"{self} must be a file, got none of this name")
+            raise ValueError(f"{self}: no such file")
         if self.path is not None and self.kind == "csv" and self.path.suffix.lower() != ".deid":
             with self.path.open("rb") as file:
                 head = file.read(_HEAD)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-from pymoo_anon._messages import counted, number, plain, share
-from pymoo_anon.cli.console import clear_errors, new_table, standard_output, tell, working
+from pymoo_anon._messages import counted, listed, number, share
+from pymoo_anon.cli.console import clear_errors, standard_output, tell, working
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_front, write_choice
@@ -17,9 +16,9 @@ from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.front import Choice, Front, risk_at_most
-from pymoo_anon.problems.tradeoffs import Step, with_share
 from pymoo_anon.publishing.evidence import neighbours, read_evidence
 from pymoo_anon.publishing.explaining import explain
+from pymoo_anon.publishing.less_lost import less_lost
 
 
 def pick_and_write(wish: Wish) -> None:
@@ -37,20 +36,27 @@ def pick_and_write(wish: Wish) -> None:
             asked += [] if wish.risk is None else [risk_at_most(front.table, wish.risk)]
             refusals = [front.refusal(place, project.suppressed, asked) for place in range(len(front))]
             choice = wished(front, wish, asked, refusals)
-            explanation = explain(front.problem, front, choice, suppressed=project.suppressed)
-        path = write_choice(project, front, choice)
-        tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.reason}.")
-        left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
-        if left_out:
-            row, why = left_out[0]
-            n = f"{len(left_out):,} of {counted(len(front), 'point', 'points')}"
-            tell(console, f"Left out, as no release is made of them: {n}; of row {row}, {why}.")
-        console.print(_points(choice.row, choice.values, explanation.steps, choice.losses), soft_wrap=False)
-        for requirement in front.requirements(front.place_of(choice), choice.requirements):
-            tell(console, f"Required: {requirement}.")
-        for line in str(explanation).splitlines():
-            tell(console, line)
-        tell(console, f"Written: {path}")
+            less = less_lost(front, choice, project.suppressed)
+            write_choice(project, front, choice)
+        tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.said}.")
+        if wish.explain:
+            _explain(console, front, choice, refusals, project.suppressed)
+        if less:
+            tell(console, less)
+        tell(console, f"Next: pymoo-anon release {project.path}")
+
+
+def _explain(console: Console, front: Front, choice: Choice, refusals: Sequence[str | None], suppressed: str) -> None:
+    """Say what a choice means, and which points make no release."""
+    tell(console, f"It is {choice.reason}.")
+    left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
+    if left_out:
+        row, why = left_out[0]
+        tell(console, f"{counted(len(left_out), 'point', 'points')} cannot be released. Row {row}: {why}.")
+    for requirement in front.requirements(front.place_of(choice), choice.requirements):
+        tell(console, f"Required: {requirement}.")
+    for line in str(explain(front.problem, front, choice, suppressed=suppressed)).splitlines():
+        tell(console, line)
 
 
 def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequence[str | None]) -> Choice:
@@ -62,10 +68,10 @@ def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequ
     if wish.row is not None and not 1 <= wish.row <= n:
         raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
     if wish.row is not None and (why := refusals[wish.row - 1]) is not None:
-        raise ValueError(f"row must be a point that makes a release, got {wish.row}: {why}")
+        raise ValueError(f"row {wish.row} cannot be released: {why}; pick another row")
     offered = front.only([place for place, why in enumerate(refusals) if why is None])
     if n and not len(offered):
-        raise ValueError(f"none of the front's {n} points makes a release; of the first one, {refusals[0]}")
+        raise ValueError(f"none of the {n} points of the front can be released. Row 1: {refusals[0]}")
     best = None
     for option, higher in (("least", False), ("most", True)):
         name = getattr(wish, option)
@@ -85,8 +91,8 @@ def _directed(option: str, name: str, higher: bool, front: Front) -> Objective:
     if measure.maximize != higher:
         better, other = ("higher", "most") if measure.maximize else ("lower", "least")
         raise ValueError(
-            f"{option} must name a measure of which {'higher' if higher else 'lower'} is better, got {name}, of which "
-            f"{better} is better; --{other} {name} takes the best"
+            f"--{option} needs a measure of which {'higher' if higher else 'lower'} is better; of {name} {better} is "
+            f"better: use --{other} {name}"
         )
     return measure
 
@@ -97,7 +103,7 @@ def _show(console: Console, path: Path) -> None:
     values, steps = neighbours(content)
     place, front, hidden = content["chosen"]["place"], content["front"], content["suppressed"]
     tell(console, f"Row {place + 1} of {len(front)}: {content['chosen']['reason']}.")
-    console.print(_points(place, values, steps, {}), soft_wrap=False)
+    tell(console, f"{listed(f'{name} = {number(value)}' for name, value in values.items())}.")
     tell(console, "Levels:")
     columns = zip(content["chosen"]["quasi_identifiers"], content["table"]["quasi_identifiers"], strict=True)
     for column, known in columns:
@@ -112,20 +118,3 @@ def _show(console: Console, path: Path) -> None:
     told = "" if gap is None else f", and may be off by {number(gap)}"
     certified = content["search"]["certified"]
     tell(console, f"The front is {'proven to be complete' if certified else f'not proven to be complete{told}'}.")
-
-
-def _points(
-    row: int, values: Mapping[str, float], steps: Sequence[Step], losses: Mapping[str, tuple[float, float]]
-) -> Table:
-    """The choice and the next better points, side by side."""
-    table = new_table(["", "row", *values], right=["row", *values])
-    lines = {row: "the choice"}
-    for step in steps:
-        name = plain(step.better_in)
-        lines[step.row] = f"{lines[step.row]}, {name}" if step.row in lines else f"better in {name}"
-    known = {step.row: step.values for step in steps} | {row: values}
-    for place, words in lines.items():
-        own = known[place]
-        cells = [with_share(number(own[name]), own[name], losses.get(name)) if name in own else "" for name in values]
-        table.add_row(words, f"{place + 1:,}", *cells, style="bold" if place == row else None)
-    return table

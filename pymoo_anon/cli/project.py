@@ -148,7 +148,7 @@ class Project:
 
     def settings(self, asked: Settings) -> Settings:
         """The settings of a search: what was given on the command line wins over the file."""
-        declaring.check_meant(asked, declaring.PROJECT, f"{self.path}, which says what the table is")
+        declaring.check_meant(asked, declaring.PROJECT, declaring.PROJECT)
         if any(own.coarse for own in self.columns.values()):
             # What no release could keep is said before the search.
             list(self.kept)
@@ -241,7 +241,7 @@ def _spelled(value: str) -> Any:
 def read_project(path: Path, decided: bool = True) -> Project:
     """Read a project file. Relative paths in it start at its folder. It may be asked to be `decided` on all columns."""
     if not path.exists():
-        raise ValueError(f"{path} must be a project file, got none of this name; pymoo-anon init writes one")
+        raise ValueError(f"{path}: no such file; pymoo-anon init writes a project file")
     data_of_file = content_of(path)
     try:
         content = tomlkit.parse(data_of_file.decode("utf-8-sig")).unwrap()

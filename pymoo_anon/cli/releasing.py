@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pymoo_anon._files import content_of, replaced, tried
-from pymoo_anon._messages import number, plain
+from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli import engines
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, working
 from pymoo_anon.cli.declaring import dashed, options_of
@@ -30,11 +30,13 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.requests import ReleaseRequest, VerifyRequest
 from pymoo_anon.cli.results import as_written, read_choice, read_front, text_of
 from pymoo_anon.cli.tables import Roles, constraint, objective, open_table
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import as_json, evidence, external_evidence, read_evidence, write_evidence
+from pymoo_anon.publishing.less_lost import less_lost
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 from pymoo_anon.table.frames import as_text
@@ -91,8 +93,9 @@ def release(project: Project, request: ReleaseRequest) -> None:
         except RecountError as error:
             _end(str(error))
         _remember(project, done)
-        _say(console, made, front.table.n_rows)
-        console.print(plain("Written: " + ", ".join(map(str, paths))))
+        _say(console, made, front, target, kinds)
+        if not request.local and (less := less_lost(front, choice, made.suppressed)):
+            tell(console, less)
         for one in earlier:
             typer.echo(f"Warning: {plain(_warning(one, one['file'] == done['file']))}", err=True)
 
@@ -102,7 +105,9 @@ def _check_target(project: Project, request: ReleaseRequest, target: Path) -> No
     kind = engines.kind_of(target)
     engines.check_writer(kind, engines.engine_of(project.reading))
     if request.like_input and (kind != "csv" or project.data.kind != "csv"):
-        raise ValueError(f"--like-input is of CSV files, and {target if kind != 'csv' else project.data} is none")
+        raise ValueError(
+            f"--like-input works only with CSV files; {target if kind != 'csv' else project.data} is not one"
+        )
 
 
 def read_back(project: Project, path: Path) -> Any:
@@ -145,9 +150,9 @@ def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
     """The point that is released, which must be of whole columns where it is to be refined."""
     row = request.row
     if request.lower_bound is not None and isinstance(front.problem, LatticeProblem):
-        raise ValueError(f"--lower-bound is of local recodings, and the front of {project.path} is of whole columns")
+        raise ValueError(f"--lower-bound needs a local search; the front of {project.path} has levels of whole columns")
     if request.local and not isinstance(front.problem, LatticeProblem):
-        raise ValueError(f"--local refines levels of whole columns, and the front of {project.path} is local")
+        raise ValueError(f"--local cannot refine the front of {project.path}, which is local already")
     if row is not None and row > len(front):
         raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
     return read_choice(project, front) if row is None else front.choose(row=row - 1)
@@ -193,12 +198,14 @@ def _commands(choice: Choice, request: ReleaseRequest) -> list[str]:
     return [shlex.join(command) for command in (*commands, again)]
 
 
-def _say(console: Console, made: Release, n_rows: int) -> None:
-    console.print(_table(made.claims), soft_wrap=False)
-    console.print(_table(made.columns), soft_wrap=False)
-    done = {"mark": "marked with *", "drop": "left out"}[made.suppressed]
-    rows = f"{made.n_suppressed:,} of {n_rows:,} rows are {done}."
-    tell(console, f"Counted again in the written file. {made.verdict} {rows}")
+def _say(console: Console, made: Release, front: Front, target: Path, kinds: Sequence[str]) -> None:
+    names = list(measure_names(front.problem.measured).values())
+    counts = zip(names, made.claims.recounted.tolist()[: len(names)], strict=True)
+    found = listed(f"{name} = {number(value)}" for name, value in counts if value is not None)
+    tell(console, f"Counted again: {found}. {made.verdict}")
+    done = {"mark": "marked", "drop": "left out"}[made.suppressed]
+    rows = counted(made.n_suppressed, "row", "rows")
+    tell(console, f"Written: {target} ({rows} {done}), {', '.join(f'.{kind}' for kind in kinds)}")
 
 
 def _end(message: str) -> None:
@@ -221,7 +228,8 @@ def _releases(project: Project) -> list[dict[str, Any]]:
         return []
     with as_written(path, "release wrote", "; remove it"):
         known = json.loads(content_of(path))
-        return [{**{key: one[key] for key in (*_TOLD, "columns")}, "recoding": one.get("recoding")} for one in known]
+        others = ("recoding", "requirements")
+        return [{key: one[key] for key in (*_TOLD, "columns")} | {key: one.get(key) for key in others} for one in known]
 
 
 def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256: str) -> dict[str, Any]:
@@ -234,7 +242,8 @@ def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256
     columns = made.columns.column.map(str).tolist()
     x = [int(one) for one in choice.x]
     told = dict(zip(_TOLD, (Path(file).as_posix(), sha256, x, made.suppressed), strict=True))
-    return {**told, "recoding": made.recoding, "columns": columns}
+    asked = [text_of(one) for one in choice.requirements]
+    return {**told, "recoding": made.recoding, "columns": columns, "requirements": asked}
 
 
 def _warning(one: Mapping[str, Any], same_file: bool) -> str:
@@ -252,6 +261,14 @@ def _remember(project: Project, done: Mapping[str, Any]) -> None:
         path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
 
 
+def _asked_of(project: Project, front: Front, path: Path) -> tuple[Constraint, ...]:
+    """Return what the choice of a release asked for, as it was written down."""
+    own = [one["requirements"] for one in _releases(project) if project.path.parent / one["file"] == path]
+    if not own or own[-1] is None:
+        return read_choice(project, front).requirements
+    return tuple(constraint(text, front.table, front.problem.measured) for text in own[-1])
+
+
 def released_last(project: Project) -> Path:
     """The file that was released last, where it is there; else the one that the project names."""
     paths = [project.path.parent / one["file"] for one in reversed(_releases(project))]
@@ -262,65 +279,74 @@ def released_last(project: Project) -> Path:
 
 
 def verify_project(project: Project) -> None:
-    """Count the release of a project again, and hold it against what its evidence promises."""
+    """Count all releases of a project again, and hold each against what its evidence promises."""
     with clear_errors(), standard_output() as console:
-        path = released_last(project)
-        known = beside(path, EVIDENCE)
-        for one in (path, known):
-            if not one.is_file():
-                raise ValueError(
-                    f"there is no release of {project.path}: {one} is missing; pymoo-anon release writes it"
-                )
+        files = dict.fromkeys(one["file"] for one in _releases(project))
+        paths = [project.path.parent / file for file in files] or [project.release]
+        if not any(path.is_file() for path in paths):
+            raise ValueError(
+                f"there is no release of {project.path}: {paths[-1]} is missing; pymoo-anon release writes it"
+            )
+        found = {}
+        with working("Reading the front") as show:
+            front, _ = read_front(project)
+            for path in filter(Path.is_file, paths):
+                show(f"Recoding and counting {path} again")
+                found[path] = _broken(project, front, path)
+        for path in paths:
+            holds = f"does not hold: {listed(found[path])}" if found.get(path) else "holds"
+            tell(console, f"{path}: {holds if path in found else 'is missing'}.")
+        if any(found.values()):
+            console.file.flush()
+            raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+
+
+def _broken(project: Project, front: Front, path: Path) -> list[str]:
+    """Return what does not hold of a release, in words."""
+    known = beside(path, EVIDENCE)
+    if not known.is_file():
+        return [f"{known} is missing"]
+    try:
         content = read_evidence(known)
         if checksum(path) != content["checksums"]["output"].get(path.name):
-            _end(f"{path} is not the file that was released: its checksum is another one")
-        with working("Step 1 of 2: reading the front") as show:
-            front, _ = read_front(project)
-            show("Step 2 of 2: recoding and counting again")
-            try:
-                found = counted_as_told(project, front, path, content)
-            except RecountError as error:
-                _end(str(error))
-        console.print(_table(found.claims), soft_wrap=False)
-        if not found.agrees:
-            console.print(plain(f"{known} says something else than the search of {project.path} and the recount."))
-        _finish(console, found.claims, found.agrees, found.said)
+            return ["it is not the file that was released, its checksum is another one"]
+        return counted_as_told(project, front, path, content)
+    except ValueError as error:
+        return [str(error)]
 
 
-class Told(NamedTuple):
-    """A release that was counted again, beside its evidence."""
-
-    claims: pd.DataFrame  # What was promised and is counted now
-    said: str  # Whom the columns give away that are released as they are, in words
-    agrees: bool  # Whether the evidence says the same
-
-
-def counted_as_told(project: Project, front: Front, path: Path, content: Mapping[str, Any]) -> Told:
-    """Count a release again, and hold what its evidence says against it."""
-    again = _recoded_again(project, front, content, beside(path, EVIDENCE), engines.kind_of(path))
+def counted_as_told(project: Project, front: Front, path: Path, content: Mapping[str, Any]) -> list[str]:
+    """Count a release again, and return what does not hold of it or its evidence, in words."""
+    again = _recoded_again(project, front, content, path)
     written = again.grouped(read_back(project, path))
     claims, unique = again.claims(written), uniqueness_of(written, again.columns)
     names = list(measure_names(front.problem.measured).values())
     names += [plain(words) for words in claims.measure[len(names) :]]
-    agrees = _agree(claims.assign(measure=names), content) and unique.to_dict("records") == content["uniqueness"]
-    return Told(claims, said_of(again.columns, unique), agrees)
+    wrong = [
+        f"{name} is {number(one['recounted'])} where {number(one['promised'])} was promised"
+        for name, one in zip(names, claims.to_dict("records"), strict=True)
+        if one["holds"] is False
+    ]
+    if not (_agree(claims.assign(measure=names), content) and unique.to_dict("records") == content["uniqueness"]):
+        wrong.append(f"{beside(path, EVIDENCE)} says something else than the search and the recount")
+    return wrong
 
 
-def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], known: Path, kind: str) -> Recoded:
-    """The table of a project, recoded as its evidence says."""
+def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], path: Path) -> Recoded:
+    """Recode the table of a project as the evidence of a release says."""
     x = content["front"][content["chosen"]["place"]]["x"]
     rows = [row for row, own in enumerate(front.X.tolist()) if own == x]
     if not rows:
-        raise ValueError(f"{known} must be of a point of the front in {project.output}, got {x}; search again")
+        raise ValueError(f"its point, {x}, is not in the front of {project.output}; search again")
     choice = front.choose(row=rows[0])
     if content["chosen"]["requirements"]:
         # What the choice asked for was promised, too.
-        choice = replace(choice, requirements=read_choice(project, front).requirements)
+        choice = replace(choice, requirements=_asked_of(project, front, path))
     how, asked = content["suppressed"]["how"], bool(content["exceptions"])
     own = content["chosen"]["local"]
     recoding = "local" if own is not None and own["refined"] else None
     about = {"suppressed": how, "recoding": recoding, "k_of_one": asked, "below_requirements": asked}
-    return _recoded(project, front, choice, kind, **about)
+    return _recoded(project, front, choice, engines.kind_of(path), **about)
 
 
 def verify_external(path: Path) -> None:
@@ -348,6 +374,7 @@ def verify_external(path: Path) -> None:
             ("measure", "promised", "recounted", "holds"),
             [(name, known.get(name), value, _same(known.get(name), value)) for name, value in values.items()],
         )
+        tell(console, f"Counted again: {table}")
         console.print(_table(claims), soft_wrap=False)
         others = ("columns", "uniqueness", "file")
         agree = known.keys() == values.keys() and all(found[part] == content[part] for part in others)
@@ -371,6 +398,7 @@ def verify_table(request: VerifyRequest) -> None:
             known_roles |= dict.fromkeys(request.quasi_identifiers, "quasi-identifier")
             columns = object_frame(("column", "role", "reason"), [(name, known_roles[name], None) for name in known])
             said = said_of(columns, uniqueness_of(frame, columns))
+        tell(console, f"Counted again: {request.file}")
         console.print(_table(claims), soft_wrap=False)
         _finish(console, claims, True, said)
 

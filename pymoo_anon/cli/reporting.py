@@ -55,7 +55,7 @@ def run(project: Project, request: ReportRequest) -> None:
             paths = put_in_place(temporary, target.parent, [target.name])
         if evidence is None:
             console.print(plain(f"Not in it: claims and evidence. pymoo-anon release {project.path} writes them."))
-        console.print(plain(f"Written: {paths[0]}"))
+        console.print(plain(f"Written: {paths[0]}, about {released if evidence else 'a choice that is not released'}"))
 
 
 def _target(released: Path, request: ReportRequest) -> Path:
@@ -85,7 +85,7 @@ def _evidence(project: Project, front: Front, released: Path, choice: Choice) ->
         raise ValueError(f"{path} speaks of {released}, which is missing; pymoo-anon release {project.path} writes it")
     if checksum(released) != content["checksums"]["output"].get(released.name):
         raise ValueError(f"{released} is not the release that {path} speaks of: it was changed since")
-    if not counted_as_told(project, front, released, content).agrees:
+    if counted_as_told(project, front, released, content):
         raise ValueError(
             f"{path} says something else than the search and a recount of {released}: it was changed since; "
             f"pymoo-anon release {project.path} --force writes it again"

@@ -45,7 +45,7 @@ class Wish(Invocation):
     file: Path | None = option(None, "The project file, after a search.", metavar="[FILE.toml]", argument=True)
     require: list[str] = option(
         [],
-        'A bound such as "k>=5" or "t<=0.3"; repeatable. It may be on what was no objective.',
+        'A bound such as "k>=5" or "t<=0.3", on any measure; repeatable.',
         metavar="NAME>=N|NAME<=N",
         panel=_HOLDS,
     )
@@ -66,13 +66,14 @@ class Wish(Invocation):
         None, "The greatest of a measure of which higher is better.", metavar="NAME", panel=_TAKES
     )
     row: int | None = option(None, "The row of front.csv, 1 is the first.", metavar="N", panel=_TAKES)
-    knee: bool = option(False, "Where each step on costs most for what it gains.", panel=_TAKES)
+    knee: bool = option(False, "The point from which every further gain costs most.", panel=_TAKES)
     weights: str | None = option(
         None,
         'How much measures matter, such as "k=1,GLM=2": the least weighted shortfall.',
         metavar="NAME=W,...",
         panel=_TAKES,
     )
+    explain: bool = option(False, "Say what the choice means: levels, people, what others would cost.")
     evidence: Path | None = option(
         None, "Show the choice of a release and its neighbours from the evidence alone.", metavar="FILE.json"
     )
@@ -85,7 +86,7 @@ class Wish(Invocation):
             got = "neither" if self.file is None else "both"
             raise ValueError(f"pick takes a project file, FILE.toml, or --evidence FILE.json, got {got}")
         if self.evidence is not None and asked:
-            raise ValueError(f"--{asked[0]} means nothing with --evidence, where the choice has been made")
+            raise ValueError(f"--{asked[0]} cannot be combined with --evidence, which shows a choice that was made")
         ways = [f"--{name}" for name in asked if name in _WAYS]
         if len(ways) > 1:
             raise ValueError(f"one option must say which point to take, got {' and '.join(ways)}")
@@ -117,13 +118,13 @@ class ReleaseRequest(Invocation):
     )
     suppressed: str | None = option(
         None,
-        "What becomes of suppressed rows: * in their quasi-identifiers, or nothing.",
+        "Mark suppressed rows with * in their quasi-identifiers, or drop them.",
         choices=("mark", "drop"),
         shown="as the project file says",
         in_file=True,
     )
     local: bool = option(
-        False, "Refine the point: every class of rows gets levels of its own, no cell is coarser, k and l stay."
+        False, "Give every class of rows levels of its own: no cell becomes coarser, and k and l are kept."
     )
     output: Path | None = option(
         None, "The released table.", metavar="FILE.csv|FILE.parquet", shown="as the project file says"
@@ -136,7 +137,7 @@ class ReleaseRequest(Invocation):
     )
     lower_bound: int | None = option(
         None,
-        "Of a local search, prove how far the loss is from the least; so many passes, a second or less each.",
+        "After a local search, prove how far the loss is from the least possible, in so many passes.",
         metavar="PASSES",
         least=1,
     )
@@ -151,8 +152,8 @@ class VerifyRequest(Invocation):
 
     file: str = option(
         ...,
-        "A project file, whose last release is counted again; the evidence of a release for people outside; or any "
-        "table: FILE.csv, FILE.parquet, duckdb:FILE:TABLE, spark:TABLE.",
+        "A project file, all of whose releases are counted again; evidence for people outside; or any table: FILE.csv, "
+        "FILE.parquet, duckdb:FILE:TABLE, spark:TABLE.",
         metavar="FILE.toml|FILE.external.json|TABLE",
         argument=True,
     )
@@ -185,7 +186,7 @@ class VerifyRequest(Invocation):
         """Refuse a table of which nobody says what others may know, and options that would be passed over."""
         declaring.check_values(self)
         if declaring.is_project(self.file):
-            declaring.check_meant(self, PROJECT, f"{self.file}, which says what was released")
+            declaring.check_meant(self, PROJECT, PROJECT)
         elif not (self.quasi_identifiers or self.is_evidence):
             raise ValueError("--quasi-identifier must name at least one column, got none")
 
@@ -263,7 +264,6 @@ class ShowRequest(Invocation):
 
 
 def check_path(name: str, path: Path, folder: bool = False) -> None:
-    """Refuse what is no file."""
+    """Raise if the path is no file or, where that will do, no folder."""
     if not (path.is_file() or (folder and path.is_dir())):
-        kinds = "a file or a folder" if folder else "a file"
-        raise ValueError(f"{name} must be {kinds}, got {str(path)!r}, which is {'neither' if folder else 'none'}")
+        raise ValueError(f"{name}: no such file{' or folder' * folder}: {str(path)!r}")

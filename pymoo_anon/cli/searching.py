@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 import typer
 from pymoo.core.algorithm import Algorithm
@@ -32,13 +34,14 @@ from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
-from pymoo_anon.cli.console import clear_errors, count, new_table, standard_output, working
+from pymoo_anon.cli.console import GAP, clear_errors, count, new_table, standard_output, tell, working
 from pymoo_anon.cli.declaring import dashed, idle_with, record_of
 from pymoo_anon.cli.interrupt import ExitCode, check_interrupted, forget_interrupt, put_in_place
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
 from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
 from pymoo_anon.objectives.base import Knowing, any_of
 from pymoo_anon.operators.crossover import LevelCrossover
@@ -59,8 +62,11 @@ QUICK = 5 * 10**9
 #: What is searched.
 Searched: TypeAlias = LatticeProblem | LocalRecodingProblem
 
-# Columns of a terminal that stand between two columns of a table.
-_GAP = 2
+# So many points of a longer front are printed.
+_SHOWN = 6
+
+# Levels in words are printed where so many columns of the terminal are left.
+_LEAST_WORDS = 12
 
 
 @dataclass(frozen=True)
@@ -212,9 +218,8 @@ def search_and_write(settings: Settings) -> None:
                 own["project"] |= project.identity(checksums)
             with working("Reading the table"):
                 problem = problem_of(read_table(settings, inputs), record_of(settings))
-            _say_the_table(console, problem)
             algorithm = algorithm_for(problem, settings)
-            console.print(plain(f"Algorithm: {ALGORITHMS[algorithm[0]].words} ({algorithm[1]})."))
+            _say_the_start(console, problem, algorithm, settings)
             start = time.perf_counter()
             with working("Compiling or loading loops"):
                 # A few generations call all that is to be compiled, however long that takes.
@@ -222,7 +227,6 @@ def search_and_write(settings: Settings) -> None:
                 search(tiny(problem), algorithm[0], few)
                 check_interrupted()
             compile_seconds = time.perf_counter() - start
-            console.print(f"Compiled or loaded in {compile_seconds:.1f} s.")
             with _kept(console, problem, algorithm[0], settings) as journal:
                 found = _searched(problem, algorithm[0], settings)
                 if found.stopped == "Ctrl-C":
@@ -238,12 +242,8 @@ def search_and_write(settings: Settings) -> None:
                 paths = put_in_place(temporary, settings.output, written)
                 if found.stopped != "Ctrl-C":
                     journal.remove()
-        for table in front_tables(front, console.width):
-            # Not soft: rich keeps tables within the terminal, and this one fits.
-            console.print(table, soft_wrap=False)
-        console.print(directions(front))
-        console.print(plain("Written: " + ", ".join(map(str, paths))))
-        _say_the_end(console, problem, found)
+        console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
+        _say_the_end(console, found, settings, settings.output / FILES[0])
     if found.stopped == "Ctrl-C":
         raise typer.Exit(ExitCode.INTERRUPTED)
 
@@ -329,76 +329,65 @@ def _kept(console: Console, problem: Searched, algorithm: str, settings: Setting
                 console.print(plain(f"What was evaluated is in {path}; --resume goes on with it."))
 
 
-def _say_the_table(console: Console, problem: Searched) -> None:
-    space = f"{len(problem.table.quasi_identifiers)} levels for every class"
-    if isinstance(problem, LatticeProblem):
-        space = f"a lattice of {count(problem.n_nodes)} {'node' if problem.n_nodes == 1 else 'nodes'}"
-    console.print(
-        f"Table: {counted(problem.table.n_rows, 'row', 'rows')}, "
-        f"{counted(problem.table.n_distinct, 'distinct tuple', 'distinct tuples')} of "
-        f"{counted(len(problem.table.quasi_identifiers), 'quasi-identifier', 'quasi-identifiers')}, {space}."
-    )
+def _say_the_start(console: Console, problem: Searched, algorithm: tuple[str, str], settings: Settings) -> None:
+    space = f"{count(problem.n_nodes)} nodes" if isinstance(problem, LatticeProblem) else "local recodings"
+    columns = counted(len(problem.table.quasi_identifiers), "quasi-identifier", "quasi-identifiers")
+    why = f" ({algorithm[1]})" if settings.verbose else ""
+    rows = counted(problem.table.n_rows, "row", "rows")
+    tell(console, f"{rows}, {columns}, {space}; {ALGORITHMS[algorithm[0]].words}{why}.")
 
 
-def _say_the_end(console: Console, problem: Searched, found: Found) -> None:
-    how, what = f"not certified: stopped by {found.stopped}", "local recodings"
-    if isinstance(problem, LatticeProblem) and found.n_undecided is not None:
-        what = f"distinct nodes ({problem.n_unique / problem.n_nodes:.1%} of the lattice)"
-        proven = "certified: proven to be complete"
-        how = proven if found.front.certified else f"{how}, {count(found.n_undecided)} nodes undecided"
-    console.print(
-        f"Members of the front: {len(found.front):,}, found in {found.seconds:.1f} s from {problem.n_unique:,} {what}; "
-        f"{how}."
-    )
+def _say_the_end(console: Console, found: Found, settings: Settings, path: Path) -> None:
+    n, shown = len(found.front), len(found.front) if settings.wide else min(len(found.front), _SHOWN)
+    proof = "proven complete" if found.front.certified else f"not proven ({found.stopped})"
+    points = counted(n, "point", "points") if shown == n else f"{shown} of {n:,} points"
+    tell(console, f"{points}, {proof}. All: {path}{'' if settings.wide else ', --wide'}")
+    if settings.project is not None:
+        tell(console, f'Next: pymoo-anon pick {settings.project.path} --require "k>=5"')
 
 
-class _Column(NamedTuple):
-    """A column of a printed front: heading, style, cells."""
-
-    heading: str
-    style: str
-    cells: list[str]
-
-    @property
-    def width(self) -> int:
-        """Columns of a terminal that it takes, its gap included."""
-        return _GAP + max(map(cell_len, [*self.heading.split("\n"), *self.cells]))
-
-
-def front_tables(front: Front, width: int) -> list[Table]:
-    """A front as one table where that fits, else as several with some of the columns and the number of the row each."""
-    cells, n = front.cells(), len(front.table.quasi_identifiers)
-    levels, measures = cells[:n], cells[n:]
-    # Long names fold where a person would divide them.
-    columns = [_Column(name.replace("-", "-\n").replace("_", "_\n"), "", cells) for name, cells in levels]
-    columns += [_Column(name.replace(" lost", "\nlost"), "bold", cells) for name, cells in measures]
-    numbers = _Column("row", "dim", [f"{number:,}" for number in range(1, len(front) + 1)])
-    blocks = [columns]
-    if sum(column.width for column in columns) > width:
-        blocks, room = [], 0
-        for column in columns:
-            if column.width > room:
-                blocks.append([numbers])
-                room = width - numbers.width
-            blocks[-1].append(column)
-            room -= column.width
-    tables = []
-    for block in blocks:
-        table = new_table(())
-        for heading, style, _ in block:
-            # A heading wider than the terminal folds; a number never is.
-            table.add_column(Text(heading), justify="right", vertical="bottom", style=style, overflow="fold")
-        for row in zip(*(column.cells for column in block), strict=True):
-            table.add_row(*row)
-        tables.append(table)
-    return tables
+def front_table(front: Front, width: int | None = None) -> Table:
+    """Return what fits of a front, measures before levels in words; all of it without a width."""
+    places = np.arange(len(front)) if width is None else _spread(front)
+    shown, losses = front.only(places), {plain(str(name)) for name in front.losses()}
+    cells, n = shown.cells(), len(front.table.quasi_identifiers)
+    # The share of a loss tells more than its sum.
+    measures = [own for own in cells[n:] if width is None or own[0] not in losses]
+    columns = [("row", [f"{place + 1:,}" for place in places]), *measures, *(cells[:n] if width is None else [])]
+    widths = [max(map(cell_len, [heading, *texts])) + GAP for heading, texts in columns]
+    used = np.cumsum(widths)
+    n_fitting = len(columns) if width is None else int(np.count_nonzero(used <= width + GAP))
+    table, rows = new_table(()), [own for _, own in columns[:n_fitting]]
+    for (heading, _), taken in list(zip(columns, widths, strict=True))[:n_fitting]:
+        table.add_column(Text(heading), justify="right", width=taken - GAP)
+    table.width = int(used[-1])
+    if width is not None:
+        table.width, room = None, width - int(used[n_fitting - 1])
+        if room >= _LEAST_WORDS:
+            table.add_column("levels", width=room, no_wrap=True, overflow="ellipsis")
+            rows.append(_words(shown, room))
+    for row in zip(*rows, strict=True):
+        table.add_row(*row)
+    return table
 
 
-def directions(front: Front) -> str:
-    """What the numbers of a printed front mean."""
-    better = [f"{front.names[one]}: {'higher' if one.maximize else 'lower'} is better" for one in front.objectives]
-    lost = " Lost: the share of what could be lost." if front.losses() else ""
-    columns = "Levels of generalization: 0 keeps the values."
+def _spread(front: Front) -> Ints:
+    """Return the places of some points of a long front, its ends and its knee among them."""
+    places = np.linspace(0, len(front) - 1, min(len(front), _SHOWN)).round().astype(np.int64)
+    inner, knee = places[1:-1], front.knee
+    if knee is not None and len(inner):
+        inner[np.abs(inner - knee).argmin()] = knee
+    return places
+
+
+def _words(front: Front, room: int) -> list[str]:
+    """Return what each point leaves: `age` for its values, `age 2` for level 2; the number of columns if too long."""
     if isinstance(front.problem, LocalRecodingProblem):
-        columns = "Local recodings: how many labels each column holds."
-    return plain(f"{columns} {', '.join(better)}.{lost}")
+        return front.problem.words(front.X)
+    words, trees = [], front.table.quasi_identifiers.items()
+    for x in front.X.tolist():
+        levels = {plain(str(name)): own for (name, tree), own in zip(trees, x, strict=True) if tree.n_groups[own] > 1}
+        said = ", ".join(f"{name} {own or ''}".strip() for name, own in levels.items())
+        short = f"{list(levels.values()).count(0)} kept, {np.count_nonzero([*levels.values()])} coarser"
+        words.append((said or "all *") if cell_len(said) <= room else short)
+    return words

@@ -17,7 +17,7 @@ _TABLE, _OUTPUT = "Table", "Output"
 _GOALS = {"panel": "Objectives", "in_file": True}
 _SEARCH = {"panel": "Search", "in_file": True}
 
-# What an option may mean nothing with, besides a table of `TABLES` and an algorithm.
+# What an option cannot be combined with, besides a table of `TABLES` and an algorithm.
 _OWN_TABLE = "a table of one's own"
 _INVENTED = {"panel": _TABLE, "idle": (*TABLES, PROJECT)}
 _PROOFS = tuple(name for name, method in ALGORITHMS.items() if method.proves)
@@ -73,15 +73,15 @@ class Settings(Invocation):
     )
     objectives: str | None = option(
         None,
-        f"Among {', '.join(MEASURES)}. l:NAME reads another column than the sensitive one, CM:NAME than the label.",
+        f"Among {', '.join(MEASURES)}. l is the least over all sensitive columns, l:NAME that of one column.",
         metavar="NAME,NAME,...",
-        shown="k,l,GLM or, without a sensitive column, k,GLM",
+        shown="k,l,GLM; without a sensitive column k,GLM",
         read=declaring.read_measures,
         **_GOALS,
     )
     require: list[str] = option(
         [],
-        'A bound that every generalization keeps, such as "k>=5" or "t<=0.3"; repeatable.',
+        'A bound on every point of the front, such as "k>=5" or "t<=0.3"; repeatable.',
         metavar="NAME>=N|NAME<=N",
         read=declaring.read_bounds,
         **_GOALS,
@@ -164,15 +164,16 @@ class Settings(Invocation):
         panel=_OUTPUT,
         in_file=True,
     )
-    resume: bool = option(False, "Go on where a search of the same was killed.", panel=_OUTPUT, recorded=False)
-    verbose: bool = option(False, "Show pymoo's table instead of one line.", panel=_OUTPUT)
+    resume: bool = option(False, "Continue the same search after it was interrupted.", panel=_OUTPUT, recorded=False)
+    wide: bool = option(False, "Print all points and the level of every column.", panel=_OUTPUT, recorded=False)
+    verbose: bool = option(False, "Show pymoo's table, and say why this algorithm is taken.", panel=_OUTPUT)
     #: The project that is searched, or None.
     project: Any = None
 
     def check(self) -> None:
         """Refuse what is wrong whatever the table holds."""
         declaring.check_values(self)
-        declaring.check_meant(self, self.algorithm, self.algorithm)
+        declaring.check_meant(self, self.algorithm, f"--algorithm {self.algorithm}")
         levels, _ = levels_of(self.level), weights_of(self.weight)
         if self.local:
             declaring.check_meant(self, LOCAL, "--local")
@@ -191,9 +192,9 @@ class Settings(Invocation):
             self.sides()
 
     def _check_data(self) -> None:
-        """Refuse a table that is none, and options that mean nothing with it."""
+        """Raise if there is no such table, or an option does not fit it."""
         if self.data in TABLES:
-            declaring.check_meant(self, self.data, self.data)
+            declaring.check_meant(self, self.data, f"--data {self.data}")
             return
         try:
             path = source_of(self.data, Path()).path
@@ -202,9 +203,9 @@ class Settings(Invocation):
         if path is not None and not path.is_file():
             raise ValueError(
                 f"data must be {', '.join(TABLES)}, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got "
-                f"{self.data!r}, which is no file"
+                f"{self.data!r}: no such file"
             )
-        declaring.check_meant(self, _OWN_TABLE, self.data)
+        declaring.check_meant(self, _OWN_TABLE, f"--data {self.data}")
         folder = self.hierarchies
         if folder is not None and folder.is_dir() and self.output.exists() and self.output.samefile(folder):
             raise ValueError(

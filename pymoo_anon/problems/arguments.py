@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon._messages import counted, examples, listed, number, plain, repeated, told_apart
+from pymoo_anon._messages import examples, listed, number, plain, repeated, told_apart
 from pymoo_anon.objectives.base import (
     Known,
     Objective,
@@ -274,6 +274,8 @@ def broken_by_marked(n: int, promised: Sequence[tuple[Objective, float, float]])
             name = measure_names(one for one, _, _ in promised)[measure]
             small = isinstance(measure, KAnonymity)
             broken = "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
-    broken = "smaller than k" if n == 1 else broken
-    rows = counted(n, "suppressed row", "suppressed rows")
-    return f'its {rows}, marked *, would be a class {broken}; suppressed = "drop" leaves them out' if broken else None
+    if n == 1:
+        return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'
+    return (
+        f'its {n:,} suppressed rows would be a class {broken}; suppressed = "drop" leaves them out' if broken else None
+    )

@@ -79,11 +79,13 @@ class Choice:
     requirements: tuple[Constraint, ...] = ()
     losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
+    @property
+    def said(self) -> str:
+        """The values in words."""
+        return listed(with_share(f"{own} = {number(x)}", x, self.losses.get(own)) for own, x in self.values.items())
+
     def __str__(self) -> str:
-        said = (
-            with_share(f"{name} = {number(value)}", value, self.losses.get(name)) for name, value in self.values.items()
-        )
-        return f"{listed(said)}: {self.reason}"
+        return f"{self.said}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -362,7 +364,7 @@ class Front:
         asked = _Asked(self, bounds, measure_names(named))
         left = asked.left()
         if row is not None:
-            return asked.choice(asked.numbered(row, left), "asked for by its row")
+            return asked.choice(asked.numbered(row, left), "chosen by its row")
         among = asked.among(len(left))
         if knee:
             nearest = self.only(left).knee

@@ -347,8 +347,8 @@ class Recoded:
 
 #: What is said of a table in which k is 1.
 ALONE = (
-    "x must be a point in which nobody is alone in a class, got a k of 1, which protects nobody from being found; "
-    "k_of_one releases it all the same"
+    "k is 1: somebody stands alone in a class and can be found; k_of_one=True or --k-of-one releases the table "
+    "nevertheless"
 )
 
 
@@ -393,8 +393,8 @@ def _exceptions(
     unmet = _unmet(problem, classes, requirements)
     if unmet and not asked.below_requirements:
         raise ValueError(
-            f"x must be a point that meets what is required, got one of which {listed(unmet)}; below_requirements "
-            "releases it all the same"
+            f"the point misses what is required: {listed(unmet)}; below_requirements=True or --below-requirements "
+            "releases it nevertheless"
         )
     alone = _misses(problem.nobody_alone, classes)
     if alone and not asked.k_of_one:
