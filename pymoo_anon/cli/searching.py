@@ -239,7 +239,7 @@ def search_and_write(settings: Settings) -> None:
                     record = search_record(found, record_of(settings), checksums, algorithm, compile_seconds)
                     write_front(front, {**record, **own}, temporary)
                 written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
-                paths = put_in_place(temporary, settings.output, written)
+                put_in_place(temporary, settings.output, written)
                 if found.stopped != "Ctrl-C":
                     journal.remove()
         console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
