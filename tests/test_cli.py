@@ -192,8 +192,8 @@ def test_the_label_of_adult_is_no_quasi_identifier():
     [
         (
             ["--data", "adlt"],
-            "data must be census, adult, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got 'adlt', which "
-            "is no file",
+            "data must be census, adult, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got 'adlt': no "
+            "such file",
         ),
         (["--data", "duckdb:adlt"], "data: a table of DuckDB is named by duckdb:FILE:TABLE, got 'duckdb:adlt'"),
         (["--engine", "polars"], "--engine cannot be combined with --data census"),

@@ -95,7 +95,7 @@ def after(patch, module, name, error=None, asked=lambda *args: True):
 BEFORE = {
     ("init", "mine.csv", "--force"): (initializing, "profiles_of"),
     ("search", "mine.toml"): (searching, "tiny"),
-    ("pick", "mine.toml", "--knee"): (picking, "explain"),
+    ("pick", "mine.toml", "--knee"): (picking, "wished"),
     ("release", "mine.toml", "--force"): (releasing, "evidence"),
     ("verify", "mine.toml"): (releasing, "counted_as_told"),
     ("report", "mine.toml"): (reporting, "write_report"),
@@ -129,7 +129,7 @@ def test_a_search_that_is_interrupted_where_the_error_is_lost_writes_what_was_fo
     monkeypatch.setattr(searching, "search", search)
     done = CliRunner().invoke(app, ["search", "mine.toml", "--algorithm", "pbgea", "--generations", "50"])
     assert (done.exit_code, done.stderr) == (130, ""), done.output
-    assert "not certified: stopped by Ctrl-C" in done.stdout
+    assert "not proven (Ctrl-C)" in done.stdout
 
 
 @pytest.mark.parametrize("place", [(os, "replace"), (releasing, "_say")], ids=["moved", "said"])

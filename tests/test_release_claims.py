@@ -194,7 +194,7 @@ def ward(space, suppressed):
         x = problem.x_of(8)
     if space == "refined":
         recoding = "local"
-    keep = {"weight": Kept(reason="doses go by it", round=5)}
+    keep = {"weight": Kept(reason="the doses go by it", round=5)}
     return recode(some, problem, x, Asked(keep=keep, suppressed=suppressed, recoding=recoding, k_of_one=True))
 
 
@@ -223,7 +223,7 @@ def test_values_that_stand_in_another_row_are_refused_though_k_and_l_stay(space,
 def test_a_table_is_taken_where_a_loop_over_its_rows_finds_those_of_the_release(point, suppressed, data):
     table, problem, x = point
     roles = (*problem.table.sensitive, problem.table.label)
-    keep = {name: "as it was drawn" for name in ("s0", "s1", "label") if name not in roles}
+    keep = {name: "as it was once drawn" for name in ("s0", "s1", "label") if name not in roles}
     if not problem.equivalence_classes(x).kept.any():
         return
     made = recode(table.frame, problem, x, Asked(keep=keep, suppressed=suppressed, k_of_one=True))
@@ -249,7 +249,7 @@ def test_columns_of_lists_are_held_against_the_original(lazy):
     frame = frame.lazy() if lazy else frame
     hierarchies = {"age": Hierarchy.intervals(20, 68, [4, 8, 16]), "sex": Hierarchy.flat([*"FM"])}
     problem = LatticeProblem(Microdata.from_frame(WARD, hierarchies, "diagnosis"), [KAnonymity()])
-    keep = {"doses": "studies go by them", "weight": "doses go by it"}
+    keep = {"doses": "the studies go by them", "weight": "the doses go by it"}
     made = recode(frame, problem, [2, 1], Asked(keep=keep))
     assert made.counted_again(made.frame).claims.holds.tolist() == [True]
     own = made.frame.lazy().collect()

@@ -226,7 +226,6 @@ def test_claims_and_evidence_are_shown(made):
         "neighbours › 1 › k": "2",
         "neighbours › 1 › suppressed": "3",
         "suppressed › how": "mark",
-        "dropped": "name, <i>phone",
     }
     assert read(made).sentences["evidence"][0].endswith("GLM does not hold. Not recounted: own.")
 

@@ -84,7 +84,7 @@ STEPS = {
         "Step 3 of 4: counting again",
         "Step 4 of 4: writing evidence and codebook",
     ],
-    ("verify", "mine.toml"): ["Step 1 of 2: reading the front", "Step 2 of 2: recoding and counting again"],
+    ("verify", "mine.toml"): ["Reading the front", r"Recoding and counting mine-release\.csv again"],
     ("verify", "mine-release.csv.external.json"): ["Reading and counting"],
     ("verify", "mine-release.csv", "--quasi-identifier", "age", "--sensitive", "diagnosis"): ["Reading and counting"],
     ("report", "mine.toml"): [
