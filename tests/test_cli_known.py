@@ -104,7 +104,7 @@ def test_adversaries_of_a_project_go_from_search_to_evidence(project):
         ('known = 3\nrequire = "k>=2"', "[[adversary]] 1 must be known = "),
         ('any_of = 0\nrequire = "k>=2"', "[[adversary]] 1 must be known = "),
         ('known = ["age"]\nrequire = "k[sex]>=2"', "[[adversary]] 1 must be bounds without brackets"),
-        ('known = ["age"]\nrequire = "k"', "[[adversary]] 1 must be bounds such as k>=5 as require"),
+        ('known = ["age"]\nrequire = "k"', '[[adversary]] 1 must be bounds such as "k>=5" or "t<=0.3", not \'k\''),
         (
             'known = ["age", "zap"]\nrequire = "k>=2"',
             "known must name quasi-identifiers, 'age', 'sex', 'a,b', got",

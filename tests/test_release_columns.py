@@ -260,6 +260,6 @@ def test_a_sensitive_column_that_is_nearly_unique_is_said():
         about={},
     )
     assert columns_view(subject).sentences[-1] == (
-        "30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive columns and 27 (90.0 %) by "
-        "sensitive column salary."
+        "30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive columns and 27 (90.0 %) "
+        "by sensitive column salary."
     )
