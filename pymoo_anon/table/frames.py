@@ -169,7 +169,8 @@ def held(frame: Frame) -> Frame:
     if kind.is_polars():
         return frame.collect().lazy()
     if kind.is_dask():
-        return nw.from_native(native.persist())
+        # To fuse the steps of a recoding takes Dask minutes.
+        return nw.from_native(native.persist(fuse=False))
     if not kind.is_duckdb():
         return nw.from_native(native.localCheckpoint())
     # A table of the connection alone; even a database that is only read takes it.
