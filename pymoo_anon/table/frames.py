@@ -266,7 +266,7 @@ def counted_values(frame: Any, column: str, most: int) -> tuple[int, list[Any], 
         codes, values = factorized(frame[column])
         gap, *counts = np.bincount(codes + 1, minlength=len(values) + 1).tolist()
     else:
-        table: Any = nw.from_native(frame).select(column)
+        table: Any = nw.from_native(frame).select(nw.col(column))
         groups = fetched(table.group_by([column], drop_null_keys=False).agg(_rows(table)).head(most + 2))
         series = _python_values(groups[column], table.collect_schema()[column]).astype(object)
         absent, weights = series.isna().to_numpy(), groups[COUNT].to_numpy()
@@ -276,7 +276,7 @@ def counted_values(frame: Any, column: str, most: int) -> tuple[int, list[Any], 
 
 def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]]:
     """Count the distinct values of a column and the rows without one, and take about n values, in order."""
-    table: Any = nw.from_native(frame).select(column)
+    table: Any = nw.from_native(frame).select(nw.col(column))
     there = table.filter(~missing(table, column))
     n_there, n_distinct = totals(there, there=nw.len(), distinct=nw.col(column).n_unique())
     chosen = there.unique().with_row_index("place", order_by=column)
