@@ -9,17 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_recode import cells_by_tuple, members_of, microdata, nested, setting
 
-from pymoo_anon.engine.local import Requirements, blocks, recode
+from pymoo_anon.engine.local import Requirements, Trees, blocks, growth, recode
 from pymoo_anon.engine.local.cube import Cube, bottom_up
-from pymoo_anon.engine.local.growth import grow
+from pymoo_anon.engine.local.growth import Seeds, grow
+from pymoo_anon.engine.local.repair import mend
 from pymoo_anon.engine.local.specialize import top_down
-from pymoo_anon.engine.local.trees import by_first_step
+from pymoo_anon.engine.local.trees import FORBIDDEN, by_first_step, cells_of_classes
 from pymoo_anon.table import Microdata
 
 
-def small_blocks(block, looks, grown):
+def small_blocks(block, looks, left):
     """As if so many tuples were many."""
-    return patch.multiple(blocks, _BLOCK=block, _ROWS_OF_K=1, _LOOKS=looks, _GROWN=grown)
+    return patch.multiple(blocks, _BLOCK=block, _ROWS_OF_K=1, _LOOKS=looks, _LEFT=left, _CLASSES=3)
+
+
+def random_trees(seed, n, n_columns, n_values, apart=None):
+    random = np.random.default_rng(seed)
+    columns = {f"q{j}": [f"v{v}" for v in random.integers(0, n_values, n)] for j in range(n_columns)}
+    table = Microdata.from_frame(pd.DataFrame(columns), {name: nested(n_values) for name in columns})
+    nodes, trees = setting(table)
+    return table, trees if apart is None else Trees.of(table.tuples, nodes, apart=apart(len(trees.rows)))
 
 
 @given(
@@ -42,8 +51,8 @@ def test_blocks_hold_what_is_required_with_any_number_of_threads(tables, k, pric
     assert min(classes) >= k or len(classes) == 1
 
 
-def plain_growth(trees, k, price):
-    """What `grow` does, with every tuple looked at every time."""
+def plain_growth(trees, k, price, tried=None):
+    """What `grow` does, with every tuple looked at every time; from some seeds in each round, where these are given."""
     n_attributes = trees.positions.shape[1]
 
     def cost_of(rows):
@@ -76,13 +85,16 @@ def plain_growth(trees, k, price):
         own += [r for r in others if cost_of([*own, r]) == cost]
         return own, cost + price / trees.rows[own].sum()
 
+    if k <= trees.rows.sum() < 2 * k and cost_of(range(len(trees.rows))) < FORBIDDEN:
+        return np.zeros(len(trees.rows), dtype=int)
     class_of, n_classes = np.full(len(trees.rows), -1), 0
     keys = trees.positions[:, by_first_step(trees)]
     order = np.lexsort(keys.T[::-1])
     while trees.rows[class_of < 0].sum() >= k:
         left = [r for r in order if class_of[r] < 0]
-        scores = [grown(r, left)[1] for r in left]
-        for i in np.argsort(scores, kind="stable"):
+        seeds = range(len(left)) if tried is None else tried.pop(0)
+        scores = {i: grown(left[i], left)[1] for i in seeds}
+        for i in sorted(seeds, key=lambda i: (scores[i], i)):
             if class_of[left[i]] >= 0:
                 continue
             own, score = grown(left[i], [r for r in left if class_of[r] < 0])
@@ -103,41 +115,125 @@ def test_growth_takes_what_a_plain_search_takes(tables, k, price):
     assert grow(trees, k, price).tolist() == plain_growth(trees, k, price).tolist()
 
 
-@pytest.mark.parametrize(("seed", "n", "n_columns"), [(0, 40, 4), (1, 40, 4), (2, 40, 4), (3, 30, 3), (4, 30, 3)])
-def test_growth_among_many_takes_what_a_plain_search_takes(seed, n, n_columns):
+@pytest.mark.parametrize(
+    ("seed", "n", "n_columns", "k"),
+    [(0, 40, 4, 3), (1, 40, 4, 3), (2, 40, 4, 3), (3, 30, 3, 3), (4, 30, 3, 3), (5, 30, 3, 15), (5, 30, 3, 16)],
+)
+def test_growth_among_many_takes_what_a_plain_search_takes(seed, n, n_columns, k):
     """Enough tuples and attributes that most of them are skipped; some tuples are of several rows."""
-    random = np.random.default_rng(seed)
-    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, n)] for j in range(n_columns)})
-    _, trees = setting(Microdata.from_frame(frame, {name: nested(5) for name in frame}))
-    assert grow(trees, 3).tolist() == plain_growth(trees, 3, 0.0).tolist()
+    _, trees = random_trees(seed, n, n_columns, 5)
+    assert grow(trees, k).tolist() == plain_growth(trees, k, 0.0).tolist()
 
 
-@given(tables=microdata(max_rows=30), k=st.integers(1, 5), n_seeds=st.integers(1, 4))
-def test_few_seeds_leave_no_class_that_could_be_made(tables, k, n_seeds):
-    _, trees = setting(tables[0])
-    class_of = grow(trees, k, 0.0, n_seeds)
-    rows = np.bincount(class_of + 1, weights=trees.rows, minlength=1)
-    assert rows[0] < k
-    assert (rows[1:] >= k).all()
+@pytest.mark.parametrize(("k", "price", "looks"), [(3, 0.0, 1), (3, 0.0, 1000), (6, 0.0, 2000), (3, 0.5, 500)])
+def test_a_budget_ends_the_seeds_of_a_round_and_no_more(k, price, looks):
+    """The seeds that are tried give the classes of a plain search from these, and are spread over all."""
+    _, trees = random_trees(0, 40, 4, 5)
+    tried = []
+
+    def score(order, *others):
+        *_, budget, _, seeds = others
+        growth_score(order, *others)
+        own = np.flatnonzero(np.isfinite(seeds.scores))
+        assert own.tolist() == sorted(order[: len(own)])
+        # Without its last seed, the round would not have used up its budget.
+        assert seeds.tally[0] >= budget or len(own) == len(order)
+        fewer = Seeds.of(trees, np.sort(seeds.order))
+        growth_score(order[: len(own) - 1], *others[:-1], fewer)
+        assert fewer.tally[0] < budget
+        tried.append(own.tolist())
+
+    growth_score = growth._score
+    with patch.object(growth, "_score", score):
+        made = grow(trees, k, price, budget=looks)
+    assert len(tried[0]) < len(trees.rows)
+    assert made.tolist() == plain_growth(trees, k, price, tried).tolist()
+    assert tried == []
 
 
-def test_large_classes_are_grown_from_few_seeds_and_a_single_one_from_none():
-    """What growth costs is bounded beforehand: seeds times the tuples of a class."""
-    table = Microdata.from_frame(pd.DataFrame({"q": [f"v{v}" for v in range(8)] * 100}), {"q": nested(8)})
-    _, trees = setting(table)
-    n_rows, given = table.n_rows, []
+@pytest.mark.parametrize("n", [1, 2, 7, 100])
+def test_seeds_that_are_tried_first_are_spread_evenly(n):
+    _, trees = random_trees(1, 300, 5, 6)
+    orders = []
+    with patch.object(growth, "_score", lambda order, *_: orders.append(order)):
+        grow(trees, 3, budget=1)
+    (order,) = orders
+    assert sorted(order) == list(range(len(trees.rows)))
+    gaps = np.diff([-1, *sorted(order[:n]), len(order)])
+    assert gaps.max() <= 3 * len(order) / (n + 1)
 
-    def noted(trees, k, price, n_seeds):
-        given.append(n_seeds)
-        return np.zeros(len(trees.rows), dtype=np.int64)
 
-    with patch.object(blocks, "grow", noted), patch.object(blocks, "_SEEDS", 12):
-        assert blocks._grown(trees, n_rows // 2 + 1, 0.0).tolist() == [0] * 8
-        assert given == []
-        for k in (100, 200, 400):
-            blocks._grown(trees, k, 0.0)
-    # Each tuple has 100 rows.
-    assert given == [12, 6, 3]
+def looked_at(run):
+    """How many tuples cubes and growth look at in all, and in how many rounds, with the seeds that are tried."""
+    cubes, rounds = [], []
+
+    def cube_of(trees, of=Cube.of):
+        cubes.append(of(trees))
+        return cubes[-1]
+
+    def seeds_of(trees, left, of=Seeds.of):
+        rounds.append(of(trees, left))
+        return rounds[-1]
+
+    with patch.object(Cube, "of", cube_of), patch.object(Seeds, "of", seeds_of):
+        run()
+    return sum(cube.tally[1] for cube in cubes), sum(seeds.tally[0] for seeds in rounds), len(rounds)
+
+
+@pytest.mark.parametrize("k", [2, 5, 20, 60, 150, 299])
+def test_the_work_of_a_block_has_one_bound_for_every_k(k):
+    """A cube looks at so many tuples for each of its own, and growth does; a class that grows last may go beyond."""
+    table, trees = random_trees(2, 600, 10, 8)
+    n, tests = len(trees.rows), Requirements(k).tests(table.tuples, trees)
+    with patch.multiple(blocks, _LOOKS=20, _GROWN=40, _LEFT=100, _CLASSES=4):
+        in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded(trees, tests, 0.0))
+    # One cube for all and two in blocks, each of which may end a level of all attributes late.
+    assert in_cubes <= 3 * (20 + 10) * n
+    # As many looks again make the classes of a round; and the last seed of a round, which may be of a whole block.
+    largest = max(100, 4 * k)
+    assert in_growth <= 2 * n_rounds * (40 * largest + min(k, largest) * largest)
+    assert n_rounds <= 4 * n / 100 + 2 * n / k + 40
+
+
+def test_blocks_of_fewer_than_two_classes_are_one_class_and_nothing_grows():
+    table, trees = random_trees(3, 300, 6, 6)
+    k = 200
+    tests = Requirements(k).tests(table.tuples, trees)
+    with patch.multiple(blocks, _LOOKS=0, _LEFT=50, _CLASSES=1):
+        in_cubes, in_growth, _ = looked_at(lambda: blocks._recoded(trees, tests, 0.0))
+    assert (in_cubes, in_growth) == (0, 0)
+
+
+def test_tuples_that_must_be_apart_are_no_class_however_few_they_are():
+    _, trees = random_trees(4, 30, 3, 5, apart=lambda n: np.arange(n) % 2)
+    k = int(trees.rows.sum() * 0.45)
+    made = grow(trees, k)
+    parts = trees.positions[:, -1]
+    assert made.max() == 1
+    assert all(len(set(parts[made == c])) == 1 for c in range(2))
+
+
+@pytest.mark.parametrize("k", [10, 40, 90])
+@pytest.mark.parametrize("price", [0.0, 3.0])
+def test_the_better_of_small_and_large_blocks_is_kept(k, price):
+    table, trees = random_trees(5, 400, 8, 6)
+    tests = Requirements(k).tests(table.tuples, trees)
+
+    def loss(left, classes):
+        with patch.multiple(blocks, _LOOKS=5, _LEFT=left, _CLASSES=classes):
+            return plain_loss(trees, mend(trees, tests, blocks._divided(trees, tests, price)), price)
+
+    small, large, both = loss(60, 0), loss(int(8 * k / trees.rows.mean()), 0), loss(60, 8)
+    assert both == pytest.approx(min(small, large))
+
+
+def plain_loss(trees, class_of, price):
+    total = 0.0
+    for c in set(class_of.tolist()):
+        own = np.flatnonzero(class_of == c)
+        cells = cells_of_classes(trees, np.where(class_of == c, 0, -1), 1)[0]
+        total += trees.rows[own].sum() * trees.costs[cells].sum() + price
+    return total
 
 
 def test_blocks_are_the_parts_of_splits_from_the_top():

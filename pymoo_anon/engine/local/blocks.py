@@ -5,11 +5,13 @@ What a block's classes lose depends on the block alone, so threads may work on a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.local.classes import Classes
 from pymoo_anon.engine.local.cube import bottom_up
 from pymoo_anon.engine.local.growth import grow
 from pymoo_anon.engine.local.relocate import relocate
@@ -22,13 +24,13 @@ from pymoo_anon.engine.local.trees import Trees
 _BLOCK = 30_000
 _ROWS_OF_K = 500
 
-# A cube may look at so many tuples for each one of its block. Where there are too many attributes for that, what it has
-# not released by then grows, in blocks whose square is small.
+# For each tuple of a block, a cube may look at so many, and a round of growth at so many, whatever k is.
 _LOOKS = 1_000
-_GROWN = 1_000
+_GROWN = 2_000
 
-# So many tuples are tried as seeds of a class, times the tuples that a class has.
-_SEEDS = 20_000
+# What a cube leaves is recoded in blocks of about so many tuples, and once more in blocks of so many classes.
+_LEFT = 1_000
+_CLASSES = 16
 
 # Sequential clustering may compare so many cells in a block.
 _COMPARED = 20_000_000
@@ -79,25 +81,36 @@ def _by_number(numbers: Ints) -> list[Ints]:
 
 
 def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
-    """The class of every tuple of one block."""
-    class_of, ended = bottom_up(trees, sizes.k, price, budget=_LOOKS * len(trees.rows))
+    """Return the class of every tuple of one block."""
+    class_of = _cubed(trees, sizes.k, price, lambda rest: _divided(rest, sizes, price))
+    return relocate(trees, sizes, mend(trees, sizes, class_of), price, _COMPARED)
+
+
+def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
+    """Return the classes that a cube makes within its budget, and another way of the rest."""
+    class_of, ended = bottom_up(trees, k, price, budget=_LOOKS * len(trees.rows))
     if not ended:
         left = np.flatnonzero(class_of < 0)
-        rest = trees.subset(left)
-        parts = _blocks(rest, sizes.k, _GROWN)
-        grown = _laid_out(len(left), parts, [_grown(rest.subset(part), sizes.k, price) for part in parts])
-        class_of[left] = np.where(grown < 0, -1, grown + class_of.max() + 1)
-    class_of = mend(trees, sizes, class_of)
-    return relocate(trees, sizes, class_of, price, _COMPARED)
+        classes = of_rest(trees.subset(left))
+        class_of[left] = np.where(classes < 0, -1, classes + class_of.max() + 1)
+    return class_of
 
 
-def _grown(trees: Trees, k: int, price: float) -> Ints:
-    """Grow the classes of a block, or make it one class if it has no room for two."""
-    if k <= trees.rows.sum() < 2 * k and np.ptp(trees.parts) == 0:
-        return np.zeros(len(trees.rows), dtype=np.int64)
-    # A class is grown tuple by tuple: the larger it is, the fewer seeds can be tried at the same cost.
-    per_class = max(k / trees.rows.mean(), 1.0)
-    return grow(trees, k, price, max(int(_SEEDS / per_class), 1))
+def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
+    """Return the classes of tuples that a cube has left, made in small blocks."""
+
+    def grown(rest: Trees) -> Ints:
+        return grow(rest, sizes.k, price, budget=_GROWN * len(rest.rows))
+
+    def made(block: Ints) -> Ints:
+        own = trees.subset(block)
+        return grown(own) if own.rows.sum() < 2 * sizes.k else _cubed(own, sizes.k, price, grown)
+
+    # At large k blocks of either size may lose less, and both take little time.
+    n, larger = len(trees.rows), max(_LEFT, int(_CLASSES * sizes.k / trees.rows.mean()))
+    divisions = [_blocks(trees, sizes.k, size) for size in sorted({min(_LEFT, n), min(larger, n)})]
+    ways = [_laid_out(n, blocks, [made(block) for block in blocks]) for blocks in divisions]
+    return min(ways, key=lambda way: Classes.of(trees, sizes, mend(trees, sizes, way)).loss(price))
 
 
 def _laid_out(n_tuples: int, blocks: list[Ints], classes: list[Ints]) -> Ints:

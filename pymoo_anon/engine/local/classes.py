@@ -78,6 +78,10 @@ class Classes(NamedTuple):
         classes.sort()
         return classes
 
+    def loss(self, price: float) -> float:
+        """Return the loss of all rows and the price of every class, in cells."""
+        return float(self.rows @ self.costs + price * np.count_nonzero(self.rows))
+
     def sort(self) -> None:
         """Sort the classes anew, so that searches are fast; whatever they find is the same without it."""
         keys = self.cells[:, self.attributes]

@@ -1,7 +1,7 @@
 """Growth: a class begins with one tuple and takes in what widens its cells least, until it has k rows.
 
-For many attributes, where an iceberg cube would not end. Work is the square of the number of tuples, whatever the
-number of attributes; so it is for blocks of few tuples.
+For many attributes, where an iceberg cube would not end. From every seed, work is the square of the number of tuples
+times the tuples of a class. So it is for blocks of few tuples, and a budget limits the seeds where classes are large.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ class Seeds(NamedTuple):
     shared: Ints  # (n,) int64, in how many attributes each has the positions of the one before
     # (n, n_attributes) int64, where the next one stands that differs in one of the attributes up to this one.
     skip: Ints
-    scores: Values  # (n,) float, what a class costs a row that grows from each tuple
+    scores: Values  # (n,) float, what a class costs a row that grows from each tuple, infinite for none
     is_taken: Flags  # (n,) Boolean, the tuples that are in the class or in one that is made
     members: Ints  # (n,) int64, the tuples of the class, as places in `order`
     cells: Ints  # (n_attributes,) int64, the cells of the class
     rest: Values  # (n_attributes + 1,) float, what the cells from each attribute on cost
     reached: Values  # (n_attributes + 1,) float, what the cells before each attribute cost with the tuple at hand
+    tally: Ints  # (1,) int64, the tuples that were looked at
 
     @classmethod
     def of(cls, trees: Trees, left: Ints) -> Seeds:
@@ -45,45 +46,47 @@ class Seeds(NamedTuple):
             order=left[order],
             shared=shared,
             skip=skip,
-            scores=np.zeros(n),
+            scores=np.full(n, np.inf),
             is_taken=np.zeros(n, dtype=np.bool_),
             members=np.empty(n, dtype=np.int64),
             cells=np.empty(n_attributes, dtype=np.int64),
             rest=np.zeros(n_attributes + 1),
             reached=np.zeros(n_attributes + 1),
+            tally=np.zeros(1, dtype=np.int64),
         )
 
 
-def grow(trees: Trees, k: int, price: float = 0.0, n_seeds: int = 1 << 62) -> Ints:
-    """The class of every tuple that finds one, (n_tuples,) int64 counted from 0, the cheapest classes first.
+def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Ints:
+    """Return the class of every tuple that finds one, (n_tuples,) int64 counted from 0.
 
-    A class has k rows, and costs a price beside the loss of its cells, in cells. The tuples that are left over have -1,
-    and fewer than k rows together, or in each part that must be apart. At most about `n_seeds` tuples, evenly spread,
-    are tried as the first one of a class, as long as that makes any.
+    A class has k rows, and costs a price beside the loss of its cells, in cells. Tuples of k to 2k rows are one class,
+    if they may be. A round that has looked at as many tuples as the budget tries no more seeds. The tuples that are
+    left over have -1, and fewer than k rows together, or in each part that must be apart.
     """
-    class_of = np.full(len(trees.rows), -1)
-    while trees.rows[class_of < 0].sum() >= k:
-        seeds, n_classes = Seeds.of(trees, np.flatnonzero(class_of < 0)), class_of.max() + 1
+    if k <= trees.rows.sum() < 2 * k and trees.costs[trees.offsets[:-1]].sum() < FORBIDDEN:
+        return np.zeros(len(trees.rows), dtype=np.int64)
+    class_of, n_classes = np.full(len(trees.rows), -1), -1
+    while n_classes < (n_classes := class_of.max() + 1) and trees.rows[class_of < 0].sum() >= k:
+        seeds = Seeds.of(trees, np.flatnonzero(class_of < 0))
         most = int(trees.rows[seeds.order].max())
-        chosen = np.arange(0, len(seeds.order), -(-len(seeds.order) // n_seeds))
-        _score(chosen, int(k), most, float(price), trees, seeds)
+        # By multiples of the golden ratio, the first seeds are spread evenly, however many are tried.
+        evenly = np.argsort(np.arange(len(seeds.order)) * 0.6180339887498949 % 1.0, kind="stable")
+        _score(evenly, int(k), most, float(price), int(budget), trees, seeds)
         # Ties by place, which is that of the tuples' positions.
-        turns = chosen[np.argsort(seeds.scores[chosen], kind="stable")]
+        turns = np.argsort(seeds.scores, kind="stable")[: np.isfinite(seeds.scores).sum()]
         _make(turns, int(k), most, float(price), class_of, trees, seeds)
-        if class_of.max() < n_classes:
-            if len(chosen) == len(seeds.order):
-                break
-            # Only parts of fewer than k rows were met: look at all.
-            n_seeds = len(seeds.order)
     return class_of
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _score(chosen, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
-    """Grow a class from every tuple, for its score."""
-    for i in chosen:
-        n, score = _grow(i, k, most, price, trees, seeds)
-        seeds.scores[i] = score
+def _score(order, k, most, price, budget, trees, seeds):  # type: ignore[no-untyped-def]
+    """Score seeds in order until the budget is used up, and one at least."""
+    least = np.inf
+    for i in order:
+        if least < np.inf and seeds.tally[0] >= budget:
+            break
+        n, seeds.scores[i] = _grow(i, k, most, price, trees, seeds)
+        least = min(least, seeds.scores[i])
         for m in range(n):
             seeds.is_taken[seeds.members[m]] = False
 
@@ -176,6 +179,7 @@ def _next_tuple(start, least, most, need, trees, seeds):  # type: ignore[no-unty
     i, stop, depth = start, len(seeds.order), np.int64(0)
     # Invariant: `reached` is right up to `depth` for the tuple at hand.
     while i < stop or start > 0:
+        seeds.tally[0] += 1
         if i >= stop:
             i, stop, start, depth = np.int64(0), start, np.int64(0), np.int64(0)
         bound = least * most * (1.0 - 1e-12) + seeds.rest[0]
