@@ -107,9 +107,7 @@ def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], dict[str, str]
         names = request.column or project.with_role("quasi-identifier")
         folder = request.output if "output" in request.given else project.path.parent / request.output
     else:
-        inputs, folder = _csv_inputs(request.data, {}), request.output
-        Source("csv", request.data).check()
-        every = columns_of(request.data)
+        inputs, every, folder = _csv_inputs(request.data, {}), columns_of(request.data), request.output
         names = request.column or every
     return inputs, names, dict(zip(every, file_names(every), strict=True)), folder
 

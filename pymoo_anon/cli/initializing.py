@@ -40,6 +40,8 @@ _HEAD_ROWS = 1000
 
 # Texts that nobody writes but where a value is missing. "NA" and "-" may be values.
 _UNKNOWN = ("?", ROOT)
+# How a column is called that tells nothing beside another one.
+_EQUAL, _DECIDED = "Equal to another column", "Decided by another column"
 # Another odd text in fewer rows may be a mistake, or name somebody.
 _SEVERAL = 5
 
@@ -195,11 +197,14 @@ def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], 
     redundant = _redundant(profiles, decisions, asked, frame)
     columns: list[ColumnText] = []
     for profile, file in zip(profiles, file_names(list(decisions)), strict=True):
-        role, reason = ("drop", redundant[profile.name]) if profile.name in redundant else decisions[profile.name]
+        role, reason = decisions[profile.name]
+        beside, told = redundant.get(profile.name, (None, ""))
+        if beside is not None:
+            role, reason = "drop", told
         draft, levels, made = _drafted(profile) if role == "quasi-identifier" else (None, "", None)
         if role == "quasi-identifier" and draft is None:
             role, reason = "other", f"{reason}, but {levels}"
-        columns.append(ColumnText(profile, role, reason, f"{HIERARCHIES}/{file}", draft, levels, made))
+        columns.append(ColumnText(profile, role, reason, f"{HIERARCHIES}/{file}", draft, levels, made, beside))
     return columns
 
 
@@ -226,20 +231,20 @@ def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None
 
 def _redundant(
     profiles: Sequence[Profile], decisions: Mapping[str, tuple[str, str]], asked: Mapping[str, Any], frame: Any
-) -> dict[str, str]:
-    """Find the columns that tell nothing beside another one, and say which; those that were asked for stay."""
+) -> dict[str, tuple[str, str]]:
+    """Find the columns that tell nothing beside another one, how that is called, and why; what was asked for stays."""
     roles = {name: role for name, (role, _) in decisions.items()}
     # Of two equal ones that stays which protects persons best.
     order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
     free = [own for own in profiles if roles[own.name] != "drop" or own.name not in asked]
     equal = equal_columns(frame, sorted(free, key=lambda own: order.index(roles[own.name])))
-    found = {a: f"it equals {b!r} in every row" for a, b in equal.items() if roles[a] != "drop"}
+    found = {a: (_EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
     used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
     known = [own.name for own in used if roles[own.name] == "quasi-identifier"]
     person = next((name for name, role in roles.items() if role == "person"), None)
     decided = decided_columns(frame, used, known, person)
-    found |= {a: f"{b!r} decides it: where {b!r} is the same, it is" for a, b in decided.items()}
-    return {name: reason for name, reason in found.items() if name not in asked}
+    found |= {a: (_DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
+    return {name: told for name, told in found.items() if name not in asked}
 
 
 def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
@@ -300,8 +305,8 @@ def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None
     person = [f"{own.profile.name!r} tells whose row it is." for own in columns if own.role == "person"]
     gaps = [own.profile.name for own in columns if own.profile.n_missing and own.role not in _CALLED["Not released"]]
     odd = [f"Values are missing in {examples(gaps)}."] if gaps else []
-    for words, start in (("Equal to another column", "it equals "), ("Decided by another column", "'")):
-        names = [own.profile.name for own in columns if own.role == "drop" and own.reason.startswith(start)]
+    for words in (_EQUAL, _DECIDED):
+        names = [own.profile.name for own in columns if own.beside == words]
         odd += [f"{words} and so dropped: {examples(names)}."] if names else []
     if person or odd:
         tell(console, " ".join([*person, *odd]))
@@ -344,6 +349,7 @@ class ColumnText(NamedTuple):
     draft: str | None  # The drafted hierarchy, as its file holds it; None where there is none
     levels: str  # What the draft is, such as "numbers, 4 levels"; else why there is none
     made: Draft | None  # The draft itself, or None
+    beside: str | None  # How it is to a column beside which it tells nothing: `_EQUAL`, `_DECIDED`, or None
 
 
 def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText], stem: str) -> str:

@@ -11,7 +11,7 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.console import said_warnings
 from pymoo_anon.cli.declaring import bound_parts, choice_of, measure_parts, measures_in, numeral, usual
 from pymoo_anon.cli.engines import dialect_of, open_frame
-from pymoo_anon.cli.names import TABLES, Inputs, Reading, file_names, source_of
+from pymoo_anon.cli.names import TABLES, Inputs, Reading, Source, file_names, source_of
 from pymoo_anon.cli.settings import Settings, levels_of, weights_of
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
 from pymoo_anon.objectives.base import Knowing
@@ -41,7 +41,6 @@ def find_inputs(settings: Settings) -> Inputs:
         )
     reading = Reading(source, settings.engine)
     if source.kind == "csv" and source.path is not None:
-        source.check()
         with said_warnings():
             hierarchies = by_column(files, source.path, columns_of(source.path))
     else:
@@ -74,7 +73,12 @@ def table_of(inputs: Inputs) -> Microdata:
 
 
 def columns_of(path: Path) -> list[str]:
-    """The names of the columns of a CSV file; a column without a name has none."""
+    """Return the names of the columns of a CSV file, but for columns without a name.
+
+    Raises:
+        ValueError: There is no such file, or it is one of another format.
+    """
+    Source("csv", path).check()
     return [column for column in dialect_of(path, None).names if column]
 
 

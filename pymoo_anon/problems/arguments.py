@@ -268,14 +268,12 @@ def broken_by_marked(n: int, promised: Sequence[tuple[Objective, float, float]])
         n: How many rows are marked.
         promised: Measures of single classes, each with what is promised and what the class of the marked rows has.
     """
-    broken = ""
+    if n == 1:
+        return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'
     for measure, least, own in promised:
-        if not broken and (own < least if measure.maximize else own > least):
+        if own < least if measure.maximize else own > least:
             name = measure_names(one for one, _, _ in promised)[measure]
             small = isinstance(measure, KAnonymity)
             broken = "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
-    if n == 1:
-        return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'
-    return (
-        f'its {n:,} suppressed rows would be a class {broken}; suppressed = "drop" leaves them out' if broken else None
-    )
+            return f'its {n:,} suppressed rows would be a class {broken}; suppressed = "drop" leaves them out'
+    return None

@@ -278,14 +278,11 @@ def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]
     """Count the distinct values of a column and the rows without one, and take about n values, in order."""
     table: Any = nw.from_native(frame).select(nw.col(column))
     there = table.filter(~missing(table, column))
+    (n_rows,) = totals(table, rows=nw.len())
     n_there, n_distinct = totals(there, there=nw.len(), distinct=nw.col(column).n_unique())
     chosen = there.unique().with_row_index("place", order_by=column)
     values = fetched(chosen.filter(nw.col("place") % max(n_distinct // n, 1) == 0))[column]
-    return (
-        totals(table, n=nw.len())[0] - n_there,
-        n_distinct,
-        _python_values(values, table.collect_schema()[column]).tolist(),
-    )
+    return n_rows - n_there, n_distinct, _python_values(values, table.collect_schema()[column]).tolist()
 
 
 def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
