@@ -17,7 +17,8 @@ from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, NormalizedClass
 from pymoo_anon.operators import BitStringSampling, ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, PreferenceProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata
-from pymoo_anon.visualization import front_picture, plot_front
+from pymoo_anon.visualization import plot_front
+from pymoo_anon.visualization.fronts import front_picture
 
 CENSUS = make_census(200, seed=5)
 POINTS = [(0.2, 1.0), (0.5, 0.1)]

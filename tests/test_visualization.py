@@ -25,9 +25,9 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
-from pymoo_anon.visualization import FrontPicture, front_picture, plot_front, plot_fronts
+from pymoo_anon.visualization import plot_front, plot_fronts
 from pymoo_anon.visualization.canvas import new_figure, tick
-from pymoo_anon.visualization.fronts import open_region
+from pymoo_anon.visualization.fronts import FrontPicture, front_picture, open_region
 
 TABLE = make_census(n_rows=200)
 
@@ -207,7 +207,7 @@ def test_beside_a_loss_stands_its_share_of_what_could_be_lost():
     problem = problem_of(K, GLM)
     figure = plot_fronts(problem, {"found": [[-1.0, 0.0], [-50.0, 800.0]]})
     (share,) = figure.axes[0].child_axes
-    assert share.get_xlabel() == "% of what could be lost"
+    assert share.get_xlabel() == "% of the possible loss"
     figure.draw_without_rendering()
     low, high = figure.axes[0].get_xlim()
     most = TABLE.n_rows * problem.n_var
@@ -386,7 +386,7 @@ def test_an_open_region_is_drawn_and_named(rows, bounds, tmp_path):
     figure = plot_front(problem, front, tmp_path / "front.png")
     assert (tmp_path / "front.png").exists()
     (ax,) = figure.axes
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["may still hold better ones"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["better points possible"]
     assert ax.collections[-1].get_hatch() == "//"
     front.open_bounds = np.empty((0, 2))
     assert plot_front(problem, front).axes[0].get_legend() is None

@@ -19,7 +19,9 @@ from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
-from pymoo_anon.visualization import convergence_picture, lattice_picture, plot_convergence, plot_lattice
+from pymoo_anon.visualization import plot_convergence, plot_lattice
+from pymoo_anon.visualization.fronts import convergence_picture
+from pymoo_anon.visualization.lattice import lattice_picture
 from pymoo_anon.visualization.lattice import _layer_sizes
 
 K, GLM = KAnonymity(), GeneralLossMetric()

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, marks, and a file that appears whole or not at all."""
+"""Colours, axes, legends and files of all pictures."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from pymoo_anon._files import replaced
 from pymoo_anon._messages import plain
 
-# Okabe and Ito's colours, which the colour-blind tell apart.
+# Okabe and Ito's palette for colour-blind readers.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
 MARKERS = ("o", "o", "s", "D", "^", "v")
 STYLES = ("-", "--", "-.", ":")
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches, without pyplot."""
+    """Return an empty figure, sized in inches, without pyplot."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def literal(text: str) -> str:
-    """A text that matplotlib draws as it stands, in one line: no formula between dollars, no line break, no escape."""
+    """Escape a text, so that matplotlib draws no formula and no line break."""
     return plain(text).replace("$", r"\$")
 
 
 def legend(place: Axes | Figure, marks: Sequence[Artist], names: Sequence[str], **kwargs: Any) -> None:
-    """A legend that names marks, also by a name that begins with an underscore, which matplotlib would leave out."""
+    """Add a legend, including names with a leading underscore."""
+    # matplotlib leaves out such names, so the texts are set afterwards.
     made = place.legend(marks, [str(number) for number in range(len(names))], **kwargs)
     for text, name in zip(made.get_texts(), names, strict=True):
         text.set_text(literal(name))
 
 
 def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    """A figure that is written as PNG, which appears whole or not at all; None writes nothing."""
+    """Write a figure as PNG, whole or not at all, and return it."""
     if path is not None:
         with replaced(path) as temporary:
             figure.savefig(temporary, format="png", dpi=150)
@@ -50,14 +51,14 @@ def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
 
 
 def scale(ax: Axes, which: Literal["x", "y"], label: str, log: bool, whole: bool, greatest: float) -> None:
-    """Scale, label, numbers and lines of a side, "x" or "y"."""
+    """Set scale, label, ticks and grid of a side, "x" or "y"."""
     ax.set(**{f"{which}scale": "log" if log else "linear", f"{which}label": literal(label)})
     tick(getattr(ax, f"{which}axis"), log, whole, greatest)
     ax.grid(axis=which, alpha=0.3)
 
 
 def tick(side: XAxis | YAxis, log: bool, whole: bool, greatest: float, n_ticks: int = 6) -> None:
-    """Numbers as a person writes them; powers of ten stay where they would be long."""
+    """Write ticks as plain numbers, or as powers of ten from a million on."""
     if not log:
         steps = [1, 2, 2.5, 3, 5, 10]
         side.set_major_locator(MaxNLocator(n_ticks, steps=steps, integer=whole, min_n_ticks=1))

@@ -1,4 +1,4 @@
-"""Pictures of trade-off fronts, and of how searches come near to them."""
+"""Pictures of fronts, and of the convergence of searches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, li
 
 Matrix = NDArray[np.float64]
 
-# The first front is of dots, the others are hollow and larger, so that where fronts agree all of them stay visible.
+# Marks after the first are hollow and larger, so that equal fronts all stay visible.
 _SIZES = (22, 80, 140, 200, 320, 400)
 
 
@@ -35,13 +35,13 @@ class Axis:
     """One objective as an axis.
 
     Attributes:
-        label: What it is and which direction is better, in words.
-        short: Its short name.
+        label: Name and better direction, in words.
+        short: Short name.
         maximize: Whether higher is better.
         whole: Whether all values are whole numbers.
-        log: Whether the scale is logarithmic: values are positive and span more than two decades.
-        greatest: The greatest value.
-        loss: The least and the most that can be lost, of a loss that is no share already; or None.
+        log: Whether the scale is logarithmic (positive values over more than two decades).
+        greatest: Greatest value.
+        loss: Least and greatest possible loss, or None for privacy and for shares.
     """
 
     label: str
@@ -55,16 +55,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class FrontPicture:
-    """All that a picture of fronts shows.
+    """Data of a picture of fronts.
 
     Attributes:
-        title: The heading.
-        axes: One per objective: the one for x, the one for y, the one for colour, then the others.
-        fronts: By name an (n, n_obj) float array of objective values with their natural signs, columns as in `axes`,
-            rows by ascending x.
-        noted: Members of the first front that are named in the picture, each with its text; only of two objectives.
-        open_bounds: (m, n_obj) float array with natural signs, columns as in `axes`: what may still be better than the
-            first front is nowhere better than some row. Without rows nothing is open.
+        title: Heading.
+        axes: Axes for x, y and colour, then the other objectives.
+        fronts: By name an (n, n_obj) float array of values with natural signs, columns as in `axes`, by ascending x.
+        noted: Labelled members of the first front and their labels, for two objectives only.
+        open_bounds: (m, n_obj) float array of bounds on open points, with natural signs, columns as in `axes`.
     """
 
     title: str
@@ -80,21 +78,19 @@ def front_picture(
     open_bounds: ArrayLike | None = None,
     axes: Sequence[Objective] = (),
 ) -> FrontPicture:
-    """Collect what a picture of fronts shows.
+    """Collect the data of a picture of fronts.
 
-    Loss is on x and privacy on y, whatever the order of the objectives. Members with an infinite value have no place,
-    and are counted in the title.
+    Loss is on x and privacy on y, whatever the order of the objectives. Members with an infinite value are not drawn
+    but counted in the title.
 
     Args:
-        problem: The problem of all the fronts.
-        fronts: By name an (n, n_obj) array of pymoo's minimised values, such as `res.F`.
-        open_bounds: (m, n_obj) array of minimised values that open points are not below, such as
-            `res.algorithm.open_bounds` of a branch and bound that was stopped. None for none.
-        axes: The objectives for x, y and colour, or the first of these; the others follow.
+        problem: Problem of all the fronts.
+        fronts: By name an (n, n_obj) array of minimised values, such as `res.F`.
+        open_bounds: (m, n_obj) array of lower bounds on open points, such as `res.algorithm.open_bounds`.
+        axes: Objectives for x, y and colour, or the first of these.
 
     Raises:
-        ValueError: There is no front, one is no such array of at least one member of finite values, or an axis is no
-            objective.
+        ValueError: There is no front, a front has another shape or no finite member, or an axis is no objective.
     """
     if not fronts:
         raise ValueError("fronts must name at least one front, got none")
@@ -125,10 +121,9 @@ def front_picture(
 
 
 def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Matrix:
-    """A front as an (n, n_obj) float array, or an error."""
     values = np.array(F, dtype=float)
     if values.shape == (problem.n_obj,):
-        # pymoo gives the single member of a single-objective front so.
+        # pymoo returns a single member without its first dimension.
         values = values[np.newaxis]
     fits = values.ndim == 2 and values.shape[1] == problem.n_obj and not np.isnan(values).any()
     if not fits or not np.isfinite(values).all(axis=1).any():
@@ -142,16 +137,16 @@ def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Ma
 def plot_front(
     problem: AnonymizationProblem, res: Any, path: str | os.PathLike[str] | None = None, axes: Sequence[Objective] = ()
 ) -> Figure:
-    """Draw the front that a search found, and where it is not proven, what may still be better.
+    """Draw the front of a search, with the open region of an unfinished proof.
 
     Args:
         problem: The problem.
-        res: What `minimize` returned, an (n, n_var) array of points, or a Front.
-        path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
-        axes: As in `front_picture`.
+        res: Result of `minimize`, an (n, n_var) array of points, or a Front.
+        path: PNG file to write, whole or not at all. None writes nothing.
+        axes: Objectives for x, y and colour, or the first of these. Loss is on x and privacy on y by default.
 
     Raises:
-        ValueError: The search found nothing that satisfies all constraints, or an axis is no objective.
+        ValueError: The front is empty, or an axis is no objective.
     """
     front = problem.front(res)
     if len(front) == 0:
@@ -165,19 +160,19 @@ def plot_fronts(
     path: str | os.PathLike[str] | None = None,
     axes: Sequence[Objective] = (),
 ) -> Figure:
-    """Draw one or more fronts of a problem into one picture, such as a found front and the exact one.
+    """Draw several fronts of a problem into one picture.
 
-    Two objectives are a curve of steps, a third is the colour, and a single one is a dot per front; more are not shown,
-    unless `axes` name them. The first front is of dots, the others of larger hollow marks around them.
+    Two objectives are a curve of steps, a third is the colour, a single one is a dot per front. Further objectives
+    are shown only if `axes` names them. The first front has dots, the others larger hollow marks around them.
 
     Args:
-        problem: The problem of all the fronts.
-        fronts: By name an (n, n_obj) array of pymoo's minimised values, such as `res.F` or `problem.pareto_front()`.
-        path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
-        axes: As in `front_picture`.
+        problem: Problem of all the fronts.
+        fronts: By name an (n, n_obj) array of minimised values, such as `res.F` or `problem.pareto_front()`.
+        path: PNG file to write, whole or not at all. None writes nothing.
+        axes: As in `plot_front`.
 
     Raises:
-        ValueError: As `front_picture`.
+        ValueError: There is no front, a front has another shape or no finite member, or an axis is no objective.
     """
     return saved(_draw(front_picture(problem, fronts, axes=axes)), path)
 
@@ -191,7 +186,7 @@ def _axis(problem: AnonymizationProblem, index: int, values: Matrix) -> Axis:
 
 
 def _noted(axes: Sequence[Axis], front: Matrix) -> tuple[tuple[Matrix, str], ...]:
-    """Both ends and the knee, the one that is chosen as such."""
+    """Label both ends and the knee."""
     knee = knee_of(front, [axis.maximize for axis in axes])
     rows = dict.fromkeys([0, len(front) - 1, *([] if knee is None else [knee])])
     return tuple(
@@ -242,7 +237,7 @@ def _draw_single(ax: Axes, picture: FrontPicture) -> None:
 
 
 def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
-    # The best y that a bound on x allows.
+    # The step is the best y under a bound on x.
     steps = "steps-pre" if picture.axes[0].maximize else "steps-post"
     for place, front in enumerate(picture.fronts.values()):
         style = _style(place)
@@ -252,7 +247,7 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
     rises = picture.axes[0].maximize != picture.axes[1].maximize
     (first, *_) = picture.fronts.values()
     for point, text in picture.noted:
-        # Beside a curve that rises, the lower right and the upper left are free; beside one that falls, the others.
+        # A rising curve leaves the lower right and the upper left free, a falling one the other corners.
         left = bool(point[0] <= (first[0, 0] + first[-1, 0]) / 2)
         ax.annotate(
             literal(text),
@@ -266,7 +261,7 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
 
 
 def open_region(picture: FrontPicture) -> Matrix:
-    """(n, 3) float array of steps from the best x on: x, the best y of the first front, the best y that is open."""
+    """Return the (n, 3) float array of steps: x, best y of the first front, best y still open."""
     (front, *_), bounds = picture.fronts.values(), picture.open_bounds
     signs = np.array([-1.0 if axis.maximize else 1.0 for axis in picture.axes])
     members, least = front * signs, bounds * signs
@@ -281,27 +276,27 @@ def open_region(picture: FrontPicture) -> Matrix:
 
 
 def _draw_open(ax: Axes, picture: FrontPicture) -> None:
-    """Hatch where open points may lie that no member is as good as."""
+    """Hatch the region of possible better points."""
     x, best, open_ = open_region(picture).T
     if (best == open_).all():
         return
     low, high = ax.get_ylim()
     x = np.maximum(x, ax.get_xlim()[0]) if picture.axes[0].log else x
-    # What is far beyond the front would leave the front no room.
+    # Bounds far beyond the front would squeeze the front.
     drawn = np.clip(open_, low, high)
     area = ax.fill_between(
         x, best, drawn, step="post", hatch="//", facecolor="none", edgecolor="grey", linewidth=0, zorder=0
     )
     ax.set_ylim(low, high)
     if len(picture.fronts) == 1:
-        legend(ax, [area], ["may still hold better ones"])
+        legend(ax, [area], ["better points possible"])
 
 
 def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:
     third = picture.axes[2]
     values = np.concatenate([front[:, 2] for front in picture.fronts.values()])
     scale = (LogNorm if third.log else Normalize)(values.min(), values.max())
-    # Without the palest yellows, which a hollow mark on white would lose.
+    # Hollow marks in the palest yellows are invisible on white.
     colours = ScalarMappable(scale, ListedColormap(colormaps["viridis"](np.linspace(0, 0.92, 256))))
     for place, front in enumerate(picture.fronts.values()):
         style = _style(place)
@@ -310,14 +305,14 @@ def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:
         if style["facecolors"] != "none":
             style["facecolors"] = colour
         ax.scatter(front[:, 0], front[:, 1], **style)
-    # Here is no room for shares.
+    # A colour bar has no second axis for shares.
     most = "" if third.loss is None else f", of {number(third.loss[1])} that could be lost"
     bar = ax.figure.colorbar(colours, ax=ax, label=literal(third.label + most))
     tick(bar.ax.yaxis, third.log, third.whole, third.greatest)
 
 
 def _style(number: int) -> dict[str, Any]:
-    """How the marks of one front look."""
+    """Return the style of the marks of one front."""
     number %= len(COLOURS)
     colour = COLOURS[number]
     return {
@@ -331,7 +326,7 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _label(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    """Scale and label of a side; beside the numbers of a loss, their share of what could be lost."""
+    """Scale and label a side, and add the share of the possible loss on the opposite side."""
     scale(ax, which, axis.label, axis.log, axis.whole, axis.greatest)
     if axis.loss is None:
         return
@@ -341,18 +336,18 @@ def _label(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
         functions=(lambda v: 100 * (v - low) / (high - low), lambda share: low + share * (high - low) / 100),
     )
     side = getattr(place, f"{which}axis")
-    side.set_label_text("% of what could be lost")
+    side.set_label_text("% of the possible loss")
     tick(side, axis.log, False, 100)
 
 
 @dataclass(frozen=True)
 class ConvergencePicture:
-    """All that a picture of convergence shows.
+    """Data of a picture of convergence.
 
     Attributes:
-        label: What is measured.
-        log: Whether the scale of the evaluations is logarithmic: they span more than two decades.
-        curves: By search an (n, 2) float array: evaluations, and the measure of the front that was found by then.
+        label: Name of the indicator.
+        log: Whether the scale of the evaluations is logarithmic (more than two decades).
+        curves: By search an (n, 2) float array of evaluations and indicator values.
     """
 
     label: str
@@ -363,26 +358,14 @@ class ConvergencePicture:
 def convergence_picture(
     histories: Mapping[str, Sequence[Algorithm]], indicator: Callable[[NDArray[Any]], float], label: str
 ) -> ConvergencePicture:
-    """Collect what a picture of convergence shows.
-
-    Args:
-        histories: By name of a search its algorithm after every generation: `res.history` of
-            `minimize(..., save_history=True)`, or what a callback copied.
-        indicator: Takes an (n, n_obj) array of minimised values: `RepresentationRatio(exact)`, pymoo's `HV(ref_point)`.
-        label: What it measures, in words, as the axis names it.
-
-    Generations before the first feasible point are left out.
-
-    Raises:
-        ValueError: There is no history, one never found a feasible point, or the indicator gives no finite number.
-    """
+    """Collect the data of a picture of convergence, from the arguments of `plot_convergence`."""
     if not histories:
         raise ValueError("histories must name at least one search, got none")
     curves = {}
     for name, history in histories.items():
         points = []
         for algorithm in history:
-            found = _front_by_then(algorithm)
+            found = _feasible_front(algorithm)
             if len(found):
                 points.append((float(algorithm.evaluator.n_eval), float(indicator(found))))
         if not points:
@@ -405,16 +388,21 @@ def plot_convergence(
     label: str,
     path: str | os.PathLike[str] | None = None,
 ) -> Figure:
-    """Draw how good the front of one or several searches is after so many evaluations.
+    """Draw the quality of the front over the evaluations of several searches.
+
+    Generations before the first feasible point are left out.
 
     Args:
-        histories: As in `convergence_picture`.
-        indicator: As in `convergence_picture`.
-        label: As in `convergence_picture`.
-        path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
+        histories: By name of a search its algorithm after every generation, such as `res.history` of
+            `minimize(..., save_history=True)`.
+        indicator: Function of an (n, n_obj) array of minimised values, such as `RepresentationRatio(exact)` or
+            pymoo's `HV(ref_point)`.
+        label: Name of the indicator on its axis.
+        path: PNG file to write, whole or not at all. None writes nothing.
 
     Raises:
-        ValueError: As `convergence_picture`.
+        ValueError: There is no history, a search never found a feasible point, or a value of the indicator is not
+            finite.
     """
     picture = convergence_picture(histories, indicator, label)
     figure = new_figure(8, 5)
@@ -422,7 +410,7 @@ def plot_convergence(
     marks = []
     for place, curve in enumerate(picture.curves.values()):
         colour, style = COLOURS[place % len(COLOURS)], STYLES[place % len(STYLES)]
-        # A front stays as it is until the next generation has been evaluated.
+        # A front does not change within a generation.
         marks += ax.plot(*curve.T, drawstyle="steps-post", color=colour, linestyle=style, linewidth=1.8)
     greatest = max(float(curve[:, 0].max()) for curve in picture.curves.values())
     scale(ax, "x", "evaluations", picture.log, True, greatest)
@@ -433,8 +421,7 @@ def plot_convergence(
     return saved(figure, path)
 
 
-def _front_by_then(algorithm: Algorithm) -> NDArray[Any]:
-    """(n, n_obj) array of the feasible points that an algorithm had found."""
+def _feasible_front(algorithm: Algorithm) -> NDArray[Any]:
     opt = algorithm.opt
     if opt is None or len(opt) == 0:
         return np.empty((0, 0))

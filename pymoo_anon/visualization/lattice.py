@@ -1,4 +1,4 @@
-"""Pictures of the lattice: its nodes in layers by height, the front among them, and what a search visited."""
+"""Pictures of a lattice, its front and the visited nodes, in layers by height."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.visualization.canvas import COLOURS, legend, new_figure, saved, tick
 
-# Up to so many nodes are drawn one by one, and up to so many with the lines between neighbours.
+# Greatest number of nodes drawn one by one, and drawn with lines between neighbours.
 _NODES = 600
 _LINES = 200
 
@@ -26,21 +26,20 @@ _PALE, _MIDDLE = "#dddddd", "#8fb8d8"
 
 @dataclass(frozen=True)
 class LatticePicture:
-    """All that a picture of a lattice shows.
+    """Data of a picture of a lattice.
 
-    The height of a node is the sum of its levels; layer 0 holds the table as it is.
+    The height of a node is the sum of its levels. Layer 0 is the original table.
 
     Attributes:
-        title: The heading.
-        counts: How many nodes each layer has; whole numbers of any size.
-        front: How many of them are in the front.
-        visited: How many of them were visited, or None where that is not known.
-        nodes: (n, n_var) int64 array, all nodes layer by layer, or None where they are more than 600.
-        places: (n, 2) float array, where each of them is drawn: beside its layer's middle, and its height.
+        title: Heading.
+        counts: Number of nodes per layer, of any size.
+        front: Number of front members per layer.
+        visited: Number of visited nodes per layer, or None if not known.
+        nodes: (n, n_var) int64 array of all nodes layer by layer, or None for more than 600.
+        places: (n, 2) float array of their positions: distance from the middle of the layer, and height.
         is_front: (n,) Boolean array.
         is_visited: (n,) Boolean array.
-        lines: (m, 2) int64 array, pairs of places of nodes that differ in one level by one; none where there are more
-            than 200 nodes.
+        lines: (m, 2) int64 array of pairs of neighbours, empty for more than 200 nodes.
     """
 
     title: str
@@ -55,16 +54,7 @@ class LatticePicture:
 
 
 def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLike | None = None) -> LatticePicture:
-    """Collect what a picture of a lattice shows.
-
-    Args:
-        problem: The problem.
-        front: (n, n_var) array of the nodes of a front, such as `res.X`.
-        visited: (m, n_var) array of the nodes that a search visited; they may repeat. None where that is not known.
-
-    Raises:
-        ValueError: Something is no node of the lattice.
-    """
+    """Collect the data of a picture of a lattice, from the arguments of `plot_lattice`."""
     marked = np.unique(problem.checked(np.atleast_2d(np.asarray(front))), axis=0)
     seen = None if visited is None else np.unique(problem.checked(visited), axis=0)
     counts = _layer_sizes(problem.lengths)
@@ -100,16 +90,18 @@ def plot_lattice(
     path: str | os.PathLike[str] | None = None,
     visited: ArrayLike | None = None,
 ) -> Figure:
-    """Draw a lattice in layers, the front marked: every node of a small one, of a large one the width of each layer.
+    """Draw a lattice in layers, with its front.
+
+    Up to 600 nodes are drawn one by one; of larger lattices a bar shows the width of each layer.
 
     Args:
         problem: The problem.
-        front: As in `lattice_picture`.
-        path: Where to write it as PNG; the file appears whole or not at all. None writes nothing.
-        visited: As in `lattice_picture`.
+        front: (n, n_var) array of front members, such as `res.X`.
+        path: PNG file to write, whole or not at all. None writes nothing.
+        visited: (m, n_var) array of the nodes visited by a search, with or without repeats.
 
     Raises:
-        ValueError: As `lattice_picture`.
+        ValueError: A row of `front` or `visited` is no node of the lattice.
     """
     picture = lattice_picture(problem, front, visited)
     figure = new_figure(8, max(3.5, min(9.0, 1.5 + 0.35 * len(picture.counts))))
@@ -128,10 +120,10 @@ def plot_lattice(
 
 
 def _layer_sizes(lengths: Ints) -> list[int]:
-    """How many nodes each layer has, in whole numbers of any size."""
+    # Python's integers: a layer may have more than 2^63 nodes.
     sizes = [1]
     for length in lengths.tolist():
-        # Layer h of the product takes from the layers h - length to h of what there was.
+        # Layer h of the product combines the layers h - length to h of the attributes before.
         sizes = [sum(sizes[max(h - length, 0) : h + 1]) for h in range(len(sizes) + length)]
     return sizes
 
@@ -141,7 +133,7 @@ def _by_layer(nodes: Ints, n_layers: int) -> tuple[int, ...]:
 
 
 def _places(nodes: Ints, counts: list[int]) -> NDArray[np.float64]:
-    """Where nodes in the order of their layers are drawn: side by side, in the middle of their layer."""
+    """Place the nodes of each layer side by side, around its middle."""
     within = np.concatenate([np.arange(count) - (count - 1) / 2 for count in counts])
     return np.column_stack([within, nodes.sum(axis=1)])
 
@@ -152,13 +144,12 @@ def _is_in(nodes: Ints, some: Ints) -> NDArray[np.bool_]:
 
 
 def _lines(nodes: Ints) -> Ints:
-    """Pairs of nodes that differ in one level by one, the lower one first."""
+    """Return pairs of neighbours, the lower one first."""
     steps = nodes - nodes[:, np.newaxis]
     return np.argwhere((steps.min(axis=2) >= 0) & (steps.sum(axis=2) == 1))
 
 
 def _draw_nodes(ax: Axes, picture: LatticePicture) -> None:
-    """Every node, a front's large, what was visited dark."""
     size = float(np.clip(6000 / max(picture.counts) ** 2, 8, 90))
     ax.add_collection(LineCollection(list(picture.places[picture.lines]), colors=_PALE, linewidths=0.6, zorder=1))
     other = ~picture.is_front & ~picture.is_visited
@@ -179,9 +170,8 @@ def _draw_nodes(ax: Axes, picture: LatticePicture) -> None:
 
 
 def _draw_layers(ax: Axes, picture: LatticePicture) -> None:
-    """A bar for each layer, as wide as it has nodes, and the members of the front on it."""
     heights = np.arange(len(picture.counts))
-    # Shares of the widest layer: numbers of any size become floats here.
+    # Only shares of the widest layer are sure to fit into floats.
     widest = max(picture.counts)
     widths = np.array([count / widest for count in picture.counts])
     ax.barh(heights, widths, left=-widths / 2, height=0.7, color=_PALE)
@@ -193,7 +183,7 @@ def _draw_layers(ax: Axes, picture: LatticePicture) -> None:
         marks.append(Patch(color=_MIDDLE))
         names.append("visited")
     for height, count in enumerate(picture.front):
-        # Side by side, however narrow the layer is.
+        # Members stay side by side even on a narrow bar.
         room = min(0.012 * (count - 1), 0.5)
         x = np.linspace(-room, room, count) if count > 1 else np.zeros(count)
         dots = ax.scatter(x, np.full(count, height), s=16, color=COLOURS[1], zorder=3)
