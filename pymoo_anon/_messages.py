@@ -1,4 +1,4 @@
-"""Words: how messages name what was wrong, and how numbers, shares and lists read."""
+"""Wording of messages: examples, numbers, shares and lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def examples(items: Collection[Any]) -> str:
-    """The first five items and how many more there are.
+    """List the first five items and count the rest.
 
     >>> examples([1, 2, 3, 4, 5, 6, 7])
     '1, 2, 3, 4, 5 and 2 more'
@@ -21,27 +21,27 @@ def examples(items: Collection[Any]) -> str:
 
 
 def positive_whole(name: str, value: Any) -> int:
-    """A positive whole number, as an int."""
+    """Return a positive whole number as an int."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}")
     return int(value)
 
 
 def whole_from_0(name: str, value: Any) -> int:
-    """A whole number that is not negative, as an int."""
+    """Return a whole number from 0 on as an int."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
         raise ValueError(f"{name} must be a whole number from 0 on, got {value!r}")
     return int(value)
 
 
 def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse a value that is none of its choices."""
+    """Raise if a value is none of its choices."""
     if value not in choices:
         raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
 
 
 def repeated(items: Iterable[Any]) -> list[Any]:
-    """The items that occur more than once, each once, in order."""
+    """Return the items with duplicates, each once, in order."""
     seen: set[Any] = set()
     twice: dict[Any, None] = {}
     for item in items:
@@ -52,7 +52,7 @@ def repeated(items: Iterable[Any]) -> list[Any]:
 
 
 def told_apart(*ways: Sequence[str]) -> list[str]:
-    """A name for each of several things: the first way to name them, and the next one for those that share a name.
+    """Name several things the first way, and those of equal names the next way.
 
     >>> told_apart(["k", "l", "l"], ["k", "l of a", "l of b"])
     ['k', 'l of a', 'l of b']
@@ -64,7 +64,7 @@ def told_apart(*ways: Sequence[str]) -> list[str]:
 
 
 def plain(text: str) -> str:
-    r"""A text as one line of printable characters; any other, such as a newline, stands as Python writes it.
+    r"""Escape unprintable characters, such as newlines, as Python writes them.
 
     >>> plain("zip\ncode \x1b[31m")
     'zip\\ncode \\x1b[31m'
@@ -73,7 +73,7 @@ def plain(text: str) -> str:
 
 
 def html_table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as a notebook shows it: a caption, and the cells of each row, all of it text.
+    """Return a table of escaped texts as HTML.
 
     >>> html_table("a < b", ["n"], [["1"]])
     '<table><caption>a &lt; b</caption><thead><tr><th>n</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>'
@@ -85,7 +85,7 @@ def html_table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[st
 
 
 def number(value: float) -> str:
-    """A number as a person reads it.
+    """Format a number for people.
 
     >>> number(12), number(19_540.27), number(1 / 12), number(float("inf"))
     ('12', '19,540.3', '0.0833333', 'infinity')
@@ -98,7 +98,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a person reads it.
+    """Format a share for people.
 
     >>> percent(0.149), percent(0), percent(1 / 30_162), percent(7_212 / 7_214)
     ('14.9 %', '0 %', 'less than 0.1 %', 'more than 99.9 %')
@@ -111,7 +111,7 @@ def percent(share: float) -> str:
 
 
 def share(part: int, whole: int, unit: str) -> str:
-    """A part of a whole, as a number and a share.
+    """Format a part of a whole, as a number and a share.
 
     >>> share(301, 30_162, "rows"), share(0, 10, "people"), share(1, 30_162, "rows")
     ('301 of 30,162 rows (1.0 %)', 'none of 10 people', '1 of 30,162 rows (less than 0.1 %)')
@@ -120,7 +120,7 @@ def share(part: int, whole: int, unit: str) -> str:
 
 
 def counted(n: int, one: str, several: str) -> str:
-    """How many there are of something.
+    """Format a number of things.
 
     >>> counted(1, "person", "people"), counted(2_000, "person", "people")
     ('1 person', '2,000 people')
@@ -129,7 +129,7 @@ def counted(n: int, one: str, several: str) -> str:
 
 
 def listed(items: Iterable[str]) -> str:
-    """Words in a row, the last one after "and".
+    """Join words, the last one after "and".
 
     >>> listed(["k = 5", "l = 3", "GLM = 10"]), listed(["k = 5"])
     ('k = 5, l = 3 and GLM = 10', 'k = 5')
@@ -139,7 +139,7 @@ def listed(items: Iterable[str]) -> str:
 
 
 def label_words(label: Any) -> str:
-    """A label of a hierarchy as a person reads it; what is missing is said.
+    """Format a label of a hierarchy for people, with words for a missing one.
 
     >>> label_words("15–19"), label_words(None), label_words(float("nan"))
     ('15–19', 'nothing known', 'nothing known')

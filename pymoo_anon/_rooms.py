@@ -1,4 +1,4 @@
-"""Names of a room that are loaded when they are asked for: who releases a table does not wait for what draws charts."""
+"""Lazy imports of a room's names, so that a release does not load the charts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def later(room: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """The `__getattr__` of a room, for names by the module of the room that holds them."""
+    """Return the `__getattr__` of a room, from its modules and their names."""
     modules = {name: module for module, own in names.items() for name in own}
 
     def find(name: str) -> Any:

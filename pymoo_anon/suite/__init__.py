@@ -1,4 +1,4 @@
-"""Frozen instances with proven fronts, which other people's algorithms are measured on."""
+"""Frozen instances with proven fronts, as a benchmark for algorithms."""
 
 from pymoo_anon.suite.instance import Instance
 from pymoo_anon.suite.problem import SuiteProblem, baselines, load, names, standings

@@ -1,4 +1,4 @@
-"""Instances of the suite, which the suite's own verifier evaluates."""
+"""Instances of the suite, evaluated by the suite's own verifier."""
 
 from __future__ import annotations
 
@@ -10,48 +10,46 @@ from pymoo_anon.suite.verify import Ints, Space
 
 
 class Instance(Space):
-    """A frozen problem: rows of whole numbers, their possible generalizations, and the measures that count.
-
-    `told` holds all that the file says, in the form that the suite's page describes.
+    """A frozen problem: rows of whole numbers, their possible generalizations, and measures.
 
     Args:
-        told: The content of the instance's file.
+        told: Content of the instance's file, in the form described on the suite's page.
 
     Attributes:
-        told: The content of the instance's file.
-        attributes: Names of the attributes that are generalized.
+        told: Content of the instance's file.
+        attributes: Names of the generalized attributes.
         sizes: Number of values of each attribute.
         codes: For each attribute an (n,) int64 array, the values of every row.
         columns: For each other column an (n,) int64 array, its values.
         counts: (n,) int64 array, the number of persons of every row.
-        bits: Whether points are bit strings, which say what stays apart, or levels.
+        bits: Whether points are bit strings or levels.
         nodes: For each attribute the first and the last value of the nodes of its taxonomy, or None without one.
         rule: The rule of suppression: "at most", "below" or "violating".
-        limit: The number that belongs to the rule.
-        signs: (n_obj,) int64 array: -1 where a larger value is better, 1 where a smaller one is.
+        limit: Number of persons or size, depending on the rule.
+        signs: (n_obj,) int64 array, -1 for maximised objectives and 1 for minimised ones.
     """
 
     @property
     def upper(self) -> Ints:
-        """(n_var,) int64 array: the greatest level of every attribute, or 1 for every bit."""
+        """(n_var,) int64 array of the greatest levels, or 1 for bits."""
         if self.bits:
             return np.ones(self.n_var, dtype=np.int64)
         return np.array([len(own["levels"]) - 1 for own in self.told["attributes"]])
 
     @property
     def has_taxonomies(self) -> bool:
-        """Whether some strings are no points, as they cut no taxonomy."""
+        """Whether a taxonomy makes some strings infeasible."""
         return any(nodes is not None for nodes in self.nodes)
 
     @property
     def n_constraints(self) -> int:
-        """Number of constraints: those of the file, that of the rule "violating", and that of taxonomies."""
+        """Number of constraints, with those of the rule "violating" and of taxonomies."""
         n: int = len(self.told["constraints"]) + (self.rule == "violating") + self.has_taxonomies
         return n
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the objectives, with the column that each reads."""
+        """Names of the objectives with their columns."""
         return tuple(" of ".join(filter(None, (own["measure"], own.get("column")))) for own in self.told["objectives"])
 
     def checked(self, X: ArrayLike) -> Ints:
@@ -83,10 +81,9 @@ class Instance(Space):
             X: (n, n_var) array of whole numbers.
 
         Returns:
-            (n, n_obj) int64 array of the objectives with their natural signs, k and not -k; and (n, n_constraints)
-            int64 array, at most 0 where a constraint holds. After the constraints of the file comes, for the rule
-            "violating", the number of suppressed persons less its limit; then, for taxonomies, the number of groups
-            that are neither a node nor a single value.
+            (n, n_obj) int64 array of the objectives with natural signs, k and not -k; and (n, n_constraints) int64
+            array, at most 0 if a constraint holds. The constraints of the file come first, then the excess of
+            suppressed persons for the rule "violating", then the number of groups outside of the taxonomies.
 
         Raises:
             ValueError: X has another shape, or holds a number that is not whole or out of range.

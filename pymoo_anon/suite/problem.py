@@ -1,4 +1,4 @@
-"""The suite's instances as problems of pymoo, and where an algorithm stands among those whose results are stored."""
+"""The suite's instances as problems of pymoo, and the ranking of algorithms on them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pymoo_anon.suite.instance import Instance
 
 Matrix = NDArray[np.float64]
 
-#: What MOrepo's names begin with: the folder `data` is laid out as a contribution to it.
+#: Prefix of names in MOrepo. The folder `data` is laid out as a contribution to it.
 CONTRIBUTION = "PymooAnon26"
 
-#: The files of an instance in that folder: itself, its front, how that is proven, and the front in MOrepo's format.
+#: Files of an instance in that folder.
 FILES = {
     "instance": f"instances/json/{CONTRIBUTION}_{{}}.json",
     "front": "fronts/{}.csv",
@@ -31,26 +31,26 @@ FILES = {
 
 _DATA = files("pymoo_anon.suite") / "data"
 
-# The reference point lies this share of the front's range beyond its nadir.
+# Distance of the reference point beyond the nadir, as a share of the front's range.
 _BEYOND = 0.1
 
 
 class SuiteProblem(Problem):  # type: ignore[misc]
-    """An instance of the suite: frozen data, exact values, and a front that is proven.
+    """An instance of the suite with its proven front.
 
-    Objectives are minimised, k as -k, and all are whole numbers. Points may be integers, Booleans or whole floats.
+    Objectives are whole numbers and minimised, k as -k. Points may be integers, Booleans or whole floats.
 
     Args:
         instance: The instance.
-        front: (n, n_var + n_obj) int64 array, the proven front: a point a row, and its values with natural signs.
-        certificate: What is proven, and how hard the instance is.
+        front: (n, n_var + n_obj) int64 array of the proven front, points beside values with natural signs.
+        certificate: Proof of the front and features of the instance.
 
     Attributes:
         instance: The instance; `instance.evaluate` needs numpy alone.
-        certificate: How the front was proven, and hashes.
-        features: What makes the instance hard: "unsupported", the share of the front that no weighted sum finds;
-            "plateaus", per objective the share of steps to a neighbour that leave it as it is; "correlation", of the
-            ranks of the minimised objectives over random points.
+        certificate: Kind of the proof, and hashes.
+        features: Measures of hardness: "unsupported", the share of the front that no weighted sum finds; "plateaus",
+            per objective the share of steps to a neighbour without a change; "correlation", of the ranks of the
+            minimised objectives over random points.
     """
 
     def __init__(self, instance: Instance, front: NDArray[np.int64], certificate: Mapping[str, Any]) -> None:
@@ -71,23 +71,23 @@ class SuiteProblem(Problem):  # type: ignore[misc]
 
     @property
     def budgets(self) -> tuple[int, int]:
-        """Recommended numbers of evaluations, a short and a long one; the stored results are of the short one."""
+        """Short and long number of evaluations. The stored results are of the short one."""
         short, long = self.instance.told["budgets"]
         return short, long
 
     def name(self) -> str:
-        """The instance's name."""
+        """Return the instance's name."""
         name: str = self.instance.told["name"]
         return name
 
     def reference_point(self) -> Matrix:
-        """(n_obj,) float array, for hypervolumes: a tenth of the front's range beyond its nadir."""
+        """Return the (n_obj,) float array a tenth of the front's range beyond its nadir."""
         ideal, nadir = self._front.min(axis=0), self._front.max(axis=0)
         point: Matrix = nadir + _BEYOND * (nadir - ideal)
         return point
 
     def hypervolume_share(self, F: ArrayLike) -> float:
-        """The hypervolume of a set of points, as a share of that of the proven front.
+        """Return the hypervolume of points as a share of the proven front's.
 
         Args:
             F: (n, n_obj) array of minimised values, such as `res.F`; may be empty.
@@ -99,7 +99,7 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         return float(found / whole)
 
     def found_share(self, F: ArrayLike) -> float:
-        """The share of the proven front's members that are among a set of points.
+        """Return the share of the proven front found by a set of points.
 
         Args:
             F: (n, n_obj) array of minimised values, such as `res.F`; may be empty.
@@ -119,12 +119,12 @@ class SuiteProblem(Problem):  # type: ignore[misc]
 
 
 def names() -> tuple[str, ...]:
-    """The names of all instances, in alphabetical order."""
+    """Return the names of all instances, in alphabetical order."""
     return tuple(sorted(file.name.removesuffix(".csv") for file in (_DATA / "fronts").iterdir()))
 
 
 def load(name: str) -> SuiteProblem:
-    """An instance as a problem of pymoo.
+    """Load an instance as a problem of pymoo.
 
     Args:
         name: One of `names()`.
@@ -147,31 +147,33 @@ def load(name: str) -> SuiteProblem:
 
 
 def baselines() -> pd.DataFrame:
-    """The stored results: a row per instance, algorithm and seed, each after the short budget of the instance.
+    """Return the stored results of several algorithms after the short budget.
 
     Returns:
-        A frame with the columns instance, algorithm, budget, seed, and per run the share of the front's hypervolume
-        and the share of its members that were found.
+        A frame with a row per instance, algorithm and seed. Columns: instance, algorithm, budget, seed, and the found
+        shares of the front's hypervolume and of its members.
     """
     with (_DATA / "baselines.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)
 
 
 def standings(problem: SuiteProblem, algorithm: str, fronts: Sequence[ArrayLike]) -> pd.DataFrame:
-    """An algorithm's place among the stored results on one instance, by medians over its runs.
+    """Rank an algorithm among the stored results on one instance.
+
+    Medians over the runs are compared.
 
     Args:
         problem: The instance.
-        algorithm: What to call the algorithm.
+        algorithm: Name of the algorithm.
         fronts: Per run an (n, n_obj) array of minimised values, such as `res.F`, after `problem.budgets[0]`
             evaluations.
 
     Returns:
-        A row per algorithm, the best hypervolume first, by place from 1; equal ones share a place. Columns: algorithm,
-        hypervolume, found, runs.
+        A frame with a row per algorithm, the best hypervolume first, indexed by place from 1. Equal ones share a place.
+        Columns: algorithm, hypervolume, found, runs.
 
     Raises:
-        ValueError: There is no run, or the algorithm is called as a stored one.
+        ValueError: There is no run, or the name is that of a stored algorithm.
     """
     stored = baselines().query("instance == @problem.name()")
     if not len(fronts):

@@ -1,18 +1,18 @@
-"""Check the suite without its makers: recount every front and certificate with numpy and the standard library alone.
+"""Recount the suite's fronts and certificates with numpy and the standard library.
 
     python verify.py FOLDER [NAME ...] [--most POINTS]
 
-FOLDER holds `instances`, `fronts`, `results` and `certificates`. Nothing of the package that made them is used. Per
-instance the program checks that
+FOLDER holds `instances`, `fronts`, `results` and `certificates`. The program imports nothing else of the package. It
+checks of every instance that
 
-- the certificate's hashes are those of the instance and the front (line ends do not count), and its numbers are right;
-- the instance is well formed: values in their domains, no row twice, levels that only merge, taxonomies that are trees;
-- every member of the front has the values that it is said to have, satisfies all constraints, and is dominated by none;
+- the certificate has the hashes of the instance and the front (with any line ends), and the right numbers;
+- the instance is well formed: values in their domains, no repeated row, levels that only merge, taxonomies as trees;
+- every member of the front has its stored values, satisfies all constraints, and is not dominated;
 - the front in MOrepo's format is the same;
-- no point of the search space is missing, where it has at most so many points (a million unless told otherwise).
+- no point of the search space is missing, in spaces of at most POINTS points (a million by default).
 
-Larger search spaces are beyond recounting: that nothing is missing there rests on the proof that the certificate names.
-It prints a line per instance, and ends with 1 where it found a fault.
+Larger search spaces cannot be recounted. Their completeness rests on the proof named in the certificate. The program
+prints a line per instance, and exits with 1 if it found a fault.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-# How many points are compared with the front at once.
+# Number of points compared with the front at once.
 _BATCH = 2000
 
 _LARGER_IS_BETTER = {"k", "l", "S_k", "S_l", "classes"}
 
 
 class State(NamedTuple):
-    """Rows that are alike so far, as (n,) arrays."""
+    """Distinct rows after the first attributes are generalized, as (n,) arrays."""
 
-    part: Ints  # The class of every row by the attributes that are generalized so far; ascending
-    rest: Ints  # The number of what the row holds in all other attributes and columns
-    cost: Ints  # The loss of one person by the attributes so far
-    persons: Ints  # How many persons
+    part: Ints  # Class by the generalized attributes, ascending
+    rest: Ints  # Number of the combination of values in all other attributes and columns
+    cost: Ints  # Loss per person in the generalized attributes
+    persons: Ints  # Number of persons
 
 
 class Space:
-    """An instance as its file tells it, and a walk over its points, attribute by attribute."""
+    """An instance, and a walk over its points attribute by attribute."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told
@@ -58,7 +58,7 @@ class Space:
         self.columns = {name: np.array(values, dtype=np.int64) for name, values in told["columns"].items()}
         self.counts = np.array(told["counts"], dtype=np.int64)
         self.n_persons = int(self.counts.sum())
-        # Number what follows every attribute: `rests[j]` are numbers of all that is not generalized before j.
+        # Number the combinations of values in the attributes from j on and all columns, from the last attribute back.
         self.values, rest = np.unique(np.stack([*self.columns.values(), 0 * self.counts]), axis=1, return_inverse=True)
         rest = rest.reshape(-1)
         self.n_rests = [self.values.shape[1]]
@@ -74,9 +74,9 @@ class Space:
         self.bits = told["space"] == "bits"
         self.rule, self.limit = told["suppression"]["rule"], told["suppression"]["limit"]
         self.n_var = sum(self.sizes) - len(self.sizes) if self.bits else len(self.sizes)
-        # 1 for every objective that is minimised, -1 for the others.
+        # 1 for minimised objectives, -1 for the others.
         self.signs = np.array([-1 if own["measure"] in _LARGER_IS_BETTER else 1 for own in told["objectives"]])
-        # Per attribute the first and the last value of all nodes of its taxonomy; None where every run is a group.
+        # First and last value of the nodes of each taxonomy, or None for an attribute without one.
         self.nodes = [own.get("nodes") for own in told["attributes"]]
 
     @property
@@ -84,7 +84,7 @@ class Space:
         """Number of points."""
         if not self.bits:
             return prod(len(list(own["levels"])) for own in self.told["attributes"])
-        # How many ways there are to group the values from each one to the end, from the last value on.
+        # Number of ways to group the values from each start to the end, from the last start back.
         ways = [[1] * (size + 1) for size in self.sizes]
         for j, own in enumerate(ways):
             for start in reversed(range(self.sizes[j])):
@@ -92,13 +92,13 @@ class Space:
         return prod(own[0] for own in ways)
 
     def ends(self, j: int, start: int) -> list[int]:
-        """What may begin the next group: any later value, or in a taxonomy those after this value and its nodes."""
+        """Return the possible starts of the group after one from `start` on."""
         if (nodes := self.nodes[j]) is None:
             return list(range(start + 1, self.sizes[j] + 1))
         return [start + 1, *(last + 1 for first, last in nodes if first == start)]
 
     def choices(self, j: int, start: int = 0) -> Iterator[Ints]:
-        """All ways to group the values of attribute j, with bits those from one value to the end."""
+        """Yield all groupings of attribute j, for bit strings from value `start` on."""
         if not self.bits:
             yield from (np.array(level) for level in self.told["attributes"][j]["levels"])
         elif start == self.sizes[j]:
@@ -108,21 +108,21 @@ class Space:
                 yield from (np.append([0] * (end - start), 1 + own) for own in self.choices(j, end))
 
     def groups(self, x: Sequence[int]) -> list[Ints]:
-        """Return the group of every value, per attribute; a taxonomy may lack a node for one."""
+        """Return the group of every value, per attribute, valid or not."""
         if not self.bits:
             return [np.array(own["levels"][level]) for own, level in zip(self.told["attributes"], x, strict=True)]
         parts = np.split(np.array(x), np.cumsum([size - 1 for size in self.sizes])[:-1])
         return [np.concatenate([[0], np.cumsum(part)]) for part in parts]
 
     def n_strays(self, j: int, groups: Ints) -> int:
-        """Count the groups of attribute j that are neither a single value nor a node of its taxonomy."""
+        """Count the groups of attribute j outside of its taxonomy."""
         if self.nodes[j] is None:
             return 0
         starts = [*np.flatnonzero(np.diff(groups, prepend=-1)).tolist(), len(groups)]
         return sum(end not in self.ends(j, start) for start, end in pairwise(starts))
 
     def step(self, state: State, j: int, groups: Ints) -> State:
-        """The rows once attribute j is generalized, those that are alike as one."""
+        """Generalize attribute j, and merge equal rows."""
         codes, n_rests = self.code_of[j][state.rest], self.n_rests[j + 1]
         extents = np.bincount(groups)[groups] - 1
         cost = state.cost + (self.told["unit"] * extents // max(self.sizes[j] - 1, 1))[codes]
@@ -136,7 +136,7 @@ class Space:
         return State(numbered, keys[first] % n_rests, cost[order][first], np.add.reduceat(state.persons[order], first))
 
     def walk(self, state: State | None = None, j: int = 0) -> Iterator[tuple[list[int], list[int]]]:
-        """The objectives of all points, and by how much each breaks its constraints."""
+        """Yield the objectives and the constraint violations of all points."""
         state = self.start if state is None else state
         if j == len(self.sizes):
             yield self.measured(state)
@@ -145,10 +145,10 @@ class Space:
                 yield from self.walk(self.step(state, j, groups), j + 1)
 
     def at(self, x: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return the objectives of one point, and by how much it breaks its constraints.
+        """Return the objectives and the constraint violations of one point.
 
         Raises:
-            ValueError: It is no point of the space.
+            ValueError: x is no point of the space.
         """
         if len(x) != self.n_var or min(x) < 0 or (self.bits and max(x) > 1):
             raise ValueError(f"{list(x)} is no point")
@@ -159,14 +159,14 @@ class Space:
         return self.measured(self.state(groups))
 
     def state(self, groups: Sequence[Ints]) -> State:
-        """Return the rows once all attributes are generalized."""
+        """Generalize all attributes."""
         state = self.start
         for j, own in enumerate(groups):
             state = self.step(state, j, own)
         return state
 
     def measured(self, state: State) -> tuple[list[int], list[int]]:
-        """What a point is worth whose classes are told."""
+        """Return the objectives and the constraint violations of fully generalized rows."""
         starts = np.flatnonzero(np.concatenate([[True], state.part[1:] != state.part[:-1]]))
         sizes, costs = np.add.reduceat(state.persons, starts), state.cost[starts]
         kept = self.kept(state, sizes)
@@ -201,10 +201,10 @@ class Space:
         return [value(own) for own in self.told["objectives"]], over
 
     def kept(self, state: State, sizes: Ints) -> NDArray[np.bool_]:
-        """The classes that are not suppressed."""
+        """Return the mask of the classes not suppressed."""
         kept: NDArray[np.bool_] = sizes >= (self.limit if self.rule == "below" else 1)
         if self.rule == "at most":
-            # The smallest classes go first, all of one size together, while they hold no more persons than the limit.
+            # Classes of one size are suppressed together, the smallest first, up to the limit of persons.
             different, place, number = np.unique(sizes, return_inverse=True, return_counts=True)
             kept = (np.cumsum(different * number) > self.limit)[place]
         for own in self.told["constraints"] if self.rule == "violating" else []:
@@ -215,7 +215,7 @@ class Space:
         return kept
 
     def _table(self, state: State, column: str, n_classes: int) -> Ints:
-        """(n_classes, n_values) array: how often every class has every value of a column."""
+        """Return the (n_classes, n_values) array of counts of a column's values."""
         values = self.values[list(self.columns).index(column)][state.rest]
         width = int(self.columns[column].max()) + 1
         cells = np.bincount(state.part * width + values, weights=state.persons, minlength=n_classes * width)
@@ -223,9 +223,9 @@ class Space:
 
 
 def faults(folder: Path, name: str, most: int = 10**6) -> tuple[list[str], str]:
-    """What is wrong with one instance, its front or its certificate, none where all holds; and what was recounted.
+    """Return the faults of an instance, and the extent of the recount.
 
-    All points are visited where there are no more than `most`.
+    All points are visited if there are at most `most`.
     """
     try:
         certificate = json.loads((folder / "certificates" / f"{name}.json").read_text(encoding="utf-8"))
@@ -254,17 +254,17 @@ def faults(folder: Path, name: str, most: int = 10**6) -> tuple[list[str], str]:
         found = missing(space, values * space.signs)
         return found, f"{len(members)} members and all {space.n_points:,} points recounted"
     except Exception as error:
-        # Whatever the files of others hold, the next instance is checked, too.
+        # A broken file must not end the check of the other instances.
         return [f"its files cannot be read: {type(error).__name__}: {error}"], ""
 
 
 def digest(path: Path) -> str:
-    """The sha256 of a file, its line ends taken as newlines."""
+    """Return the sha256 of a file with newlines as line ends."""
     return hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
 def malformed(space: Space, name: str) -> list[str]:
-    """What is wrong with the instance itself."""
+    """Return the faults of the instance itself."""
     found = [] if space.told["name"] == name else ["the instance has another name"]
     outside = [(codes < 0) | (codes >= size) for codes, size in zip(space.codes, space.sizes, strict=True)]
     if np.any([*outside, *(values < 0 for values in space.columns.values())]):
@@ -291,14 +291,14 @@ def malformed(space: Space, name: str) -> list[str]:
 
 
 def is_tree(nodes: list[list[int]], size: int) -> bool:
-    """Whether runs of values, each there once, lie side by side or within one another, and one holds all values."""
+    """Return whether distinct runs of values nest or lie apart, below one root."""
     runs = all(0 <= first < last < size for first, last in nodes) and [0, size - 1] in nodes
     crossing = any(a < c <= b < d for a, b in nodes for c, d in nodes)
     return runs and not crossing and len(set(map(tuple, nodes))) == len(nodes)
 
 
 def wrong_numbers(certificate: dict[str, Any], space: Space, n_members: int, name: str) -> list[str]:
-    """What is wrong with the certificate itself."""
+    """Return the faults of the certificate's numbers."""
     right = {"name": name, "points": space.n_points, "members": n_members}
     found = [f"the certificate's {key} must be {value}" for key, value in right.items() if certificate[key] != value]
     if certificate["proof"] not in ("exhaustive", "branch and bound"):
@@ -310,7 +310,7 @@ def wrong_numbers(certificate: dict[str, Any], space: Space, n_members: int, nam
 
 
 def wrong_members(space: Space, X: Ints, values: Ints) -> list[str]:
-    """Members whose values are others, that break a constraint, or that another member dominates or equals."""
+    """Return the members that are wrong, infeasible, or dominated."""
     found = []
     for x, told in zip(X.tolist(), values.tolist(), strict=True):
         own, over = space.at(x)
@@ -326,7 +326,7 @@ def wrong_members(space: Space, X: Ints, values: Ints) -> list[str]:
 
 
 def wrong_result(result: dict[str, Any], stem: str, space: Space, values: Ints) -> list[str]:
-    """Where the front in MOrepo's format is another one."""
+    """Return the differences of the front in MOrepo's format."""
     labels = [f"z{j}" for j in range(1, values.shape[1] + 1)]
     types = [point["type"] for point in result["points"]]
     right = {
@@ -349,7 +349,10 @@ def wrong_result(result: dict[str, Any], stem: str, space: Space, values: Ints) 
 
 
 def types_of_two(F: Ints) -> list[str]:
-    """Of two objectives the type of every member: above a line between two others, on one, or neither."""
+    """Return the type of every member, as MOrepo defines them for two objectives.
+
+    "us" is above a line between two other members, "sne" on one, and "se" neither.
+    """
     types = []
     for point in F:
         left, right = (F[side] - point for side in (F[:, 0] < point[0], F[:, 0] > point[0]))
@@ -360,7 +363,7 @@ def types_of_two(F: Ints) -> list[str]:
 
 
 def missing(space: Space, F: Ints) -> list[str]:
-    """Whether some point of the whole space is no worse than the front."""
+    """Return the feasible points of the whole space not covered by the front."""
     found: list[str] = []
     feasible = (values for values, over in space.walk() if all(excess <= 0 for excess in over))
     while batch := list(islice(feasible, _BATCH)):
@@ -372,7 +375,7 @@ def missing(space: Space, F: Ints) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check what is asked for, say what was found, and return 0, or 1 where there is a fault."""
+    """Check the named instances, and return 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME")

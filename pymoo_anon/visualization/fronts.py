@@ -261,7 +261,7 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
 
 
 def open_region(picture: FrontPicture) -> Matrix:
-    """Return the (n, 3) float array of steps: x, best y of the first front, best y still open."""
+    """Return steps as an (n, 3) float array: x, best y found, best y still open."""
     (front, *_), bounds = picture.fronts.values(), picture.open_bounds
     signs = np.array([-1.0 if axis.maximize else 1.0 for axis in picture.axes])
     members, least = front * signs, bounds * signs
@@ -326,7 +326,7 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _label(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    """Scale and label a side, and add the share of the possible loss on the opposite side."""
+    """Scale and label a side, with shares of a loss on the opposite side."""
     scale(ax, which, axis.label, axis.log, axis.whole, axis.greatest)
     if axis.loss is None:
         return
