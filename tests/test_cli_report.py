@@ -61,7 +61,7 @@ def test_the_report_is_that_of_the_chosen_point(folder):
     assert {row[-1] for row in page.tables["claims"]} == {"yes"}
     # What pick asked for is shown as met, and every column of the release with its role.
     assert [row[1:] for row in page.tables["requirements"]] == [["met", "16", "pick"]]
-    assert page.sentences["decision"][0] == "All that was required is met."
+    assert page.sentences["decision"][0] == "All requirements are met."
     assert [row[0] for row in page.tables["columns"]] == list(pd.read_csv(RELEASE))
     told = dict(map(tuple, page.tables["evidence"]))
     assert told["checksums › output › out.csv"] == content["checksums"]["output"]["out.csv"]

@@ -291,7 +291,7 @@ def test_a_codebook_of_very_many_labels_is_shown_in_part(tmp_path):
     [
         ({"certified": True}, "proven", "The front is proven"),
         ({"certified": False, "gap": np.full((6, 3), 12.5)}, "not proven, gap known", "GLM by 12.5"),
-        ({}, "not proven", "Nobody has proven"),
+        ({}, "not proven", "better points may exist"),
     ],
 )
 def test_the_badge_says_how_far_the_front_is_proven(tmp_path, known, kind, told):
@@ -308,9 +308,9 @@ def test_a_threshold_is_told_for_comparison_and_decides_nothing(tmp_path, thresh
     page, data = read(made), payload(made)
     k = class_sizes(released(X[CHOSEN])[0]).min()
     sentences = page.sentences["decision"]
-    assert sentences[0] == "Nothing was required of the release: neither the search nor the choice sets a bound."
+    assert sentences[0] == "Nothing was required: neither search nor pick sets a bound."
     assert f"at most 1 in {k} " in sentences[1]
-    assert sentences[2] == "That does not count the kept columns (<b>ssn), which may give a person away."
+    assert sentences[2] == "That does not count the kept columns (<b>ssn), which may identify a person."
     assert sentences[3].startswith("For comparison, and no requirement")
     assert sentences[3].endswith(f"corresponds to k ≥ {enough:,}; here k = {k:,}.")
     assert ("European Medicines Agency" in sentences[3]) == (threshold == 0.09)
@@ -324,7 +324,7 @@ def test_what_was_required_decides_what_is_met(tmp_path):
     made = report(tmp_path / "r.html", own, chosen=1, require=[DistinctLDiversity("illness") >= 2], threshold=0.001)
     page, data = read(made), payload(made)
     assert page.tables["requirements"] == [["k ≥ 5", "met", "5", "search"], ["l ≥ 2", "met", "2", "pick"]]
-    assert page.sentences["decision"][0] == "All that was required is met."
+    assert page.sentences["decision"][0] == "All requirements are met."
     assert {member["verdict"] for member in data["members"]} == {"met"}
     assert "fail" not in [text.strip().lower() for text in page.texts]
     made = report(tmp_path / "r.html", own, require=[KAnonymity() >= 60])
@@ -626,7 +626,7 @@ def test_a_report_says_what_was_not_looked_at(tmp_path):
     known = {"owner": "a", "data": "b", "release": "c", "recipients": "d", "purpose": "e", "population_size": 600}
     more = read(report(tmp_path / "r.html", certified=True, population=table(), **known)).sentences["open"]
     assert len(more) == len(sentences) - 4
-    with pytest.raises(TypeError, match=r"what is said of a report must be among owner, .*, got \['why'\]"):
+    with pytest.raises(TypeError, match=r"entries of the head must be among owner, .*, got \['why'\]"):
         report(tmp_path / "r.html", why="x")
     with pytest.raises(TypeError, match="owner must be text, got 3"):
         report(tmp_path / "r.html", owner=3)

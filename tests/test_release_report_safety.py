@@ -232,7 +232,7 @@ def test_outsiders_count_the_released_rows(tmp_path, how):
     assert page.sentences["sizes"][0] == (
         "36 people have * throughout: suppressed rows, which are one class."
         if how == "mark"
-        else "Rows that were suppressed are left out."
+        else "Suppressed rows are left out."
     )
     texts = "\n".join(told(made))
     assert bool(re.search(r"\b536\b", texts)) == (how == "mark")

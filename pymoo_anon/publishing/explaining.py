@@ -70,7 +70,7 @@ class Explanation:
             "Still good for": self.utility,
             "The next better ones": tuple(map(str, self.steps)) or ("No point is better in anything.",),
             "The people": self.people,
-            **({"Beside whole columns": self.local} if self.local else {}),
+            **({"Local and full-domain recoding": self.local} if self.local else {}),
             **({"Asked of columns": self.wishes} if self.wishes else {}),
         }
         return "\n".join(

@@ -1,1 +1,1 @@
-"""The report of a release: one HTML file that needs no network, for the people who decide and for those outside."""
+"""The report of a release, as one HTML file without network access."""

@@ -1,4 +1,4 @@
-"""Tables of the report: what every chart draws and every HTML table shows, as plain rows."""
+"""Tables of the report, as plain rows for charts and HTML."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 from pymoo_anon._messages import plain
 
-#: What a cell holds: a text, a number, or nothing.
+#: Content of a cell.
 Cell = str | int | float | None
 Row = tuple[Cell, ...]
 
-#: What a cell shows that holds nothing.
+#: Text of an empty cell.
 NOTHING = "–"
 
-#: What stands between a number and its percent sign: they stay in one line.
+#: A number and its percent sign stay in one line.
 _SPACE = "\N{NO-BREAK SPACE}"
 
-# Characters of a text of the data; of a longer one the beginning and the end are shown.
+# Greatest length of a text of the data. Longer ones lose their middle.
 _LONGEST = 200
 
-# Digits of a number that the file holds; more would only make it larger.
+# Digits of a number in the file. More would only make it larger.
 _DIGITS = 6
 
 
@@ -32,8 +32,7 @@ class Heading:
     """The heading of a column."""
 
     title: str
-    # What the cells below it are: "text"; "whole", a whole number; "share", from 0 to 1 and shown in percent; "number",
-    # any other.
+    # Kind of the cells: "text", "whole", "share" (from 0 to 1, shown in percent) or "number".
     kind: str = "text"
 
 
@@ -47,7 +46,7 @@ class Table:
     """One table of the report."""
 
     name: str  # A name of the report's own, never one of the data
-    caption: str  # What it shows, in words
+    caption: str  # Subject of the table, in words
     columns: tuple[Heading, ...]  # Its columns; charts know them as c0, c1, ...
     rows: tuple[Row, ...]  # Its rows, each with a cell for every column
 
@@ -64,14 +63,14 @@ class Table:
 
 @dataclass(frozen=True)
 class View:
-    """What one of the views says."""
+    """One view of the report."""
 
-    sentences: tuple[str, ...]  # What it says in words
-    tables: tuple[Table, ...]  # What it shows
+    sentences: tuple[str, ...]  # Findings in words
+    tables: tuple[Table, ...]  # Findings in figures
 
 
 def one_line(label: Hashable) -> str:
-    r"""A value or label of the data as one printable line, its middle left out where it is long.
+    r"""Format a value or label in one printable line, shortened in the middle.
 
     >>> one_line("a\nb"), one_line(17), one_line(None), one_line("")
     ('a\\nb', '17', '(missing)', '(empty)')
@@ -83,7 +82,7 @@ def one_line(label: Hashable) -> str:
 
 
 def cell_of(value: Any) -> Cell:
-    """A number as the file holds it: whole, or a float of six digits; a text where it is not finite.
+    """Round a number for the file.
 
     >>> cell_of(3.0), cell_of(1 / 3), cell_of(float("inf")), cell_of(float("nan"))
     (3, 0.333333, '∞', '–')
@@ -101,7 +100,7 @@ def cell_of(value: Any) -> Cell:
 
 
 def cell_text(cell: Cell, kind: str) -> str:
-    r"""A cell as the page shows it. `report.js` has a twin of this function.
+    r"""Format a cell. `report.js` has a twin of this function.
 
     >>> cell_text(1234567, "whole"), cell_text(0.0913, "share"), cell_text(0.00004, "share"), cell_text(12.34567, "")
     ('1,234,567', '9.1\xa0%', '<\xa00.01\xa0%', '12.35')
@@ -127,5 +126,5 @@ def cell_text(cell: Cell, kind: str) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share as the page shows it."""
+    """Format a share."""
     return cell_text(cell_of(share), "share")

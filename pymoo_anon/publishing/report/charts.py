@@ -1,4 +1,4 @@
-"""The charts of the report: Vega specifications, made of Vega-Lite's, that draw the rows of its tables."""
+"""The charts of the report, as Vega specifications."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pymoo_anon.publishing.report.people import BELOW
 from pymoo_anon.publishing.report.subject import Subject, titles
 from pymoo_anon.publishing.report.values import HERE
 
-# Okabe and Ito's colours, which the colour-blind tell apart; in grey the orange is the lighter one.
+# Okabe and Ito's palette for colour-blind readers. In grey, orange is the lighter one.
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#8A8F98", "#1B1F24"
 
-#: What all charts share.
+#: Configuration of all charts.
 CONFIG: dict[str, Any] = {
     "background": None,
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
@@ -43,16 +43,15 @@ Spec = dict[str, Any]
 _ROWS = alt.NamedData("rows")
 _ONCE = alt.InlineData(values=[{}])
 
-# Values stand in the order of their rows. Without a sort they would stand in that of their first appearance, which is
-# another one as soon as the rows of another point have been shown.
+# Without a sort, values keep the order of the point shown first.
 _ORDER = alt.EncodingSortField(field="place", op="min", order="ascending")
 _NAMES = alt.Y("c0:N", sort=_ORDER, title=None)
 _SLANTED = alt.Axis(labelAngle=-40, labelOverlap=False)
 
 
 def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
-    """By kind of chart its specification, compiled to Vega; that of the front is Vega-Lite's, whose axes are chosen."""
-    # The page puts rows into the data source "rows", columns c0, c1, ... No name of the data stands in an expression.
+    """Compile the specification of each kind of chart."""
+    # The page fills the data source "rows" with columns c0, c1, ... Expressions hold no names of the data.
     made = {}
     for kind in kinds:
         if kind == "front":
@@ -64,7 +63,7 @@ def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
 
 @cache
 def _compiled(kind: str, *about: Any) -> Spec:
-    """A chart that is the same in every report for the same readers; that of risks also tells the threshold."""
+    """Compile one kind of chart, once for all reports to the same readers."""
     external = about[0]
     made: dict[str, Callable[[], Any]] = {
         "risks": lambda: _risks(*about),
@@ -86,23 +85,23 @@ def _compiled(kind: str, *about: Any) -> Spec:
 
 
 def _tips(*columns: tuple[str, ...]) -> list[alt.Tooltip]:
-    """What stands beside the pointer: columns, each with its title and perhaps its format."""
+    """Make tooltips from columns, titles and formats."""
     return [alt.Tooltip(name, title=title, format=form[0] if form else alt.Undefined) for name, title, *form in columns]
 
 
 def _of_rows(external: bool, first: tuple[str, str]) -> list[alt.Tooltip]:
-    """The same of the shares of raw table and release, outside of the release alone."""
+    """Make tooltips for the shares of the raw table and the release."""
     shares = [(f"c{at}:Q", title, ".3~%") for at, title in enumerate(titles(external), start=1)]
     return _tips(first, *shares)
 
 
 def axes(subject: Subject) -> list[Spec]:
-    """Of every measure of the front what the page needs to put it on an axis or into a colour."""
+    """Return the axis and the colour scale of every measure."""
     return [_axis(subject, one) for one in measures(subject)]
 
 
 def first_axes(subject: Subject) -> list[int | None]:
-    """The measures that stand across, up and in the colour at first: loss, privacy, and the next of the others."""
+    """Return the measures for x, y and colour at first: loss, privacy, the next one."""
     order = [one.measure for one in measures(subject)]
     x, *others = [order.index(objective) for objective in subject.front.axes()]
     y, *more = others or [x]
@@ -136,7 +135,7 @@ def _axis(subject: Subject, one: Measure) -> Spec:
 
 
 def _bounds(subject: Subject, one: Measure) -> list[Spec]:
-    """Where a measure is bounded by what was required and, for comparison, by the risk that is shown."""
+    """Return the required bounds of a measure and the risk for comparison."""
     required = dict.fromkeys([*subject.problem.constraints, *subject.asked])
     found = [
         {
@@ -154,7 +153,7 @@ def _bounds(subject: Subject, one: Measure) -> list[Spec]:
 
 
 def _front(subject: Subject) -> Any:
-    """The points, release and shown one marked; the page puts what is chosen for axes and colour into x, y and z."""
+    """Draw the front, with the release and the shown point marked."""
     last = measures(subject)[-1].drawn + 4
     shown = alt.param(name="shown", value=subject.chosen)
     brush = alt.selection_interval(name="brush", encodings=["x", "y"])
@@ -187,18 +186,18 @@ def _lines(side: str) -> list[Any]:
     )
     corner: dict[str, Any] = {"align": "right", "baseline": "bottom", "dy": -3}
     if side == "x":
-        # To that side of the line where there is more room.
+        # The words stand on the side of the line with more room.
         right = "scale('x', datum.at) > width / 2"
         corner = {"align": alt.expr(f"{right} ? 'right' : 'left'"), "dx": alt.expr(f"{right} ? -5 : 5")}
     fixed = {"x": alt.value("width")} if side == "y" else {"y": alt.value(6)}
     ink = alt.condition("datum.required", alt.value("#A34700"), alt.value("#4C5561"))
     words = base.mark_text(fontSize=12, **corner).encode(**where, **fixed, text="words:N", color=ink)
-    # The page leaves them out where there is nothing to draw: a scale without data is no scale.
+    # The page drops the layers without data: a scale without data is invalid.
     return [rule.properties(name=f"{side}_rule"), words.properties(name=f"{side}_words")]
 
 
 def _risks(external: bool, threshold: float) -> Any:
-    """Each risk as a line from before to after, and one that is shown for comparison."""
+    """Draw each risk as a line from raw table to release."""
     base = alt.Chart(_ROWS)
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
     ticks = [one * 10.0**power for power in range(-6, 0) for one in (1, 3)]
@@ -220,7 +219,7 @@ def _risks(external: bool, threshold: float) -> Any:
 
 
 def _before_after(external: bool, title: str, height: int) -> Any:
-    """Shares of the rows of the release as bars and, inside, those of the raw table as hollow points."""
+    """Draw shares of the release as bars, of the raw table as points."""
     base = alt.Chart(_ROWS).encode(x=alt.X("c0:O", sort=_ORDER, title=title, axis=_SLANTED))
     y = [alt.Y(f"c{at}:Q", title="share of the rows", axis=alt.Axis(format="~%", tickCount=5)) for at in (1, 2)]
     tips = _of_rows(external, ("c0:N", "of"))
@@ -230,7 +229,7 @@ def _before_after(external: bool, title: str, height: int) -> Any:
 
 
 def _queries() -> Any:
-    """How far off half and nine in ten of the counts are, point by point, the release in orange."""
+    """Draw the errors of counts point by point."""
     about: dict[str, Any] = {"axis": alt.Axis(format="~%", tickCount=3), "scale": alt.Scale(type="sqrt", domainMin=0)}
     x = [alt.X(f"c{at}:Q", title="error of counts (square-root scale)", **about) for at in (1, 2)]
     last = alt.Chart(_ROWS).transform_calculate(own="isValid(datum.c4) ? datum.c4 : datum.c3")
@@ -255,7 +254,7 @@ def _sizes() -> Any:
 
 
 def _ladder() -> Any:
-    """Of each attribute a rung for each level, and a bar up to where the release stands."""
+    """Draw the levels of each attribute, and the release among them."""
     base = alt.Chart(_ROWS)
     y = alt.Y("c0:N", sort=_ORDER, title=None, axis=alt.Axis(grid=False, domain=False, ticks=False))
     ends = "datum.value == 0 ? 'raw' : '*'"
@@ -276,7 +275,7 @@ def _ladder() -> Any:
 
 
 def _levels() -> Any:
-    """Of each attribute a bar of its cells by level, the lighter the nearer to *."""
+    """Draw the shares of each attribute's cells by level."""
     axis, ends = alt.Axis(format="~%", tickCount=5), alt.Scale(domain=[0, 1])
     x = alt.X("c3:Q", stack="zero", title="share of the cells", axis=axis, scale=ends)
     scale = alt.Scale(domain=[0, 0.5, 1], range=["#004A75", "#56A8DC", "#D5D9DE"])
@@ -295,7 +294,7 @@ def _levels() -> Any:
 
 
 def _beside() -> Any:
-    """Ways to recode the table by mean risk and loss, the release filled, k beside each."""
+    """Draw the alternative recodings by mean risk and loss."""
     base = alt.Chart(_ROWS).transform_calculate(k="'k = ' + format(datum.c1, ',')")
     ticks = alt.Axis(format="~%", values=[one * 10.0**power for power in range(-7, 1) for one in (1, 3)])
     scale = alt.Scale(type="log", padding=60, nice=False)
@@ -314,7 +313,7 @@ _OF_VALUE = _tips(("c0:N", "value"), ("c1:Q", "rows", ","))
 
 
 def _bars() -> Any:
-    """Values without an order."""
+    """Draw the frequencies of unordered values."""
     axis = alt.Axis(labelOverlap=True, labelSeparation=8, tickCount=3, format="~s", tickMinStep=1)
     bars = alt.Chart(_ROWS, height=alt.Step(20)).mark_bar(color=BLUE, cornerRadiusEnd=2)
     # The scale ends at a tick, so that its label has room.
@@ -323,8 +322,8 @@ def _bars() -> Any:
 
 
 def _columns() -> Any:
-    """Values with an order."""
-    # Few labels all stand there; of a run of many values the first one does.
+    """Draw the frequencies of ordered values."""
+    # Few labels are all shown. A run of many values shows its first one.
     few = "domain('x').length <= 14 ? false : 'greedy'"
     first = "split(datum.label, ' … ')[0]"
     axis = alt.Axis(labelAngle=-40, labelOverlap=alt.ExprRef(few), labelSeparation=8, labelExpr=first)
@@ -334,7 +333,7 @@ def _columns() -> Any:
 
 
 def _groups() -> Any:
-    """The groups of people that lose most."""
+    """Draw the groups of people with the greatest loss."""
     shown = ("c2:Q", "people", ","), ("c3:Q", "information lost", ".1%")
     axis = alt.Axis(labelOverlap=True, tickCount=5, format="~%")
     x = alt.X("c3:Q", title="information lost, mean of the group", axis=axis, scale=alt.Scale(domainMin=0))
@@ -346,7 +345,7 @@ def _groups() -> Any:
 
 
 def _lorenz() -> Any:
-    """The Lorenz curves of privacy and loss, and the line where all people have the same."""
+    """Draw the Lorenz curves of privacy and loss beside the line of equality."""
     base = alt.Chart(_ROWS)
     axis = alt.Axis(format="~%", tickCount=5)
     x = alt.X("c0:Q", title="share of the people, those with least first", axis=axis)

@@ -1,4 +1,4 @@
-"""What was decided, and on what grounds: the front, what was required, the risks, and the evidence."""
+"""The decision: the front, the requirements, the risks, and the evidence."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pymoo_anon.publishing.report.cells import NOTHING, Cell, Heading, Row, Tabl
 from pymoo_anon.publishing.report.people import risks_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject
 
-#: What stands in a column of the front that tells the release from the others, and points with details from others.
+#: Marks of the released point and of points with details.
 CHOSEN, DETAILED = "chosen", "yes"
 
-#: What a requirement is, and what a point is whose requirements all are met or not, or that has none.
+#: Status of a requirement, or of a point with all its requirements or none.
 MET, MISSED, FREE = "met", "not met", "nothing required"
 
-# Lists of more parts are not told one by one, and a point is called by so many measures at most.
+# Greatest number of parts listed one by one, and of measures in a point's name.
 _MOST_PARTS, _MOST_CALLED = 20, 4
 
 _HOLDS = {True: "yes", False: "no"}
@@ -37,7 +37,7 @@ class Measure(NamedTuple):
     measure: Objective
     name: str
     place: int  # Where its values stand in the table of the front
-    # The least and the most that can be lost, or None. Of a loss the next column holds the share of the most.
+    # Least and greatest possible loss, or None. The column after a loss holds its share.
     loss: tuple[float, float] | None
 
     @property
@@ -54,12 +54,12 @@ class Measure(NamedTuple):
         return f"{told} ({better} is better)"
 
     def share(self, value: float) -> float:
-        """A value as it is drawn: of a loss its share of the most that can be lost."""
+        """Return the value to draw: of a loss its share of the possible loss."""
         return value if self.loss is None else (value - self.loss[0]) / (self.loss[1] - self.loss[0])
 
 
 def measures(subject: Subject) -> list[Measure]:
-    """The measures of the front, in its order."""
+    """Return the measures of the front, in its order."""
     made: list[Measure] = []
     losses = subject.front.losses()
     for measure, name in subject.front.names.items():
@@ -70,7 +70,7 @@ def measures(subject: Subject) -> list[Measure]:
 
 
 def front_view(subject: Subject) -> View:
-    """All points of the front, and how far it is proven. Points are counted from 1, as on the command line."""
+    """List all points of the front, and the state of its proof."""
     shown = measures(subject)
     columns = [Heading("point", "whole")]
     for one in shown:
@@ -85,17 +85,17 @@ def front_view(subject: Subject) -> View:
         last = (DETAILED if place in detailed else "", CHOSEN if place == subject.place else "")
         cells = [cell for column in values for cell in column[place]]
         rows.append((subject.number(place), *cells, int(front.n_suppressed[place]), points[place], *last))
-    caption = "The points of the front: no other one is better in one measure without being worse in another."
+    caption = "The points of the front. None is better than another in every measure."
     return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows)),))
 
 
 def _cells(one: Measure, value: float) -> list[Cell]:
-    """A value of a measure and, of a loss, its share of the most."""
+    """Return the cells of a value: the value, and for a loss its share."""
     return [cell_of(value), *([cell_of(one.share(value))] if one.loss else [])]
 
 
 def point_label(shown: list[Measure], row: Row) -> str:
-    """A point in a few words: its number and its measures, losses as a share, too."""
+    """Name a point by its number and its measures."""
     said = []
     for one in shown:
         share = f" ({cell_text(row[one.drawn], 'share')})" if one.loss else ""
@@ -104,14 +104,14 @@ def point_label(shown: list[Measure], row: Row) -> str:
 
 
 def badge(subject: Subject) -> tuple[str, str]:
-    """A word for how far the front is proven, and its kind: "proven", "gap" or "open"."""
+    """Return the state of the proof in words, and as "proven", "gap" or "open"."""
     if subject.front.certified:
         return "proven", "proven"
     return ("not proven, gap known", "gap") if subject.front.gap is not None else ("not proven", "open")
 
 
 def labelling(subject: Subject) -> list[Measure]:
-    """Measures that a point is called by: all where they are few, else losses and those that were required."""
+    """Return the measures in a point's name: all if few, else losses and required ones."""
     shown = measures(subject)
     bound = {one.objective for one in (*subject.problem.constraints, *subject.asked)}
     few = [one for one in shown if one.loss or one.measure in bound]
@@ -132,20 +132,20 @@ def _proof(subject: Subject) -> str:
             f"{one_line(name)} by {cell_text(cell_of(gap), 'number')}" for name, gap in zip(names, worst, strict=True)
         ]
         return f"The front is not proven. What was not visited is better by at most: {', '.join(told)}."
-    return "The front is the best that was found. Nobody has proven that nothing better exists."
+    return "The front is not proven: better points may exist."
 
 
 # ---------------------------------------------------------------- the decision
 
 
 def verdict(subject: Subject, member: Member) -> str:
-    """Whether a point meets all that was required."""
+    """Return whether a point meets all requirements, in a word."""
     found = subject.requirements(member)
     return FREE if not found else MET if all(one.met for one in found) else MISSED
 
 
 def decision_view(subject: Subject, member: Member) -> View:
-    """What was required of the release, and the risks to be found; outside these are those of the release alone."""
+    """List the requirements and the risks, in an external report the risks alone."""
     found = risks_view(subject, member)
     if subject.external:
         return found
@@ -154,17 +154,17 @@ def decision_view(subject: Subject, member: Member) -> View:
 
 
 def _required(subject: Subject, member: Member) -> str:
-    """What was required and is met or not, and of which adversaries, in words."""
+    """State the requirements, their adversaries, and whether they are met."""
     found = subject.requirements(member)
     missed = [f"{bound(one.constraint, one.name)} (it has {number(one.value)})" for one in found if not one.met]
-    said = f"Not met: {plain(listed(missed))}." if missed else "All that was required is met."
+    said = f"Not met: {plain(listed(missed))}." if missed else "All requirements are met."
     if not found:
-        said = "Nothing was required of the release: neither the search nor the choice sets a bound."
+        said = "Nothing was required: neither search nor pick sets a bound."
     return " ".join([said, *reaches_of([*subject.problem.measured, *(one.constraint.objective for one in found)])])
 
 
 def _requirements(subject: Subject, member: Member) -> Table:
-    """Return what was required, with which command, and whether it is met."""
+    """List the requirements with their command and their status."""
     columns = (Heading("required"), Heading("status"), Heading("the release has", "number"), Heading("set with"))
     own = set(subject.problem.constraints)
     rows = tuple(
@@ -176,16 +176,16 @@ def _requirements(subject: Subject, member: Member) -> Table:
         )
         for one in subject.requirements(member)
     )
-    return Table("requirements", "What was required, and what the release has.", columns, rows)
+    return Table("requirements", "Requirements, and the values of the release.", columns, rows)
 
 
 def required(subject: Subject, member: Member) -> list[tuple[str, str]]:
-    """Return what was required in words, and the value that the release has."""
+    """Return the requirements in words, and the values of the release."""
     return [(str(row[0]), cell_text(row[2], "number")) for row in _requirements(subject, member).rows]
 
 
 def _valued(subject: Subject, name: str, value: Any) -> Cell:
-    """A value of a measure, and of a loss its share of the most that can be lost behind it."""
+    """Format a value of a measure, with the share of a loss behind it."""
     if value is None or isinstance(value, str):
         return value
     cell, loss = cell_of(value), subject.front.losses().get(name)
@@ -193,30 +193,30 @@ def _valued(subject: Subject, name: str, value: Any) -> Cell:
 
 
 def not_stated(missing: list[str]) -> str:
-    """Name what is not stated at the head of the report, and where to state it."""
+    """Name the missing entries of the head, and the section to fill in."""
     named = listed(words if number == 0 else words.lower() for number, words in enumerate(missing))
     return f"{named} {'is' if len(missing) == 1 else 'are'} not stated: fill in [report]."
 
 
 def open_view(subject: Subject) -> View:
-    """List what was not looked at, and what is not stated."""
+    """List the open questions and the missing entries."""
     told = subject.evidence or {}
     kept = [one_line(one["column"]) for one in told.get("columns", ()) if one["role"] == "keep"]
     missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
         not_stated(missing): missing,
-        "The release was not recounted: no evidence was handed to this report.": subject.evidence is None,
+        "The release was not recounted: no evidence was given.": subject.evidence is None,
         "Attackers who know other columns than the quasi-identifiers"
         + (f", such as the kept {listed(kept)}." if kept else "."): True,
         "The risk from somebody who does not know who is in the table: no table of the population was given.": (
             subject.population is None
         ),
-        "How many people are unique in the population: its size is not stated.": subject.n_population is None,
+        "Unique people in the population: its size is not stated.": subject.n_population is None,
         "How many persons a row stands for: rows have no sampling weights.": True,
         "What can be inferred of sensitive columns: none is named.": not subject.table.sensitive,
         f"What can be inferred of {listed(map(one_line, sensitive))}, which the release does not hold.": sensitive,
-        "Whether something better exists: the front is not proven.": not subject.front.certified,
+        "Whether better points exist: the front is not proven.": not subject.front.certified,
         "How well a model learns from the release.": True,
         "Other releases of the same table, which can be compared with this one"
         + (f": {len(told['earlier'])} are known." if told.get("earlier") else ": none is known."): True,
@@ -228,24 +228,24 @@ def open_view(subject: Subject) -> View:
 
 
 def evidence_view(subject: Subject) -> View:
-    """The claims of the release and its evidence."""
+    """List the claims of the release and its evidence."""
     if subject.evidence is None:
-        return View(("No evidence was handed to this report, and no claims: the release was not recounted.",), ())
+        return View(("The release was not recounted: no evidence was given.",), ())
     rows: list[Row] = []
     for one in subject.evidence["claims"]:
         values = [_valued(subject, one["measure"], one[key]) for key in ("promised", "recounted")]
         rows.append((one_line(one["measure"]), *values, _HOLDS.get(one["holds"], NOTHING)))
     broken = [str(row[0]) for row in rows if row[-1] == _HOLDS[False]]
     unknown = [str(row[0]) for row in rows if row[-1] == NOTHING]
-    words = "What was promised was recounted from the released table alone, by other means than the search: "
+    words = "All promises were recounted from the released table alone, by other means than the search: "
     words += f"{listed(broken)} {'does' if len(broken) == 1 else 'do'} not hold." if broken else "it holds."
     words += f" Not recounted: {listed(unknown)}." if unknown else ""
-    # What other views show is not told again.
+    # Other views show these.
     rest = {key: value for key, value in subject.evidence.items() if key not in _ELSEWHERE}
     told = tuple((" › ".join(map(one_line, path)), _written(value)) for path, value in _flat(rest))
     claimed = (Heading("measure"), Heading("promised", "number"), Heading("recounted", "number"), Heading("holds"))
-    claims = Table("claims", "What was promised, and what a recount of the release found.", claimed, tuple(rows))
-    caption = "How the release was made, and how to make it again."
+    claims = Table("claims", "Promised values, and a recount of the release.", claimed, tuple(rows))
+    caption = "Settings that reproduce the release."
     return View((words,), (claims, Table("evidence", caption, (Heading("what"), Heading("value")), told)))
 
 
@@ -253,7 +253,7 @@ _ELSEWHERE = ("claims", "front", "columns", "dropped", "uniqueness")
 
 
 def _flat(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The single values of nested dicts and lists, each with the keys that lead to it."""
+    """Yield the single values of nested dicts and lists with their paths."""
     if isinstance(found, Mapping):
         parts = [(str(key), value) for key, value in found.items()]
     elif isinstance(found, list | tuple) and any(isinstance(value, Mapping | list | tuple) for value in found):
@@ -269,7 +269,7 @@ def _flat(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
 
 
 def _written(value: Any) -> str | None:
-    """A value of the evidence as it is written: a seed has no separators."""
+    """Format a value of the evidence, without separators of thousands."""
     if isinstance(value, list | tuple):
         return ", ".join(str(_written(one)) for one in value)
     if isinstance(value, bool):

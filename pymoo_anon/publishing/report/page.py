@@ -1,4 +1,4 @@
-"""Writing the report: views put together on one page, one script for all charts, and a policy that forbids the rest."""
+"""The page of the report: its views, its script, and its content security policy."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, one_
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
 from pymoo_anon.table.microdata import Microdata
 
-#: The largest file, in characters. The scripts of the charts are 0.9 million of them.
+#: Greatest number of characters of the file. The scripts of the charts have 0.9 million.
 MOST_CHARACTERS = 2_000_000
 
-# The views that follow the point that is shown, and those that stay; outside only those that the released rows tell.
+# Views that follow the shown point, and views that stay. Outsiders see only those of released rows.
 _VIEWS = {
     "decision": decision.decision_view,
     "sizes": people.sizes_view,
@@ -45,7 +45,7 @@ _STAY = {
 }
 _OUTSIDE = ("decision", "sizes", "inference", "changes", "columns", "codebook")
 
-# The charts by what their tables are called, but for numbers at the end; those of attributes depend on their values.
+# Charts by the names of their tables, without trailing numbers. Those of attributes depend on their values.
 _CHARTS = ("front", "risks", "at_risk", "sizes", "sure", "queries", "ladder", "levels", "beside", "groups", "lorenz")
 
 
@@ -106,7 +106,7 @@ class Figure:
 
 
 def _fitting(subject: Subject) -> str:
-    """The HTML of the report, with the details of as many points as it has room for."""
+    """Return the HTML of the report, with the details of as many points as fit."""
     while True:
         made = _page(subject)
         if len(made) <= MOST_CHARACTERS:
@@ -120,7 +120,7 @@ def _fitting(subject: Subject) -> str:
 
 
 def _page(subject: Subject) -> str:
-    """The HTML of the report."""
+    """Return the HTML of the report."""
     followed = {name: view for name, view in _VIEWS.items() if not subject.external or name in _OUTSIDE}
     shown = [(one, {name: view(subject, one) for name, view in followed.items()}) for one in subject.members()]
     own, views = next((one, views) for one, views in shown if one.place == subject.place)
@@ -150,7 +150,7 @@ def _page(subject: Subject) -> str:
         label=payload["labels"].get(subject.chosen, "") if not subject.external else "",
         style=_markup(_resource("report.css")),
         scripts=[_markup(script) for script in scripts],
-        # What a content policy calls scripts that may run.
+        # Name of a script in a content security policy.
         hashes=[f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts],
         data=_markup("@data@"),
     )
@@ -158,7 +158,7 @@ def _page(subject: Subject) -> str:
 
 
 def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
-    """Return what the first page says of the release: the kind of each fact, its title, and its text."""
+    """Return kind, title and text of each fact on the first page."""
     unique = ("", "Unique rows", values.uniqueness(subject))
     if subject.external:
         return [unique]
@@ -176,7 +176,7 @@ def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
 
 
 def _definitions(subject: Subject) -> dict[str, str]:
-    """What the risks are that are told, and inside the measures, in a sentence each."""
+    """Define the risks and, in an internal report, the measures."""
     told = {
         name: words
         for name, words in people.DEFINITIONS.items()
@@ -187,7 +187,7 @@ def _definitions(subject: Subject) -> dict[str, str]:
     found = {}
     for one, name in subject.front.names.items():
         if type(one) in people.MEASURES:
-            # Several measures of one kind are told once.
+            # Measures of one kind share a definition.
             alike = [type(other) for other in subject.front.names].count(type(one)) > 1 and one.known is None
             words = people.MEASURES[type(one)] + ("" if one.known is None else people.OF_KNOWN)
             found[one.name if alike else one_line(name)] = words
@@ -195,7 +195,7 @@ def _definitions(subject: Subject) -> dict[str, str]:
 
 
 def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
-    """The figures of a view, in the order of the page."""
+    """Return the figures of a view, in the order of the page."""
     made = []
     for table in view.tables:
         kind: str | None = table.name.rstrip("0123456789")
@@ -215,8 +215,8 @@ def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
 def _payload(
     subject: Subject, shown: list[tuple[Member, dict[str, View]]], figures: dict[str, list[Figure]]
 ) -> dict[str, Any]:
-    """What the script reads: charts, the rows of tables that stay, and those of points, equal ones once."""
-    # Who only releases does not wait for what draws charts.
+    """Return the data of the script: charts and tables, equal ones once."""
+    # Loaded late: a release does not need the charts.
     from pymoo_anon.publishing.report.charts import axes, charts, first_axes
 
     every = [figure for own in figures.values() for figure in own]
@@ -234,7 +234,7 @@ def _payload(
         }
         for member, views in shown
     ]
-    # Sorted, as the hashes of texts differ from process to process.
+    # Sorted, as hashes of texts differ between processes.
     kinds = sorted({figure.chart for figure in every if figure.chart})
     made = {
         "charts": charts(subject, kinds),
@@ -252,7 +252,7 @@ def _payload(
 
 
 def _embedded(data: Any) -> str:
-    r"""Data as JSON that can stand inside a script element: nothing in it ends the element or begins a comment.
+    r"""Encode data as JSON that is safe inside a script element.
 
     >>> _embedded("</script><!--")
     '"\\u003c/script\\u003e\\u003c!--"'
@@ -267,7 +267,7 @@ def _bundle() -> str:
     import vl_convert
 
     made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    # A script that held these would end its element too early.
+    # These would end the script element too early.
     assert re.search(r"</script|<!--", made, re.IGNORECASE) is None
     return made
 

@@ -1,4 +1,4 @@
-"""What the release means for people: who is found, what is learned of them, how many share a class, who loses most."""
+"""The people in the release: their risks, inferences about them, class sizes, and losses."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from pymoo_anon.publishing.report.cells import Cell, Heading, Row, Table, View, 
 from pymoo_anon.publishing.report.subject import Member, Sizes, Subject, titles
 from pymoo_anon.table.microdata import Microdata
 
-#: What each risk is, in one sentence.
+#: Definition of each risk.
 DEFINITIONS = {
     "prosecutor, highest": "The attacker knows that a person is in the table and picks one row of those that fit: the "
     "chance to be right for the person who is easiest to find, 1 in the size of the smallest class.",
-    "marketer": "The attacker links every row to somebody and does not care which: the share of rows that are linked "
+    "marketer": "The attacker links every row to some person: the share of rows that are linked "
     "rightly on average, the number of classes over the number of people in them.",
     "journalist, highest": "The attacker does not know who is in the table and picks one person of the population who "
     "fits: the chance to be right for the person who is easiest to find.",
 }
 
-#: What the measures are that most reports tell of, in one sentence each.
+#: Definitions of the most frequent measures.
 MEASURES = {
     KAnonymity: "The fewest rows of a class: each person hides among so many at least. Where it says in persons, "
     "rows of one person count once.",
@@ -41,52 +41,52 @@ MEASURES = {
     "all cells; behind it, in percent, of what could be lost.",
 }
 
-#: What is said besides of measures of adversaries who know some columns alone.
+#: Addition for measures with background knowledge.
 OF_KNOWN = (
     " Here a class is all rows that agree on what one of the adversaries knows; who knows more finds smaller ones."
 )
 
-#: Whose threshold 0.09 is.
+#: Source of the threshold 0.09.
 SOURCE = (
     "the threshold that the European Medicines Agency (Policy 0070, 2016) and Health Canada (Public Release of "
     "Clinical Information, 2019) name for documents of clinical trials that are published"
 )
 
-# Risks above which records are counted, beside the one that is shown for comparison.
+# Limits of the risk of records, beside the risk for comparison.
 _RISKS = (0.5, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
 
-# Classes that are listed, and shares of a class by which rows are told apart.
+# Number of classes listed, and of steps of a share.
 _MOST_CLASSES, _TENTHS = 10, 10
 
 BELOW, ABOVE = "too small", "large enough"
 
-# Where the columns of the histogram begin.
+# Left edges of the histogram.
 _EDGES = (1, 2, 5, 12, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 100_000, 1_000_000)
 
-# Groups of one attribute that are compared, and groups that are listed.
+# Greatest number of groups per attribute, and of groups listed.
 _MOST_GROUPS, _MOST_LISTED = 12, 20
 
-# Points of a Lorenz curve.
+# Steps of a Lorenz curve.
 _SHARES = np.linspace(0, 1, 21)
 
 
 def risks_view(subject: Subject, member: Member) -> View:
-    """The risks to be found, records at risk, and who may be unique in the population."""
+    """List the risks of identification and the estimates for the population."""
     found = zip(("prosecutor, highest", "marketer"), _risks(subject.raw.persons), _risks(member.persons), strict=True)
     rows = [_row(subject, *own) for own in found]
     if subject.population is not None:
-        # The population fits the same classes whether these are read inside or from the released rows.
+        # Raw and released rows have the same classes here.
         classes = subject.own.classes if subject.external else member.classes
         before, after = (_in_population(subject, own) for own in (subject.raw.classes, classes))
         rows.append(_row(subject, "journalist, highest", before, after))
     columns = (Heading("risk"), *_shares(subject), Heading("for comparison", "share"))
-    risks = Table("risks", "The risk to be found.", columns, tuple(rows))
+    risks = Table("risks", "The risks of identification.", columns, tuple(rows))
     words, uniques = _uniques(subject, member)
     return View((*_compared(subject, member), *words), (risks, _at_risk(subject, member), *uniques))
 
 
 def _compared(subject: Subject, member: Member) -> list[str]:
-    """The highest risk in words, and beside it the one that is shown for comparison."""
+    """State the highest risk beside the risk for comparison."""
     if member.n_released == 0:
         return ["Every row is suppressed and dropped: nothing is released, and nobody can be found."]
     persons = member.persons
@@ -101,7 +101,7 @@ def _compared(subject: Subject, member: Member) -> list[str]:
     return [
         "By the generalized attributes alone, somebody who is known to be in the table is found with a chance of at "
         f"most 1 in {smallest:,} ({share_text(1 / smallest)}).",
-        *([f"That does not count the kept columns ({listed(kept)}), which may give a person away."] if kept else []),
+        *([f"That does not count the kept columns ({listed(kept)}), which may identify a person."] if kept else []),
         f"For comparison, and no requirement: a risk of {subject.threshold:.3g}{source}, corresponds to "
         f"k ≥ {subject.enough:,}; here k = {smallest:,}.",
     ]
@@ -113,21 +113,21 @@ def _row(subject: Subject, name: str, before: float | None, after: float | None)
 
 
 def _risks(sizes: Sizes | None) -> tuple[float | None, float | None]:
-    """1 / the smallest class, and classes over their people; 0 where nothing is released."""
+    """Return 1 / smallest class, and classes / persons, or 0 for an empty release."""
     if sizes is None:
         return None, None
     return (1 / int(sizes.min()), len(sizes) / int(sizes.sum())) if len(sizes) else (0.0, 0.0)
 
 
 def _in_population(subject: Subject, classes: Any) -> float | None:
-    """1 / the fewest persons of the population that fit a released class; None where none fits one of them."""
+    """Return 1 / fewest persons of the population in a released class, or None."""
     assert subject.population is not None
     (fewest,) = KMap(subject.population).evaluate(classes).tolist()
     return None if fewest == 0 else 1 / fewest
 
 
 def _at_risk(subject: Subject, member: Member) -> Table:
-    """Which share of the rows is in classes whose risk is above a limit."""
+    """Return the share of rows in classes above each risk."""
     limits = sorted({*_RISKS, subject.threshold}, reverse=True)
     columns = [Heading("risk above"), *_shares(subject)]
     told: list[Row] = []
@@ -138,31 +138,31 @@ def _at_risk(subject: Subject, member: Member) -> Table:
         ]
         told.append((share_text(limit), *shares, enough))
     title = "Records at risk: the share of the rows in classes whose risk is above a limit."
-    return Table("at_risk", title, (*columns, Heading("these are classes smaller than", "whole")), tuple(told))
+    return Table("at_risk", title, (*columns, Heading("classes smaller than", "whole")), tuple(told))
 
 
 def _shares(subject: Subject) -> list[Heading]:
-    """The headings of shares before and after."""
+    """Return the headings of shares before and after."""
     return [Heading(title, "share") for title in titles(subject.external)]
 
 
 def _both(subject: Subject, member: Member) -> list[Member]:
-    """The raw table and the release; outside the release alone."""
+    """Return the raw table and the release, for outsiders the release alone."""
     return [member] if subject.external else [subject.raw, member]
 
 
 def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
-    """How many persons may be unique in the population, as a range of estimates; why not where that is not known."""
+    """Estimate the persons unique in the population, or say why not."""
     n = subject.n_population
     if n is None:
-        return ["How many people are unique in the population was not estimated: its size is not stated."], []
+        return ["Unique people in the population were not estimated: its size is not stated."], []
     if subject.table.person is not None:
-        return ["How many people are unique in the population was not estimated: a person may have several rows."], []
+        return ["Unique people in the population were not estimated: a person may have several rows."], []
     pairs = zip(titles(subject.external), _both(subject, member), strict=True)
     named = {title: population_uniques(own.sizes, n) for title, own in pairs if len(own.sizes)}
     said, found = [f"{title[0].upper()}{title[1:]}: {_range(one)}" for title, one in named.items()], named.values()
     rows: list[Row] = []
-    # Of a table that is the whole population there is a count, and no estimate.
+    # If the table is the whole population, the count is exact.
     for name in dict.fromkeys(name for one in found for name in one.estimates):
         known = [one.estimates.get(name) for one in found]
         rows.append((name, *(None if one is None else cell_of(round(one)) for one in known)))
@@ -172,7 +172,7 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
 
 
 def _range(found: PopulationUniques) -> str:
-    """How many persons are estimated to be unique, in words."""
+    """State the range of the estimates."""
     n = found.n_population
     if found.range is None:
         return f"no estimate of how many of {n:,} people are unique in the population."
@@ -182,11 +182,11 @@ def _range(found: PopulationUniques) -> str:
     return f"{share_text(low)} to {share_text(high)} of {n:,} people are estimated to be unique in the population."
 
 
-# ---------------------------------------------------------------- what can be inferred
+# ---------------------------------------------------------------- inference
 
 
 def inference_view(subject: Subject, member: Member) -> View:
-    """Tell what can be inferred of each sensitive column that is released, against what all rows tell."""
+    """List the possible inferences about each released sensitive column."""
     both = _both(subject, member)
     found = [(one_line(name), [own.inferences[name] for own in both]) for name in subject.released_sensitive]
     words = _said(subject, [(name, own[-1]) for name, own in found if len(own[-1])])
@@ -197,7 +197,7 @@ def inference_view(subject: Subject, member: Member) -> View:
     return View(tuple(words), tuple(tables))
 
 
-# What is inferred of a column: correct guesses, rows, and distances of a class from all rows, in shares.
+# Figures of an inference: shares of correct guesses, of rows, and distances of classes from all rows.
 _KNOWING, _NOT_KNOWING, _CERTAIN = (
     "correct guesses knowing the class",
     "correct guesses without knowing the class",
@@ -207,7 +207,7 @@ _MEAN, _GREATEST = "mean distance", "greatest distance"
 
 
 def _guesses(found: pd.DataFrame) -> dict[str, float]:
-    """Return what is inferred on average and at worst, in shares."""
+    """Return the shares of correct guesses and the distances, on average and at worst."""
     if found.empty:
         return dict.fromkeys((_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST), 0.0)
     rows = found["size"] / found["size"].sum()
@@ -221,9 +221,9 @@ def _guesses(found: pd.DataFrame) -> dict[str, float]:
 
 
 def _said(subject: Subject, found: list[tuple[str, pd.DataFrame]]) -> list[str]:
-    """Say in sentences which columns give most away."""
+    """Name the columns with the surest guesses."""
     if not found:
-        return ["No sensitive column is known to be released: what can be inferred was not looked at."]
+        return ["Inference was not examined: no released sensitive column is known."]
     told = [(name, _guesses(own)) for name, own in found]
     gain, own = max(told, key=lambda one: one[1][_KNOWING] - one[1][_NOT_KNOWING])
     far, other = max(told, key=lambda one: one[1][_MEAN])
@@ -238,14 +238,14 @@ def _said(subject: Subject, found: list[tuple[str, pd.DataFrame]]) -> list[str]:
     return [
         f"{gain}: knowing the class, the likeliest value is right for {share_text(own[_KNOWING])} of the "
         f"{subject.unit}, without knowing it for {share_text(own[_NOT_KNOWING])}{widest}.",
-        f"A class of one value gives the value away: {listed(alone)}." if alone else "No class has a single value.",
+        f"A class with a single value reveals it: {listed(alone)}." if alone else "No class has a single value.",
         f"The values of {far} in a class differ from those of all rows by {share_text(other[_MEAN])} on average{most}, "
         f"and by {share_text(other[_GREATEST])} at most; 0 % is alike, 100 % has nothing in common.",
     ]
 
 
 def _inferred(subject: Subject, found: list[tuple[str, list[pd.DataFrame]]]) -> Table:
-    """The same in figures, a row for each sensitive column; the release first."""
+    """List the same figures per sensitive column, the release first."""
     columns, told = [Heading("sensitive column")], [[_guesses(one) for one in (own[-1], own[0])] for _, own in found]
     cells: list[list[Cell]] = [[name] for name, _ in found]
     for words in (_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST):
@@ -272,7 +272,7 @@ def _sure(subject: Subject, place: int, name: str, found: list[pd.DataFrame]) ->
 
 
 def _worst(subject: Subject, member: Member, place: int, name: str, found: pd.DataFrame) -> Table:
-    """The classes that give most away."""
+    """List the classes with the most inference."""
     rows: list[Row] = []
     for at, own in found.head(_MOST_CLASSES).iterrows():
         labels = map(one_line, member.cells(int(str(at))))
@@ -285,14 +285,14 @@ def _worst(subject: Subject, member: Member, place: int, name: str, found: pd.Da
         Heading("likeliest"),
         *shares,
     )
-    return Table(f"worst{place}", f"{name}: the classes that give most away.", columns, tuple(rows))
+    return Table(f"worst{place}", f"{name}: the classes with the surest guesses.", columns, tuple(rows))
 
 
-# ---------------------------------------------------------------- how many share a class
+# ---------------------------------------------------------------- class sizes
 
 
 def sizes_view(subject: Subject, member: Member) -> View:
-    """The sizes of the classes of one release, in sentences and as a histogram."""
+    """Count the rows by the size of their class, in sentences and as a histogram."""
     words = [suppressed(subject, member)]
     if member.n_released:
         words += _sized(subject, member)
@@ -301,7 +301,7 @@ def sizes_view(subject: Subject, member: Member) -> View:
 
 def _sized(subject: Subject, member: Member) -> list[str]:
     sizes = np.sort(member.sizes)
-    # The class of the person in the middle, all people standing in a row by the size of their class.
+    # Weighted median: the class of the middle person, with people in a row by class size.
     middle = int(sizes[np.searchsorted(np.cumsum(sizes), member.n_released / 2)])
     held = "1 class holds" if len(sizes) == 1 else f"{len(sizes):,} classes hold"
     are = "is" if member.n_released == 1 else "are"
@@ -319,12 +319,12 @@ def _sized(subject: Subject, member: Member) -> list[str]:
 
 
 def suppressed(subject: Subject, member: Member) -> str:
-    """Say how many rows are suppressed, and what became of them."""
+    """State the number of suppressed rows and their fate."""
     n = member.n_stars if subject.external else member.n_suppressed
     if subject.external:
-        # Of rows that are left out nothing is told, not even whether there are any.
+        # An external report does not even tell whether rows were left out.
         if subject.suppressed == "drop":
-            return "Rows that were suppressed are left out."
+            return "Suppressed rows are left out."
         if n == 0:
             return "No row has * throughout, as suppressed rows would have."
         if n == member.n_released:
@@ -338,7 +338,7 @@ def suppressed(subject: Subject, member: Member) -> str:
 
 
 def _histogram(subject: Subject, member: Member) -> Table:
-    """Rows by the size of their class."""
+    """Count the rows by the size of their class."""
     sizes, k = member.sizes, subject.required_k
     edges = sorted({*_EDGES, subject.enough, *([] if k is None else [k])})
     place = np.searchsorted(edges, sizes, side="right") - 1
@@ -365,14 +365,14 @@ def _ends(edges: list[int], i: int) -> str:
     return f"{edges[i]:,}" if last == edges[i] else f"{edges[i]:,}–{last:,}"
 
 
-# ---------------------------------------------------------------- who pays; this leaves no building
+# ---------------------------------------------------------------- bias (internal reports only)
 
 
 def bias_view(subject: Subject, member: Member) -> View:
-    """How privacy and loss are spread over the people, and which groups lose most."""
+    """List the distribution of privacy and loss over people and groups."""
     classes = member.classes
     loss, size, risk = (one.measure(classes) for one in (TupleLoss(), ClassSize(), BreachProbability()))
-    # In shares of what there is to lose: a suppressed row loses all.
+    # As shares: a suppressed row loses everything.
     loss = replace(loss, values=loss.values / len(subject.names))
     groups = _groups(member.table, loss, risk)
     average = share_text(loss.mean())
@@ -391,7 +391,7 @@ def bias_view(subject: Subject, member: Member) -> View:
 
 
 def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
-    """The groups of people of every attribute, those first that lose most."""
+    """Return the groups of every attribute, the greatest loss first."""
     rows: list[Row] = []
     for name, level in _grouped_by(table):
         labels, groups, places, counts = people_by(table, loss, name, level)
@@ -407,12 +407,12 @@ def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> lis
 
 
 def _grouped_by(table: Microdata) -> list[tuple[Any, int]]:
-    """The columns whose groups of people are compared, each with a level of few groups."""
+    """Return the grouping columns, each with a level of few groups."""
     chosen: list[tuple[Any, int]] = []
     for name, hierarchy in table.quasi_identifiers.items():
         n_groups = hierarchy.n_groups.tolist()
         several = [level for level, n in enumerate(n_groups) if n >= 2]
-        # The finest level of few groups, or the one of fewest.
+        # The finest level with few groups, else the level with fewest.
         few = [level for level in several if n_groups[level] <= _MOST_GROUPS]
         chosen += [(name, level) for level in few[:1] or several[-1:]]
     return [*chosen, *((name, 0) for name in table.sensitive if len(table.domain_of(name)) <= _MOST_LISTED)]
@@ -427,14 +427,14 @@ def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector)
         rows.append((name, *values, f"{found['Gini']:.2f}", int(found["worst off"])))
     columns = [Heading("property"), *(Heading(name, "number") for name in ("mean", *QUANTILES, "Gini"))]
     caption = (
-        "How class size, loss and risk are spread over the people. A quantile is the value that so large a share of "
+        "Distribution of class size, loss and risk over the people. A quantile is the value that such a share of "
         "them does not exceed; the last column counts those with the worst value."
     )
     return Table("quantiles", caption, (*columns, Heading("with the worst value", "whole")), tuple(rows))
 
 
 def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
-    """The Lorenz curves at even shares of the people."""
+    """Return the Lorenz curves at even shares of the people."""
     held = [np.interp(_SHARES, *lorenz_curve(vector).T) for vector in (size, loss)]
     rows = tuple((cell_of(share), cell_of(a), cell_of(b)) for share, a, b in zip(_SHARES, *held, strict=True))
     columns = (
@@ -442,15 +442,15 @@ def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
         Heading("of all class sizes", "share"),
         Heading("of all loss", "share"),
     )
-    return Table("lorenz", "What share of the privacy and of the loss belongs to those who have least.", columns, rows)
+    return Table("lorenz", "Shares of the privacy and of the loss, those with least first.", columns, rows)
 
 
 def _smallest(subject: Subject, member: Member) -> Table:
-    """The smallest classes of the release, with their labels."""
+    """List the smallest classes of the release."""
     first = np.argsort(member.sizes, kind="stable")[:_MOST_CLASSES].tolist()
     rows: list[Row] = [(*map(one_line, member.cells(place)), int(member.sizes[place])) for place in first]
     columns = (*(Heading(one_line(name)) for name in subject.names), Heading(subject.unit, "whole"))
-    return Table("smallest", "The smallest classes: who is easiest to find.", columns, tuple(rows))
+    return Table("smallest", "The smallest classes, easiest to identify.", columns, tuple(rows))
 
 
 def _share(row: Row) -> float:

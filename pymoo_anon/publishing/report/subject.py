@@ -1,4 +1,4 @@
-"""What a report is about: a front, the point of it that was chosen, and what else is known of its release."""
+"""The subject of a report: a front, its released point, and the evidence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pymoo_anon.table.suppression import HOW_RELEASED
 
 Sizes = NDArray[np.int64]
 
-#: What may be said at the head of a report, by its name among the arguments.
+#: Entries at the head of a report, by argument.
 ABOUT = {
     "owner": "Owner",
     "data": "Data file",
@@ -43,7 +43,7 @@ ABOUT = {
     "purpose": "Purpose",
 }
 
-#: So many points have all their details in the file: the chosen one and its neighbours.
+#: Greatest number of points with details in the file.
 MOST_DETAILED = 24
 
 
@@ -53,10 +53,10 @@ class Member:
 
     place: int  # Its place in the front
     table: Microdata  # The rows: those of the whole table or, for people outside, the released ones alone
-    generalization: Decoded  # What the rows became
+    generalization: Decoded  # Generalization of the rows
     classes: EquivalenceClasses  # The equivalence classes of the rows, with the class of each distinct tuple
     marked: bool  # Whether suppressed rows are in the release, as one class; otherwise they are dropped
-    person: Name | None  # The column that tells whose row it is, or None where a row is a person
+    person: Name | None  # Column of persons, or None if every row is a person
     is_refined: bool = False  # Whether it is a point of whole columns that was refined
 
     @property
@@ -71,13 +71,13 @@ class Member:
 
     @property
     def sizes(self) -> Sizes:
-        """(n,) int64 array: the rows of each class of the release; marked rows are one class, the last."""
+        """(n,) int64 array of rows per released class, marked rows as the last class."""
         kept = self.classes.sizes[self.classes.kept]
         return np.append(kept, self.n_suppressed) if self.marked and self.n_suppressed else kept
 
     @property
     def persons(self) -> Sizes | None:
-        """(n,) int64 array: the persons of each class; None where its rows do not tell whose they are."""
+        """(n,) int64 array of persons per class, or None if not known."""
         if self.person is None:
             return self.sizes
         return None if self.table.person is None else np.diff(self.values(self.person).starts)
@@ -93,7 +93,7 @@ class Member:
 
     @cached_property
     def inferences(self) -> dict[Name, pd.DataFrame]:
-        """What `inference` tells of each sensitive column, class by class as in `sizes`."""
+        """Inference about each sensitive column, class by class as in `sizes`."""
         found = {}
         for name in self.table.sensitive:
             counts = self.values(name)
@@ -116,14 +116,14 @@ class Member:
         return made.groups[name][self.table.tuples.codes[self.classes.representatives[kept], j]], made.labels[name]
 
     def cells(self, place: int) -> list[Hashable]:
-        """The labels of the class at a place of `sizes`."""
+        """Return the labels of one class of `sizes`."""
         found = []
         for own, labels in map(self.labels, self.table.quasi_identifiers):
             found.append(labels[own[place]] if place < len(own) else ROOT)
         return found
 
     def values(self, column: Name) -> ValueCounts:
-        """The values of a column with a role in each class of `sizes`."""
+        """Return the values of a column in each class of `sizes`."""
         own, kept = self.classes.columns[column].trimmed(), self.classes.kept
         place = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept) if self.marked else -1)
         rows = np.repeat(place, np.diff(own.starts))
@@ -134,22 +134,22 @@ class Member:
 
 @dataclass(frozen=True)
 class Subject:
-    """What all views read."""
+    """Data of all views."""
 
     front: Front
     place: int  # The place in it of the point that is released
-    asked: tuple[Constraint, ...]  # What the choice asked for beyond the constraints of the problem
-    evidence: Mapping[str, Any] | None  # What is known of the release, as `evidence` has it, or None
-    suppressed: str  # What becomes of suppressed rows, "mark" or "drop"
+    asked: tuple[Constraint, ...]  # Constraints of the choice beyond those of the problem
+    evidence: Mapping[str, Any] | None  # Evidence of the release, or None
+    suppressed: str  # Fate of suppressed rows, "mark" or "drop"
     recoding: str | None  # "local" where the point that is released was refined, else None
     point: Choice  # The point that is released, with the requirements that its release promised
     threshold: float  # A risk that is shown for comparison
     population: Microdata | None  # A table of the population, or None
     external: bool  # Whether the report leaves the building
-    about: Mapping[str, Any] = field(default_factory=dict)  # Whose data, for whom, why, and the size of the population
+    about: Mapping[str, Any] = field(default_factory=dict)  # Entries of the head, with the size of the population
     most: int = MOST_DETAILED  # At most so many points have details in the file
     known: dict[int, Member] = field(default_factory=dict)  # By place the members that were made
-    found: dict[int, list[float]] = field(default_factory=dict)  # By place what `errors` found
+    found: dict[int, list[float]] = field(default_factory=dict)  # Results of `errors` by place
 
     @cached_property
     def raw(self) -> Member:
@@ -178,43 +178,43 @@ class Subject:
 
     @property
     def chosen(self) -> int:
-        """The number of the released point, as the command line counts the rows of a front: from 1."""
+        """Number of the released point in the tables of the command line, from 1."""
         return self.number(self.place)
 
     @property
     def enough(self) -> int:
-        """The smallest class size whose risk is at most the one that is shown for comparison: 12 for 0.09."""
+        """Smallest class size with at most the risk for comparison."""
         return smallest_k(self.threshold)
 
     @property
     def required_k(self) -> int | None:
-        """The greatest k that is required, or None; outside nobody is told what was."""
+        """Greatest required k, or None, and None for outsiders."""
         bounds = [*self.problem.constraints, *self.asked]
         of_all = [one for one in bounds if isinstance(one.objective, KAnonymity) and one.objective.known is None]
         ks = [ceil(one.bound) for one in of_all if one.at_least]
         return max(ks) if ks and not self.external else None
 
     def number(self, place: int) -> int:
-        """The number of a point, as the command line counts the rows of a front: from 1."""
+        """Return the number of a point in the tables of the command line, from 1."""
         return int(self.front.rows[place]) + 1
 
     def level(self, place: int, name: Any) -> int | None:
-        """The level of an attribute in a point; None in a search space without levels."""
+        """Return the level of an attribute, or None in spaces without levels."""
         j = self.names.index(name)
         return int(self.front.X[place][j]) if isinstance(self.problem, LatticeProblem) else None
 
     @property
     def unit(self) -> str:
-        """What is counted: people, or rows where a person may have several."""
+        """Unit of counts: "people", or "rows" if a person may have several."""
         return "people" if self.table.person is None else "rows"
 
     def rows(self, n: int) -> str:
-        """A number of rows in words; a row is a person, unless a person may have several."""
+        """Format a number of rows, or of people if each has one row."""
         one, nothing = ("person", "nobody") if self.unit == "people" else ("row", "no row")
         return counted(n, one, self.unit) if n else nothing
 
     def requirements(self, member: Member) -> list[Requirement]:
-        """What is required of a point, and what it has as it is released."""
+        """Return the requirements of a point, with the values of its release."""
         found = self.front.requirements(member.place, self.asked)
         if not member.is_refined:
             return found
@@ -235,7 +235,7 @@ class Subject:
         return CountQueries(self.table)
 
     def errors(self, member: Member) -> list[float]:
-        """How far off counts in a release are: the relative errors of half and of nine in ten of them."""
+        """Return the relative errors of counts not exceeded by half and by nine in ten."""
         if member.place not in self.found:
             found = self.queries.summary({0: member.classes}, "mark" if member.marked else "drop")
             self.found[member.place] = found.to_numpy()[0].tolist()
@@ -248,29 +248,29 @@ class Subject:
 
     @property
     def is_local(self) -> bool:
-        """Whether classes have levels of their own, in all points or in the released one alone."""
+        """Whether classes have levels of their own."""
         return self.own.is_local
 
     def member(self, place: int) -> Member:
-        """One point and its release, as the report may show it."""
+        """Return one point and its release, as the report may show it."""
         made = self._made(place)
         return _outside(made, self.released_sensitive) if self.external else made
 
     def _made(self, place: int) -> Member:
-        """One point and its release; the released one is refined where it was."""
+        """Make one point and its release, refined or not."""
         if place in self.known:
             return self.known[place]
         recoding = self.recoding if place == self.place else None
         made, classes = decoded(self.problem, self.front.X[place] if recoding is None else self.point, recoding)
         n_suppressed, k = int(classes.n_suppressed[0]), int(KAnonymity().evaluate(classes)[0])
-        # Fewer marked rows than k would be a smaller class: such a release is refused.
+        # Fewer marked rows than k would form a smaller class, and are refused.
         marked = self.suppressed == "mark" and (n_suppressed == 0 or n_suppressed >= k)
         made_of_it = Member(place, self.table, made, classes, marked, self.table.person, recoding is not None)
         return self.known.setdefault(place, made_of_it)
 
     @property
     def released_sensitive(self) -> list[Name]:
-        """The sensitive columns that the release holds; outside those of which that is known."""
+        """Sensitive columns of the release, for outsiders those named in the evidence."""
         told = (self.evidence or {}).get("columns")
         if told is None:
             return [] if self.external else list(self.table.sensitive)
@@ -278,10 +278,10 @@ class Subject:
         return [name for name in self.table.sensitive if column_name(name) in known]
 
     def detailed(self) -> list[int]:
-        """The places whose details are in the file: the chosen one and its neighbours; outside the chosen one alone."""
+        """Return the points with details: the released one and, inside, its neighbours."""
         if self.external:
             return [self.place]
-        # The next better points in every objective, then those that differ least in what they fall short of the best.
+        # First the next better point in every objective, then the nearest ones.
         places = {int(row): place for place, row in enumerate(self.front.rows)}
         short = self.front.shortfalls()
         far = np.square(short - short[self.place]).sum(axis=1)
@@ -289,17 +289,17 @@ class Subject:
         return sorted(list(dict.fromkeys([*first, *np.argsort(far, kind="stable").tolist()]))[: self.most])
 
     def members(self) -> Iterator[Member]:
-        """The points whose details are in the file."""
+        """Yield the points with details."""
         return (self.member(place) for place in self.detailed())
 
 
 def titles(external: bool) -> list[str]:
-    """What is told side by side; outside nothing of the raw table."""
+    """Return the titles of shares, for outsiders without the raw table."""
     return ["release"] if external else ["raw table", "release"]
 
 
 def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
-    """The released rows as a table of their own, whose values are the labels: nothing else is known of them."""
+    """Return the released rows as a table with labels for values."""
     sizes, texts = member.sizes, label_texts(member.generalization.labels)
     if len(sizes) == 0:
         raise ValueError("choice must leave a row to release that is not suppressed, got a point that leaves none")
@@ -308,7 +308,7 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
     for name in member.table.quasi_identifiers:
         own, _ = member.labels(name)
         star = texts[name].index(ROOT) if ROOT in texts[name] else len(texts[name])
-        # Nobody can tell a row whose labels all are * from one that is marked.
+        # A row with * throughout looks like a marked one.
         held, places = np.unique(np.append(own, [star] * n_marked).astype(np.int64), return_inverse=True)
         labels[name] = tuple([*texts[name], ROOT][one] for one in held)
         hierarchies[name] = Hierarchy.flat(range(len(held)))
@@ -316,7 +316,7 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
     columns, domains = {}, {}
     for name in sensitive:
         counts, domain = member.values(name), member.table.domain_of(name)
-        # In the order of their texts: that of the whole domain may tell of values that are not released.
+        # In the order of their texts: the order of the whole domain may reveal values that are not released.
         order = sorted(np.unique(counts.values).tolist(), key=lambda value: str(domain[value]))
         domains[name] = tuple(domain[value] for value in order)
         rows = np.repeat(np.arange(len(sizes)), np.diff(counts.starts))
@@ -330,10 +330,10 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
 
 
 def _check_about(about: Mapping[str, Any], n_rows: int) -> None:
-    """Refuse what nobody says of a report, and what is no text or no number of persons."""
+    """Raise on unknown entries of the head, and on wrong types."""
     unknown = [name for name in about if name not in (*ABOUT, "population_size")]
     if unknown:
-        raise TypeError(f"what is said of a report must be among {', '.join(ABOUT)}, population_size, got {unknown}")
+        raise TypeError(f"entries of the head must be among {', '.join(ABOUT)}, population_size, got {unknown}")
     wrong = [name for name in ABOUT if not isinstance(about.get(name, ""), str)]
     if wrong:
         raise TypeError(f"{wrong[0]} must be text, got {about[wrong[0]]!r}")
@@ -353,7 +353,7 @@ def checked_subject(
     external: bool,
     about: Mapping[str, Any],
 ) -> Subject:
-    """A subject of arguments that were checked."""
+    """Check the arguments, and make a subject of them."""
     if not isinstance(front, Front):
         raise TypeError(f"front must be a Front, as problem.front(res) makes it, got {type(front).__name__}")
     if not isinstance(choice, Choice):
@@ -382,7 +382,7 @@ def checked_subject(
         evidence=evidence,
         suppressed=how,
         recoding=recoding,
-        # What was released without requirements may break those of the choice.
+        # A release with unmet requirements may break those of the choice, too.
         point=choice if promised else replace(choice, requirements=()),
         threshold=float(threshold),
         population=population,

@@ -1,4 +1,4 @@
-"""What the release holds: its columns, what became of values, what labels stand for; and what it is still good for."""
+"""The values in the release: columns, changes, labels, and utility."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 
-#: What the ladder marks where the release stands.
+#: Mark of the release's level.
 HERE = "●"
 
-#: What every report says; the page of the guide says more.
+#: Warning of every report.
 UNPROTECTED = (
     "What this does not protect against: classes that agree in what is secret, people who know a secret already, a "
     "second release of the same table, and columns that are kept as they are, among others. The page “What this does "
     "not protect against” of pymoo_anon's guide tells all of it, with sources."
 )
 
-# Labels of an attribute that are shown, where its values have no order and where they have one.
+# Greatest number of labels shown of an attribute, without and with an order.
 _MOST_LABELS, _MOST_ORDERED = 14, 120
 
-# Labels of which the codebook tells here.
+# Greatest number of labels listed from the codebook.
 _MOST_LISTED = 3000
 
-# Labels of a level that stand as examples.
+# Number of labels given as examples of a level.
 _EXAMPLES = 3
 
 _SUPPRESSED = "* (suppressed)"
 
 
 def columns_view(subject: Subject) -> View:
-    """List every column of the release with its role, what was dropped, and how many rows are unique."""
+    """List the columns of the release with their roles, and unique rows."""
     evidence = subject.evidence or {}
     if "columns" not in evidence:
-        return View((UNPROTECTED, "Which other columns the release holds was not handed to this report."), ())
+        return View((UNPROTECTED, "The other columns of the release are unknown: no evidence was given."), ())
     roles: list[Row] = [
         (one_line(one["column"]), one_line(one["role"]), one["reason"] and one_line(one["reason"]))
         for one in evidence["columns"]
@@ -61,12 +61,12 @@ def columns_view(subject: Subject) -> View:
         for one in evidence.get("uniqueness", ())
     ]
     counted = headings("unique by", unique_rows="whole", share="share", of="whole")
-    tables.append(Table("unique", "Rows that no other row agrees with.", counted, tuple(unique)))
+    tables.append(Table("unique", "Rows unlike all others.", counted, tuple(unique)))
     return View(tuple(words), tuple(tables))
 
 
 def dropped(subject: Subject) -> str:
-    """List the columns that the release lacks; outsiders are not told which the raw table had."""
+    """List the dropped columns, except for outsiders."""
     return "" if subject.external else listed(map(one_line, (subject.evidence or {}).get("dropped", ())))
 
 
@@ -74,16 +74,16 @@ def uniqueness(subject: Subject) -> str:
     """Say how many rows of the release are unique, as its evidence counts them."""
     evidence = subject.evidence or {}
     if not evidence.get("uniqueness"):
-        return "Unique rows were not counted: no evidence was handed to this report."
+        return "Unique rows were not counted: no evidence was given."
     return plain(said_of(pd.DataFrame(evidence["columns"]), pd.DataFrame(evidence["uniqueness"])))
 
 
-# A median error of counts up to the first is called good, up to the second rough.
+# Greatest median error of counts called good, and called rough.
 _GOOD, _ROUGH = 0.1, 0.3
 
 
 def usefulness(subject: Subject) -> str:
-    """Give one verdict on the release: how far off counts are, what is lost, and which columns hold * alone."""
+    """Give one verdict on the utility of the release."""
     own, half = subject.own, subject.errors(subject.own)[0]
     word = "Good" if half <= _GOOD else "Rough" if half <= _ROUGH else "Poor"
     lost = TupleLoss().measure(own.classes).mean() / len(subject.names)
@@ -94,7 +94,7 @@ def usefulness(subject: Subject) -> str:
 
 
 def codebook_view(subject: Subject) -> View:
-    """What the labels of the release stand for."""
+    """List the values behind each label of the release."""
     own = subject.own
     levels = [subject.level(own.place, name) for name in subject.names]
     book = codebook_of(subject.table, own.generalization, own.classes, levels, own.marked)
@@ -105,11 +105,13 @@ def codebook_view(subject: Subject) -> View:
     ]
     left = len(book) - len(rows)
     words = [f"There are {left:,} labels more: the codebook of the release has all."] if left > 0 else []
-    return View(tuple(words), (Table("codebook", "What every label of the release stands for.", columns, tuple(rows)),))
+    return View(
+        tuple(words), (Table("codebook", "The values behind every label of the release.", columns, tuple(rows)),)
+    )
 
 
 def changes_view(subject: Subject, member: Member) -> View:
-    """The distribution of each attribute after the release and, inside the building, where its cells stand."""
+    """Compare the distribution of each attribute before and after."""
     tables = [] if subject.external else [_levels(subject, member) if subject.is_local else _ladder(subject, member)]
     tables += [_after(subject, member, j, name) for j, name in enumerate(subject.names)]
     gone = [one_line(name) for name in subject.names if len(np.unique(member.labels(name)[0])) < 2]
@@ -121,7 +123,7 @@ def changes_view(subject: Subject, member: Member) -> View:
 
 
 def before_table(subject: Subject, j: int, name: Any) -> Table:
-    """The distribution of one attribute in the raw table; it does not stand in a report that leaves the building."""
+    """Count the values of one attribute in the raw table, for internal reports only."""
     hierarchy, tuples = subject.table.quasi_identifiers[name], subject.table.tuples
     counts = np.bincount(tuples.codes[:, j], tuples.counts, hierarchy.n_values)
     rows = _rows(hierarchy.labels[0], counts.astype(np.int64), is_of_numbers(hierarchy))
@@ -129,18 +131,18 @@ def before_table(subject: Subject, j: int, name: Any) -> Table:
 
 
 def is_ordered(subject: Subject, name: Any) -> bool:
-    """Whether the labels of an attribute have an order: its values are numbers, and no label is part of another."""
+    """Return whether the labels of an attribute have an order."""
     return not subject.is_local and is_of_numbers(subject.table.quasi_identifiers[name])
 
 
 def is_of_numbers(hierarchy: Hierarchy) -> bool:
-    """Whether the values of a domain are numbers or days, in their order."""
+    """Return whether the values of a domain are ordered numbers or days."""
     numbers = numbers_of(hierarchy)
     return numbers is not None and bool((np.diff(numbers[~np.isnan(numbers)]) >= 0).all())
 
 
 def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
-    """The distribution of one attribute in the release."""
+    """Count the labels of one attribute in the release."""
     own, labels = member.labels(name)
     counts = np.bincount(own, member.classes.sizes[member.classes.kept], len(labels)).astype(np.int64)
     rows = _rows(labels, counts, is_ordered(subject, name))
@@ -154,7 +156,7 @@ def _distribution(table: str, caption: str, name: Any, rows: list[Row]) -> Table
 
 
 def _is_raw(member: Member, name: Any) -> bool:
-    """Whether every cell of an attribute holds one value of its domain."""
+    """Return whether every cell of an attribute holds a single value."""
     own, labels = member.labels(name)
     made = member.generalization
     if isinstance(made, LocalGeneralization):
@@ -163,7 +165,7 @@ def _is_raw(member: Member, name: Any) -> bool:
 
 
 def _levels(subject: Subject, member: Member) -> Table:
-    """Of every attribute the share of its cells at each level, of the rows that are not suppressed."""
+    """Return the share of each attribute's cells at each level."""
     rows: list[Row] = []
     sizes = member.classes.sizes[member.classes.kept]
     for name, hierarchy in subject.table.quasi_identifiers.items():
@@ -181,13 +183,13 @@ def _levels(subject: Subject, member: Member) -> Table:
 
 
 def _ladder(subject: Subject, member: Member) -> Table:
-    """Of every attribute the levels from raw to *, and where the release stands."""
+    """List the levels of every attribute, and mark the level of the release."""
     rows: list[Row] = []
     for name in subject.names:
         hierarchy, own = subject.table.quasi_identifiers[name], member.labels(name)[1]
         here = subject.level(member.place, name)
         if here is None:
-            # Without levels there are three rungs: the values, the groups of the release, and all together.
+            # Without levels there are three: the values, the groups of the release, and one group.
             share = 1 - (len(own) - 1) / max(hierarchy.n_values - 1, 1)
             rungs = [(0.0, hierarchy.labels[0], False), (share, own, True), (1.0, (ROOT,), False)]
         else:
@@ -204,13 +206,13 @@ def _ladder(subject: Subject, member: Member) -> Table:
 
 
 def _examples(labels: Sequence[Hashable]) -> str:
-    """A few labels of a level."""
+    """List a few labels of a level."""
     told = " | ".join(one_line(label)[:40] for label in labels[:_EXAMPLES])
     return f"{told} | …" if len(labels) > _EXAMPLES else told
 
 
 def _rows(labels: tuple[Hashable, ...], counts: NDArray[np.int64], ordered: bool) -> list[Row]:
-    """Ordered values in their order, neighbours together where they are many; of others the most frequent ones."""
+    """Order the labels by value, or by frequency, and merge the rest."""
     pairs = [(one_line(label), n) for label, n in zip(labels, counts.tolist(), strict=True) if n]
     if ordered:
         width = -(-len(pairs) // _MOST_ORDERED)
@@ -225,11 +227,11 @@ def _rows(labels: tuple[Hashable, ...], counts: NDArray[np.int64], ordered: bool
     return [*pairs[: _MOST_LABELS - 1], (f"{len(rest)} other labels", sum(n for _, n in rest))]
 
 
-# ---------------------------------------------------------------- what it is still good for
+# ---------------------------------------------------------------- utility
 
 
 def utility_view(subject: Subject, member: Member) -> View:
-    """How far off counts in a release are."""
+    """State the error of counts and the loss of detail."""
     asked, (half, most) = subject.queries, map(share_text, subject.errors(member))
     lost = TupleLoss().measure(member.classes).mean() / len(subject.names)
     return View(
@@ -243,11 +245,11 @@ def utility_view(subject: Subject, member: Member) -> View:
 
 
 def left_view(subject: Subject) -> View:
-    """What the release leaves of each attribute, and how far off counts are beside its neighbours on the front."""
+    """Compare the attributes before and after, and the errors of neighbours on the front."""
     own = subject.own
     how = "mark" if own.marked else "drop"
     before, after = of_table(subject.table), of_release(subject.table, own.classes, how)
-    # Not by `loc`, which takes a name that is a tuple for two.
+    # `loc` would take a name that is a tuple for two names.
     mean = {name: [*map(cell_of, found)] for name, found in means(subject.table, own.classes, how).T.items()}
     rows: list[Row] = []
     for j, name in enumerate(subject.names):
@@ -261,7 +263,7 @@ def left_view(subject: Subject) -> View:
 
 
 def _queries(subject: Subject) -> Table:
-    """How far off counts are in the release and in its neighbours on the front."""
+    """List the errors of counts in the release and its neighbours on the front."""
     shown = next((one for one in measures(subject) if one.loss), None)
     rows: list[Row] = []
     for member in subject.members():
@@ -275,10 +277,10 @@ def _queries(subject: Subject) -> Table:
 
 
 def beside_view(subject: Subject) -> View:
-    """The release beside levels of whole columns, where each of its classes has levels of its own; else nothing."""
+    """Compare a local recoding with full-domain releases."""
     if subject.external or not subject.is_local:
         return View((), ())
-    # What it needs is loaded for local recodings alone.
+    # Loaded late: only local recodings need it.
     from pymoo_anon.publishing.local_facts import advice, beside, bound_words
 
     found = beside(subject.problem, subject.front.X[subject.place], subject.own.classes)
@@ -288,7 +290,7 @@ def beside_view(subject: Subject) -> View:
     )
     columns = (Heading("recoding"), Heading("k", "whole"), *headings(mean_risk="share", loss="share"))
     columns += (Heading("counts off by, median", "share"),)
-    title = "Levels for each class beside levels of whole columns, at equal k and at equal mean risk."
+    title = "Local recoding beside full-domain recoding, at equal k and at equal mean risk."
     own = ((subject.evidence or {}).get("chosen") or {}).get("local") or {}
     words = (str(found), bound_words(own.get("bound")), *advice(subject.problem, subject.asked))
     return View(words, (Table("beside", title, columns, rows),))
