@@ -222,6 +222,34 @@ def test_the_citation_agrees_with_the_project():
         assert f"{names}: *{paper['title']}*".lower() in told
 
 
+def test_the_conda_recipe_agrees_with_the_project():
+    recipe = yaml.safe_load((GITHUB / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    assert recipe["context"] == {"name": "pymoo-anon", "version": pymoo_anon.__version__}
+    wanted = [f"python {PROJECT['requires-python']}", *PROJECT["dependencies"]]
+    named = [
+        re.sub(r"^([\w-]+) ", r"\1", own).replace("matplotlib-base", "matplotlib")
+        for own in recipe["requirements"]["run"]
+    ]
+    named = [own.replace("python-duckdb", "duckdb") for own in named]
+    assert named == [own.replace(" ", "") for own in wanted]
+    assert (recipe["about"]["license"], recipe["about"]["summary"]) == (PROJECT["license"], PROJECT["description"])
+
+
+def test_commits_are_checked_with_the_linter_that_tests_use():
+    ruff, local = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    wanted = next(name for name in PROJECT["optional-dependencies"]["test"] if name.startswith("ruff"))
+    assert ruff["rev"].removeprefix("v").startswith(wanted.removeprefix("ruff>="))
+    assert [hook["id"] for hook in ruff["hooks"] + local["hooks"]] == ["ruff-check", "ruff-format", "mypy"]
+
+
+def test_issue_templates_keep_vulnerabilities_private():
+    forms = {
+        path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in (GITHUB / "ISSUE_TEMPLATE").iterdir()
+    }
+    assert set(forms) == {"config", "defect", "idea"}
+    assert "Report a vulnerability" in forms["defect"]["body"][0]["attributes"]["value"]
+
+
 def test_what_contributors_are_told_exists():
     for name in re.findall(r"`((?:pymoo_anon|tests|benchmarks|examples)/[\w/.]+)`", CONTRIBUTING):
         assert (ROOT / name).exists(), name
