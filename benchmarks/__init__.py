@@ -1,1 +1,1 @@
-"""What the figures of the README and of the pages in `results` come from: programs, each run by `python -m`."""
+"""The programs behind all figures in `results` and the README."""

@@ -1,4 +1,4 @@
-"""Estimate the network of `make_census` from Adult, and say how near the invented table comes to it.
+"""Estimate the network of `make_census` from Adult, and measure its closeness.
 
     python -m benchmarks.estimate_census [--write]
 
@@ -24,7 +24,7 @@ TARGET = Path(__file__).parents[1] / "pymoo_anon" / "datasets" / "census.json"
 
 
 def joint(table: Microdata, a: str, b: str) -> np.ndarray:
-    """Counts of the value pairs of two columns; a or b may be the sensitive one."""
+    """Count the value pairs of two columns."""
     first, second = (table.tuples.columns[name] for name in (a, b))
     counts = np.zeros((first.n_values, second.n_values), dtype=np.int64)
     # The sensitive column is the only one with several values in a tuple, and it stands second.
@@ -41,7 +41,7 @@ def mutual_information(counts: np.ndarray) -> float:
 
 
 def estimate(table: Microdata) -> dict:
-    """The maximum spanning tree, grown from the first column, with the counts of each column given its parent."""
+    """Return the maximum spanning tree with the counts of each column given its parent."""
     information = {pair: mutual_information(joint(table, *pair)) for pair in combinations(COLUMNS, 2)}
     root = joint(table, COLUMNS[0], COLUMNS[1]).sum(axis=1)
     columns = {COLUMNS[0]: {"parent": None, "counts": [root.tolist()]}}

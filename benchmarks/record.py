@@ -1,4 +1,4 @@
-"""What every benchmark notes beside its figures, and where the figures go."""
+"""Machine, versions and claims of every benchmark, and the places of its results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLAIM = ("section", "claim", "verdict", "here", "paper")
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores, versions, and how many processes wanted the cores in the last five minutes."""
+    """Describe the processor, the cores, the versions and the load."""
     found = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
     models = [line.split(":", 1)[1].strip() for line in found.splitlines() if line.startswith("Model name")]
     packages = ("pymoo_anon", "pymoo", "numpy", "numba", "pandas")
@@ -35,7 +35,7 @@ def machine() -> dict[str, Any]:
 
 
 def line(of: dict[str, Any]) -> str:
-    """The machine in one line."""
+    """Describe the machine in one line."""
     versions = ", ".join(f"{name} {of[name]}" for name in ("python", "numpy", "numba", "pandas", "pymoo"))
     # More processes than cores: seconds are too long. Results of before this was noted have no load.
     load = f" with a load of {of['load']}" if "load" in of else ""
@@ -43,12 +43,12 @@ def line(of: dict[str, Any]) -> str:
 
 
 def verdict(found: Sequence[bool]) -> str:
-    """What to say of a claim that was looked at in several cases."""
+    """Return the verdict on a claim checked in several cases."""
     return VERDICTS[0] if all(found) else VERDICTS[1] if any(found) else VERDICTS[2]
 
 
 def claim(section: str, says: str, paper: str, here: str, found: str | Sequence[bool]) -> dict[str, str]:
-    """One line of the table of claims.
+    """Write one line of the table of claims.
 
     Args:
         section: Where the paper says it.
@@ -67,12 +67,12 @@ def claim(section: str, says: str, paper: str, here: str, found: str | Sequence[
 
 
 def claims_table(claims: Sequence[dict[str, str]]) -> str:
-    """The claims of one paper in markdown."""
+    """Write the claims of one paper in markdown."""
     return markdown(CLAIM, [[one[column] for column in CLAIM] for one in claims])
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; columns after the first are aligned to the right."""
+    """Write a table, with columns after the first aligned to the right."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
 
     def fill(cells: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ MOST_BYTES, MOST_PIXELS = 150_000, 1500
 
 
 def data() -> tuple[Microdata, pd.DataFrame]:
-    """The table, and its rows."""
+    """Return the table and its rows."""
     if Path(os.environ.get("PYMOO_ANON_DATA", ""), "adult", "adult.data").is_file():
         table = fetch_adult()
         rows = fetch_adult_frame()[[*table.quasi_identifiers, *table.sensitive]]
@@ -82,7 +82,7 @@ def make_report(path: Path) -> None:
 
 
 def take(page: Page, view: str, target: Path) -> None:
-    """A picture of one view, in few colours so that its file is small."""
+    """Take a picture of one view in few colours."""
     section = page.locator(f"section#{view}")
     section.scroll_into_view_if_needed()
     box = section.bounding_box()
@@ -109,7 +109,7 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 940, "height": 1000})
         page.goto(path.as_uri())
         page.wait_for_selector("html.ready")
-        # What follows the reader would stand in the way.
+        # Sticky elements would cover the view.
         page.add_style_tag(content=".shown{position:static !important} section{padding:.5rem 1rem 1rem}")
         for view, name in VIEWS.items():
             target = folder / f"report_{name}.png"

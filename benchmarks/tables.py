@@ -43,7 +43,7 @@ def crossover_problem(
     constraints: Sequence[Constraint] = (),
     label: str | None = None,
 ) -> BitStringProblem:
-    """The problem of Lunacek et al. 2006: 15,000 rows, eight quasi-identifiers of 92 bits, four taxonomies, k = 15.
+    """Return the problem of Lunacek et al.
 
     Args:
         objectives: What to search for in place of the general loss.
@@ -73,7 +73,7 @@ def crossover_problem(
 
 
 def large_table() -> Microdata:
-    """Adult with twelve quasi-identifiers, a lattice of 8,064,000 nodes; the last four hierarchies stand here."""
+    """Return Adult with twelve quasi-identifiers, a lattice of 8,064,000 nodes."""
     frame = fetch_adult_frame()
     relationships = {
         "Husband": "Spouse",
@@ -92,7 +92,7 @@ def large_table() -> Microdata:
 
 
 def immense_table() -> Microdata:
-    """Adult with its fourteen attributes as quasi-identifiers and fine hierarchies, a lattice of 1.6 · 10^12 nodes.
+    """Return Adult with all fourteen attributes, a lattice of 1.6 · 10^12 nodes.
 
     Numbers lie in intervals that double in width from level to level. Of categories those that few rows have fall
     together first: fewer than 10, 20, 30, 50, 100, 200, ...
@@ -127,14 +127,14 @@ def _widths(column: pd.Series, first: int) -> list[int]:
 
 
 def _doubling(column: pd.Series, first: int) -> Hierarchy:
-    """The numbers of a column in ever wider intervals."""
+    """Return the numbers of a column in ever wider intervals."""
     values = sorted(column.unique().tolist())
     bins = [[f"{v // w * w}–{v // w * w + w - 1}" for v in values] for w in _widths(column, first)]
     return Hierarchy.from_levels([values, *bins, ["*"] * len(values)])
 
 
 def _rare_together(column: pd.Series) -> Hierarchy:
-    """The values of a column; at every level those that too few rows have are one group."""
+    """Return a hierarchy that merges rare values at every level."""
     counts = column.value_counts().sort_index()
     levels = [list(counts.index)]
     for least in [n * 10**power for power in range(1, 5) for n in (1, 2, 3, 5)]:

@@ -1,4 +1,7 @@
-"""Who might attack my table? Prosecutor, journalist and marketer know different things; bound what each can do."""
+"""How well is my table protected against different attackers?
+
+Prosecutor, journalist and marketer know different things. Bound the risk from each.
+"""
 
 import pandas as pd
 from pymoo.optimize import minimize
@@ -9,7 +12,7 @@ from pymoo_anon.objectives import GeneralLossMetric, KMap, MarketerRisk, Prosecu
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Microdata
 
-# A register of everybody, of whom one in ten is in the table that is to be published.
+# A register of the whole population. One in ten persons is in the table to publish.
 (everybody,) = census_rows(30_000)
 known = ["age", "workclass", "marital-status", "race", "sex"]
 ways = {name: load_hierarchy(name).with_numbers(int) for name in known}

@@ -1,4 +1,7 @@
-"""How good is an algorithm of mine? Run it on a frozen instance whose front is proven, and see its place."""
+"""How good is my own algorithm?
+
+Run it on a frozen instance with a proven front, and read its rank.
+"""
 
 import numpy as np
 from pymoo.algorithms.moo.sms import SMSEMOA

@@ -1,4 +1,7 @@
-"""What do I gain by groups that follow my data? Bit strings, free or along taxonomies, beside levels, all proven."""
+"""How much do groups gain that follow my data?
+
+Bit strings, free or along taxonomies, beside levels, all proven.
+"""
 
 from pymoo.optimize import minimize
 

@@ -1,4 +1,7 @@
-"""Which point of the front should I take, and what does it mean? Bounds, a risk, a knee, weights, and the reasons."""
+"""Which point of the front should I take?
+
+Choose by bounds, a risk, the knee or weights, and read the reasons.
+"""
 
 from pymoo.optimize import minimize
 

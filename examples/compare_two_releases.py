@@ -1,4 +1,7 @@
-"""Which of two releases is better for the people in the table? Compare what each person has, not only the smallest."""
+"""Which of two releases is better for the people in the table?
+
+Compare a property of every person, not only the smallest.
+"""
 
 from pymoo.optimize import minimize
 

@@ -1,4 +1,7 @@
-"""How do I search bit strings where some attributes have a taxonomy? Three ways to keep strings valid, side by side."""
+"""How do I search bit strings with taxonomies?
+
+Three ways to keep strings valid, side by side.
+"""
 
 from pymoo.optimize import minimize
 

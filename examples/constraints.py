@@ -1,4 +1,7 @@
-"""What does a demand cost? What a regulator fixes is a constraint, and its price is the loss that it adds."""
+"""How much does a requirement cost?
+
+A regulator's bound is a constraint. Its price is the additional loss.
+"""
 
 from pymoo.optimize import minimize
 
@@ -15,7 +18,7 @@ for number in range(1, len(demands) + 1):
     res = minimize(problem, BranchAndBound(), seed=1)
     print(f"least loss {res.F.item():9,.0f}, levels {res.X.ravel()}, for {' and '.join(map(str, demands[:number]))}")
 
-# What is fixed may still be an objective: here the front of k and loss, of all that keeps the demands.
+# A constraint may be an objective, too: here the front of k and loss within the constraints.
 problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=0.01, constraints=demands)
 res = minimize(problem, BranchAndBound(), seed=1)
 print(f"\n{problem.to_frame(res).sort_values('k').to_string(index=False)}")

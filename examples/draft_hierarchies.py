@@ -1,4 +1,7 @@
-"""How do I get hierarchies? Draft them from the data, read what was drafted, edit the files, and check them."""
+"""How do I get hierarchies?
+
+Draft them from the data, read the draft, edit the files, and check them.
+"""
 
 import tempfile
 from pathlib import Path
@@ -25,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     files = {name: Path(folder, f"{name}.csv") for name in visits}
     for name, path in files.items():
         draft = draft_hierarchy(visits[name])
-        draft.hierarchy.to_csv(path)  # in ARX's layout; never the last word on what belongs together
+        draft.hierarchy.to_csv(path)  # in ARX's layout, to be read and edited
         print(f"{name}: {draft.kind}. {draft.reason}\n  {draft.hierarchy}")
 
     # An edited file may lack a value, or hold it twice. All that is wrong is said at once.

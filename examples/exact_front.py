@@ -1,4 +1,7 @@
-"""How do I know that nothing is missing from a front? Prove it; stopped before, a proof says how far off it can be."""
+"""How do I know that a front is complete?
+
+Prove it. A proof that is stopped early certifies the remaining gap.
+"""
 
 from pymoo.optimize import minimize
 
@@ -19,7 +22,7 @@ print(
 print(f"other {proof.n_pruned:,}. The three with the least loss:")
 print(problem.to_frame(res).sort_values("GLM").head(3).to_string(index=False))
 
-# The proof of a search: what did it miss?
+# The proof names the points that a search missed.
 found = minimize(problem, PBGEA(), ("n_gen", 20), seed=1)
 missed = set(map(tuple, res.F)) - set(map(tuple, found.F))
 print(f"\nPBG-EA, after {found.algorithm.evaluator.n_eval} evaluations, misses {len(missed)} of them.")

@@ -1,4 +1,7 @@
-"""What if the lattice is too large to visit, or even to store? Demand something, and a proof may still be in reach."""
+"""How do I search a lattice that is too large to store?
+
+Require something, and a proof may still be in reach.
+"""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +28,7 @@ def problem(least_k):
 own = problem(500)
 print(f"{table}\n{own.n_nodes:,} nodes. The front from k = 500 on, within 5 % of the loss:")
 
-# Boxes of nodes are halved, and what cannot be better is cut off unseen. Stop it when you like: the gap is certified.
+# Intervals of nodes are halved, and those without better nodes are cut off. Stop at any time: the gap is certified.
 proof = BranchAndBound(epsilon=[0, "5%"]).setup(own, seed=1)
 while proof.has_next():
     proof.next()
@@ -35,6 +38,6 @@ while proof.has_next():
 print(f"{proof.n_evaluated:7,} evaluated, {len(proof.opt):3} members, certified: {proof.certified}")
 print(own.to_frame(proof.result()).sort_values("k").head(3).to_string(index=False))
 
-# Where a proof is out of reach, local search looks at the neighbours of what it has.
+# Without a proof, local search visits the neighbours of its best points.
 res = minimize(problem(5), ParetoLocalSearch(), ("n_eval", 1000), seed=1)
 print(f"\nFrom k = 5 on, without a proof: {len(res.F)} members, the least loss {res.F[:, 1].min():,.0f}")

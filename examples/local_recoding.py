@@ -1,4 +1,7 @@
-"""Must a value be as coarse for everybody? Local recoding beside levels of whole columns, and what it costs."""
+"""Must a value be as coarse for everybody?
+
+Compare local recoding with levels of whole columns, in loss and in risk.
+"""
 
 from pymoo.optimize import minimize
 
@@ -26,7 +29,7 @@ print(f"levels of each class:    {fine}")
 fair = cells.choose(require=[*asked, MarketerRisk() <= risk], best=GeneralLossMetric())
 print(f"at equal mean risk:      {fair}")
 
-# What a class becomes.
+# The cells of one class.
 recoded = local.decode(fine.x)
 print(recoded)
 print(recoded.labels_of(table.tuples.codes, recoded.representatives[:1]))

@@ -1,4 +1,7 @@
-"""How do I add an objective of my own? Subclass Objective: a name, a direction, a function of arrays; and check it."""
+"""How do I add my own objective?
+
+Subclass Objective with a name, a direction and a function of arrays. Then check it.
+"""
 
 import numpy as np
 from pymoo.optimize import minimize
@@ -11,11 +14,11 @@ from pymoo_anon.testing import check_objective
 
 
 class TypicalRisk(Objective):
-    """The re-identification risk 1 / class size that half of the persons do not exceed."""
+    """Median re-identification risk: 1 / class size, not exceeded by half of the persons."""
 
     name = "typical risk"
     maximize = False
-    step = 0.001  # what is worth telling apart: boxes of 1 would hold all risks at once
+    step = 0.001  # the width of a box: a box of width 1 would hold all risks at once
 
     def evaluate_one(self, classes):
         sizes = np.sort(classes.sizes[~classes.suppressed])[::-1]

@@ -1,4 +1,7 @@
-"""How do I write an operator of my own? As in pymoo: one method that draws from the given state alone; and check it."""
+"""How do I write my own operator?
+
+As in pymoo: one method, random numbers from the given state alone. Then check it.
+"""
 
 import numpy as np
 from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -14,12 +17,12 @@ from pymoo_anon.testing import check_operator, small_problems
 
 
 class TradeMutation(Mutation):
-    """One attribute goes a level up and another one a level down: about as much loss, elsewhere."""
+    """Mutation that raises one attribute by a level and lowers another."""
 
     def _do(self, problem, X, *args, random_state, **kwargs):
         attributes = np.tile(np.arange(problem.n_var), (len(X), 1))
         up, down = random_state.permuted(attributes, axis=1).T[[0, -1]]
-        rows, made = np.arange(len(X)), X.copy()  # what is given stays as it is
+        rows, made = np.arange(len(X)), X.copy()  # the input must not change
         made[rows, up] += 1
         made[rows, down] -= 1
         return np.clip(made, problem.xl, problem.xu).astype(X.dtype)

@@ -1,4 +1,7 @@
-"""How do I anonymize my own table? Give quasi-identifiers hierarchies, name what is sensitive, search, and label."""
+"""How do I anonymize my own table?
+
+Give the quasi-identifiers hierarchies, name the sensitive columns, search, and release.
+"""
 
 import pandas as pd
 from pymoo.optimize import minimize

@@ -1,4 +1,7 @@
-"""How do I use all my cores? Threads within one search, a process for each of many, and what pymoo's runners do."""
+"""How do I use all my cores?
+
+Threads within one search, processes for several, and pymoo's runners.
+"""
 
 import os
 import time
@@ -18,7 +21,7 @@ CORES = os.cpu_count() or 1
 
 
 def search(seed, algorithm=PBGEA, n_threads=1, **more):
-    """The front of one search. Each process makes the table anew, which is quicker than to send it."""
+    """Return the front of one search. Each process makes the table anew, which is quicker than to send it."""
     problem = LatticeProblem(make_census(5000), [KAnonymity(), GeneralLossMetric()], suppression=0.01, **more)
     problem.n_threads = n_threads  # values do not depend on it
     began = time.perf_counter()

@@ -1,4 +1,7 @@
-"""Which release should I take? Search the whole trade-off first, then choose with all of it in view."""
+"""Which release should I take?
+
+Search the whole trade-off first, then choose with all of it in view.
+"""
 
 from pymoo.optimize import minimize
 

@@ -1,4 +1,7 @@
-"""How much information do I give up so that nobody is much worse protected than others? Prefer loss and bias, get k."""
+"""How much information does equal protection cost?
+
+Prefer loss and bias, and get k.
+"""
 
 from pymoo.optimize import minimize
 

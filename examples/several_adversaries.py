@@ -1,4 +1,7 @@
-"""Who knows what? A neighbour and a colleague know some columns each: hold k against both, and lose less."""
+"""How do I protect against people with partial knowledge?
+
+A neighbour and a colleague know some columns each. Hold k against both, and lose less.
+"""
 
 import pandas as pd
 from pymoo.optimize import minimize

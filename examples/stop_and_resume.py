@@ -1,4 +1,7 @@
-"""How do I stop a long search and go on later? Pickle the algorithm, or keep a journal, which survives a crash, too."""
+"""How do I stop a long search and go on later?
+
+Pickle the algorithm, or keep a journal, which survives a crash, too.
+"""
 
 import pickle
 from pathlib import Path
@@ -33,7 +36,7 @@ with TemporaryDirectory() as folder:
     print(f"pickled after 30 generations, resumed to 100: the same {len(straight.F)} members as without a stop")
 
     killed, again = problem(), problem()
-    with journaled(killed, journal, settings={"seed": 1}):  # what is evaluated is on the disk at once
+    with journaled(killed, journal, settings={"seed": 1}):  # evaluated points are on the disk at once
         minimize(killed, PBGEA(), ("n_gen", 30), seed=1)
     with journaled(again, journal, settings={"seed": 1}, resume=True):
         print(f"a search was killed; {again.n_unique} nodes need not be evaluated again")

@@ -1,4 +1,7 @@
-"""What may be suppressed? Three rules for one demand: k of at least 5, and 5 occupations in every class."""
+"""Which rows may be suppressed?
+
+Three rules for one requirement: k of at least 5, and 5 occupations in every class.
+"""
 
 from pymoo.optimize import minimize
 

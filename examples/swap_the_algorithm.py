@@ -1,4 +1,7 @@
-"""How does PBG-EA compare with an algorithm that I know? Swap one line, and measure both against the exact front."""
+"""How does PBG-EA compare with an algorithm that I know?
+
+Swap one line, and measure both against the exact front.
+"""
 
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.indicators.igd import IGD
@@ -30,5 +33,5 @@ res = minimize(problem, PBGEA(pop_size=25), ("n_gen", 100), seed=1)
 tell("PBG-EA", res.F)
 res = minimize(problem, NSGA2(pop_size=25, archive=BoxArchive(**grid), **operators), ("n_gen", 100), seed=1)
 tell("NSGA-II, its population", res.F)
-# Four objectives have more good points than a population holds. The archive keeps what it loses.
+# Four objectives have more good points than a population holds. The archive keeps them all.
 tell("NSGA-II, its archive", res.archive.F)

@@ -1,4 +1,7 @@
-"""How do I show others what a release is worth? One HTML file for the people who decide, another for those outside."""
+"""How do I show others the worth of a release?
+
+One HTML file for the people who decide, another for those outside.
+"""
 
 import numpy as np
 import pandas as pd

@@ -1,1 +1,1 @@
-"""Local recodings: fronts, and what their weights are worth."""
+"""Local recodings: fronts, bounds, utility, and the value of weights."""

@@ -1,4 +1,4 @@
-"""What local recodings of Adult tell somebody who knows how they were made: minimality, and refinement of their cells.
+"""Attacks on local recodings of Adult that use the known method: minimality and refinement.
 
     python -m benchmarks.local.attacks
 
@@ -46,7 +46,7 @@ ROWS, COLUMNS, SLACK = 300, ("age", "race", "sex"), 1e-6
 
 
 def cheaper_parts(table: Microdata, made: LocalGeneralization, members: Ints, k: int) -> Masks | None:
-    """(n, n_members) Boolean array: the members below each cheaper vector of nodes that has k rows; None: too many."""
+    """(n, n_members) Boolean array of members below each cheaper vector with k rows, or None."""
     nodes = [own.nodes for own in table.quasi_identifiers.values()]
     codes = table.tuples.codes[members]
 
@@ -81,7 +81,7 @@ def cheaper_parts(table: Microdata, made: LocalGeneralization, members: Ints, k:
 
 
 class Guess(NamedTuple):
-    """What is known of the persons of a class, per tuple: confidence before and after, and who was guessed right."""
+    """Knowledge of the persons of a class: confidence before and after, and right guesses."""
 
     persons: Ints
     before: NDArray[np.float64]
@@ -91,7 +91,7 @@ class Guess(NamedTuple):
 
 
 def reckoned(values: Ints, keep: Callable[[Ints], Masks], rng: np.random.Generator) -> Guess | None:
-    """Bayes over random arrangements of the sensitive values of a class; None where none explains what was seen.
+    """Infer sensitive values from random arrangements, or return None if none fits.
 
     Args:
         values: (n_members, n_values) array, how often each tuple has each value.
@@ -117,12 +117,12 @@ def reckoned(values: Ints, keep: Callable[[Ints], Masks], rng: np.random.Generat
 
 
 def members_of(class_of: Ints) -> list[Ints]:
-    """The tuples of every class."""
+    """Return the tuples of every class."""
     return np.split(np.argsort(class_of, kind="stable"), np.cumsum(np.bincount(class_of))[:-1])
 
 
 def asked_why_undivided(table: Microdata, made: LocalGeneralization) -> tuple[list[Masks], list[Ints], int]:
-    """The classes that numbers of rows would divide: their cheaper parts and members, and how many were too large."""
+    """Return the cheaper parts of classes by rows, and the number of skipped classes."""
     parts, opened, too_many = [], [], 0
     for members in members_of(made.class_of):
         own = cheaper_parts(table, made, members, K) if len(members) > 1 else np.empty((0, 1), dtype=bool)
@@ -137,7 +137,7 @@ def asked_why_undivided(table: Microdata, made: LocalGeneralization) -> tuple[li
 def studied(
     opened: list[Ints], values: Ints, keeps: list[Callable[[Ints], Masks]], rng: np.random.Generator
 ) -> dict[str, float]:
-    """What is learned of the persons of some classes, of which at most `SAMPLED` are looked at."""
+    """Attack at most `SAMPLED` of some classes, and return the findings."""
     chosen = rng.permutation(len(opened))[:SAMPLED]
     found = [reckoned(values[opened[c]], keeps[c], rng) for c in chosen]
     known = [one for one in found if one is not None]
@@ -159,7 +159,7 @@ def studied(
 
 
 def minimality(table: Microdata, n_values: int) -> list[dict[str, object]]:
-    """Both structures, at one l: loss a cell, and what is learned."""
+    """Attack both structures at one l, and return loss and findings."""
     goals = [KAnonymity(), GeneralLossMetric()]
     asked = [DistinctLDiversity("occupation") >= n_values]
     cells = table.n_rows * len(table.quasi_identifiers)
@@ -201,7 +201,7 @@ def minimality(table: Microdata, n_values: int) -> list[dict[str, object]]:
 
 
 class Program(NamedTuple):
-    """How many rows of each class have each combination of values, as a linear program.
+    """Rows of each class by combination of values, as a linear program.
 
     Attributes:
         class_of: (n_variables,) array, the class of each variable.
@@ -229,7 +229,7 @@ class Program(NamedTuple):
         return int((self.rules @ self.known > self.most).sum())
 
     def greatest(self, wanted: Masks) -> float | None:
-        """The most rows that some variables can stand for together; None where nothing keeps all rules."""
+        """Return the greatest number of rows of some variables, or None if infeasible."""
         found = linprog(
             -wanted.astype(float), A_ub=self.rules, b_ub=self.most, A_eq=self.totals, b_eq=self.rows, method="highs"
         )
@@ -237,7 +237,7 @@ class Program(NamedTuple):
 
 
 def program(table: Microdata, made: LocalGeneralization, k: int, greedy: bool) -> Program:
-    """The program of a release.
+    """Build the program of a release.
 
     Always true: a class has so many rows, it is as fine as what it holds allows, and combinations that stand as they
     are in a release are in no other class, since equal tuples have equal cells. Where the recoding is greedy, too: of
@@ -280,7 +280,7 @@ def program(table: Microdata, made: LocalGeneralization, k: int, greedy: bool) -
 
 
 def refined(own: Program) -> dict[str, float]:
-    """What the program leaves of each cell that is generalized; a cell is a row's, so that classes count by rows."""
+    """Return the remaining values of each generalized cell, classes counted by rows."""
     found: dict[str, float] = {"rules": len(own.most), "broken": own.n_broken}
     if own.greatest(np.zeros(len(own.known), dtype=bool)) is None:
         return {**found, "feasible": False}
@@ -310,7 +310,7 @@ def refined(own: Program) -> dict[str, float]:
 
 
 def cube_alone(table: Microdata, k: int) -> LocalGeneralization:
-    """What the cube releases, without the moves that follow in a recoding: the greedy way that is attacked."""
+    """Recode by the cube alone, without the moves that follow."""
     trees = Trees.of(table.tuples, [own.nodes for own in table.quasi_identifiers.values()])
     made, _ = bottom_up(trees, k)
     class_of = mend(trees, Requirements(k).tests(table.tuples, trees), made)
@@ -319,7 +319,7 @@ def cube_alone(table: Microdata, k: int) -> LocalGeneralization:
 
 
 def refinement(table: Microdata, k: int) -> list[dict[str, object]]:
-    """Releases of a small table, by the ways they are made and what is known of these."""
+    """Attack releases of a small table, by method and background knowledge."""
     found: list[dict[str, object]] = []
     goals = [KAnonymity(), GeneralLossMetric()]
     ways = {"cube alone": cube_alone(table, k)}
@@ -336,7 +336,7 @@ def refinement(table: Microdata, k: int) -> list[dict[str, object]]:
 
 
 def drawn_table(n_rows: int) -> Microdata:
-    """Some rows of Adult with the columns of the refinement."""
+    """Draw rows of Adult with the columns of the refinement."""
     frame: pd.DataFrame = fetch_adult_frame().sample(n_rows, random_state=1)
     hierarchies = fetch_adult().quasi_identifiers
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in COLUMNS})
@@ -346,7 +346,7 @@ def drawn_table(n_rows: int) -> Microdata:
 
 
 def minimality_rows(found: list[dict[str, object]]) -> list[list[str]]:
-    """The table of minimality in text."""
+    """Write the table of minimality."""
     return [
         [
             f"l >= {one['l']}, {one['structure']}",
@@ -366,7 +366,7 @@ def minimality_rows(found: list[dict[str, object]]) -> list[list[str]]:
 
 
 def refinement_rows(found: list[dict[str, object]]) -> list[list[str]]:
-    """The table of refinement in text."""
+    """Write the table of refinement."""
     rows = []
     for one in found:
         row = [f"{one['release']}, k = {one['k']}", str(one["known"]), f"{one['rules']:,}", f"{one['broken']:,}"]

@@ -1,4 +1,4 @@
-"""How far local recodings of Adult are from the best ones: certified bounds, and what improvements save.
+"""Certified bounds of local recodings of Adult, and the savings of improvements.
 
     python -m benchmarks.local.bounds
 
@@ -32,7 +32,7 @@ def problem_of(table: Microdata, n_values: int, n_improvements: int) -> LocalRec
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """What a call returns, and its seconds of the processor."""
+    """Return the result of a call, and its processor seconds."""
     began = time.process_time()
     found = call()
     return found, time.process_time() - began

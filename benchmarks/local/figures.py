@@ -1,4 +1,4 @@
-"""What local recodings should reach, and do: loss and seconds of each kind of work, beside what is asked of them.
+"""Figures of local recodings beside their targets: loss and seconds.
 
     python -m benchmarks.local.figures
 
@@ -39,7 +39,7 @@ SECRET = "occupation"
 
 
 class Found(NamedTuple):
-    """A figure, and the seconds that it took; None where nothing is asked for."""
+    """One figure and its seconds, with or without a target."""
 
     value: float | None
     seconds: float | None = None
@@ -63,7 +63,7 @@ class Case(NamedTuple):
     higher: bool = False
 
     def reaches(self, found: Found, asked: Found) -> bool:
-        """Whether a figure is as good as asked, in the time that is given."""
+        """Return whether a figure meets its target in its time."""
         sign = -1 if self.higher else 1
         good = asked.value is None or sign * (found.value or 0.0) <= sign * asked.value
         return good and (asked.seconds is None or (found.seconds or 0.0) <= asked.seconds)
@@ -78,7 +78,7 @@ def adult() -> Microdata:
 
 
 def resampled(make: Callable[[], Microdata], n_rows: int, share: float) -> Microdata:
-    """Rows drawn of a table, of whose cells a share is drawn anew from their column."""
+    """Draw rows of a table, with a share of the cells redrawn from their column."""
     rng, table = np.random.default_rng(1), make()
     tuples = table.tuples
     weights = tuples.counts / tuples.n_rows
@@ -91,7 +91,7 @@ def resampled(make: Callable[[], Microdata], n_rows: int, share: float) -> Micro
 
 
 def invented(n_rows: int, n_columns: int) -> Microdata:
-    """Rows of a dozen hidden groups; the columns have 2 to 128 values, near ones for near groups."""
+    """Draw rows of a dozen hidden groups, with 2 to 128 values per column."""
     rng = np.random.default_rng(1)
     group = np.minimum(rng.geometric(0.2, n_rows) - 1, 11)
     hierarchies, codes = {}, []
@@ -108,7 +108,7 @@ def invented(n_rows: int, n_columns: int) -> Microdata:
 
 
 def timed(problem: LocalRecodingProblem, k: int, price: float = 0.0) -> Found:
-    """The loss of a cell of one recoding, infinite where it breaks a constraint."""
+    """Return the loss per cell of one recoding, or infinity if infeasible."""
     x = problem.x_of(k, price)
     began = time.process_time()
     problem.decode(x)
@@ -118,18 +118,18 @@ def timed(problem: LocalRecodingProblem, k: int, price: float = 0.0) -> Found:
 
 
 def recoded(k: int, *asked: Any, price: float = 0.0, **how: Any) -> Found:
-    """One recoding of Adult, with constraints beside k."""
+    """Recode Adult under constraints beside k."""
     return timed(LocalRecodingProblem(adult(), [GeneralLossMetric()], [KAnonymity() >= k, *asked], **how), k, price)
 
 
 def of_rows(make: Callable[[], Microdata], n_rows: int, share: float, k: int) -> Found:
-    """One recoding of rows that are drawn of a table."""
+    """Recode rows drawn from a table."""
     table = resampled(make, n_rows, share)
     return timed(LocalRecodingProblem(table, [GeneralLossMetric()], [KAnonymity() >= k]), k)
 
 
 def below_top_down(n_rows: int, n_columns: int) -> Found:
-    """The share of top-down's loss that bottom-up saves of an invented table."""
+    """Return the share of top-down's loss saved by bottom-up on an invented table."""
     table, asked = invented(n_rows, n_columns), [KAnonymity() >= 5]
     quick = timed(LocalRecodingProblem(table, [GeneralLossMetric()], asked, method="top-down"), 5)
     slow = timed(LocalRecodingProblem(table, [GeneralLossMetric()], asked), 5)
@@ -137,7 +137,7 @@ def below_top_down(n_rows: int, n_columns: int) -> Found:
 
 
 def front() -> Found:
-    """The hypervolume of a sweep of targets."""
+    """Return the hypervolume of a sweep of targets."""
     problem, began = LocalRecodingProblem(adult(), [KAnonymity(), GeneralLossMetric()]), time.process_time()
     F = minimize(problem, TargetSweep(), seed=1).F
     seconds = time.process_time() - began
@@ -152,7 +152,7 @@ def of_arx(k: int) -> Found:
 
 
 def gap(k: int, n_values: int, n_improvements: int, n_passes: int) -> Found:
-    """The certified gap of a recoding, as a share of its loss; both made in the seconds."""
+    """Return the certified gap of a recoding as a share of its loss."""
     problem = problem_of(adult(), n_values, n_improvements)
     x, began = problem.x_of(k), time.process_time()
     bound = problem.lower_bound(x, ("n_iter", n_passes))
@@ -160,7 +160,7 @@ def gap(k: int, n_values: int, n_improvements: int, n_passes: int) -> Found:
 
 
 def refined() -> Found:
-    """How many cells of refined members of the exact front are coarser than there, and the seconds of the slowest."""
+    """Count the coarser cells of refined members of the exact front."""
     problem = LatticeProblem(adult(), [KAnonymity(), GeneralLossMetric()], 0.01)
     coarser, slowest = 0, 0.0
     for x in problem.pareto_set():
@@ -175,7 +175,7 @@ def refined() -> Found:
 
 
 def other_cells() -> Found:
-    """How many cells are others where rows come in another order, or parts of the table are worked on by threads."""
+    """Count the changed cells under another order of rows or more threads."""
     table = resampled(large_table, 65_000, 0.1)
     order = np.random.default_rng(2).permutation(table.n_distinct)
     other = Microdata(table.quasi_identifiers, table.tuples.codes[order], table.tuples.counts[order], {}, {})
@@ -261,7 +261,7 @@ CASES = (
 
 
 def said(asked: Found | None) -> str:
-    """What is asked for."""
+    """Print the figures of the named parts."""
     if asked is None:
         return ""
     value = "" if asked.value is None else f"{asked.value:.4g}"

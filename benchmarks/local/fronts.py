@@ -1,4 +1,4 @@
-"""Local recoding beside levels of whole columns, at equal k and at equal mean risk: Adult.
+"""Local and full-domain recoding of Adult, at equal k and at equal mean risk.
 
     python -m benchmarks.local.fronts
 
@@ -39,7 +39,7 @@ STRINGS = "bit strings, local search"
 SINGLE = {"Datafly": Datafly, "Samarati": SamaratiSearch, STRINGS: partial(BitStringLocalSearch, n_starts=1)}
 DRAWN = FULL, STRINGS, "local, mondrian-relaxed", "local, bottom-up"
 
-#: What ARX's group published of the nine columns: the repository arx-deidentifier/clustering-benchmark, loss of a cell.
+#: Loss per cell of the nine columns, as published in arx-deidentifier/clustering-benchmark.
 ARX_K = 5, 10, 25, 50
 ARX = {
     "ARX, local transformation, published": (0.0541, 0.0774, 0.1150, 0.1473),
@@ -50,7 +50,7 @@ NEIGHBOURHOODS = dict(zip(ARX_K, (4000, 2000, 800, 300), strict=True))
 
 
 def columns_of(F: Any, table: Microdata) -> dict[str, list[float]]:
-    """k, the loss of a cell and, where it was an objective, the mean risk of each point of a front."""
+    """k, loss per cell and, as an objective, mean risk of the points of a front."""
     own = {"k": -F[:, 0], "loss": F[:, 1] / cells(table)}
     if F.shape[1] > 2:
         own["risk"] = F[:, 2]
@@ -58,14 +58,14 @@ def columns_of(F: Any, table: Microdata) -> dict[str, list[float]]:
 
 
 def front_of(way: str, by: str) -> dict[str, Any]:
-    """The front of one way, as `searched` takes it, and seconds of a processor."""
+    """Search the front of one way, and return it with processor seconds."""
     table = fetch_adult()
     _, res, seconds = searched(table, way, by)
     return {**columns_of(res.F, table), "s": seconds}
 
 
 def single(name: str, k: int) -> dict[str, float] | None:
-    """The loss of a cell and the mean risk of what a search for one generalization ends with, None for nothing."""
+    """Return the loss per cell and the mean risk of a single-objective search."""
     table, goals, held = fetch_adult(), [GeneralLossMetric()], [KAnonymity() >= k]
     problem: Any
     if name == STRINGS:
@@ -86,7 +86,7 @@ def table_of_arx() -> Microdata:
 
 
 def full_of_arx() -> dict[str, Any]:
-    """The front of all nodes with ARX's hierarchies."""
+    """Return the front of all nodes with ARX's hierarchies."""
     table = table_of_arx()
     problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric(), MarketerRisk()], 0.01)
     began = time.process_time()
@@ -97,7 +97,7 @@ def full_of_arx() -> dict[str, Any]:
 
 
 def local_of_arx(method: str, improved: bool) -> dict[str, Any]:
-    """By k the loss of a cell, the mean risk and the seconds of local recodings with ARX's hierarchies."""
+    """Recode Adult by ARX's hierarchies: loss per cell, mean risk and seconds by k."""
     table = table_of_arx()
     found: dict[str, Any] = {"loss": [], "risk": [], "s": 0.0}
     for k in (1000, *ARX_K):
@@ -141,13 +141,13 @@ def cells(table: Microdata) -> int:
 
 
 def least(front: dict[str, Any], by: str, value: float) -> float:
-    """The least loss of a cell from a k on, or up to a mean risk; infinite where there is none."""
+    """Return the least loss from a k on or up to a mean risk, else infinity."""
     own = np.array(front[by])
     return float(np.array(front["loss"])[own >= value if by == "k" else own <= value].min(initial=np.inf))
 
 
 def hypervolume(front: dict[str, Any], n_rows: int) -> float:
-    """The hypervolume of log k / log rows and of the loss of a cell."""
+    """Return the hypervolume of log k / log rows and of the loss per cell."""
     points = np.column_stack([-np.log(front["k"]) / np.log(n_rows), front["loss"]])
     return float(HV(ref_point=np.array([0.0, 1.0]))(points))
 
@@ -170,7 +170,7 @@ def draw(fronts: dict[tuple[str, str], dict[str, Any]]) -> None:
 
 
 def useful() -> str:
-    """What releases of Adult are good for, as `benchmarks.local.utility` has found it."""
+    """Return the stored figures of utility."""
     known = json.loads((record.RESULTS / "local_utility.json").read_text(encoding="utf-8"))["tables"]["Adult"]
     rows = [
         [f"{said}, {way}", *(percent(one[key]) for key in ("risk", "loss", "median", "90 %", "predicted"))]

@@ -1,4 +1,4 @@
-"""What releases are still good for, at equal k and at equal mean risk: Adult and two invented tables.
+"""Utility of releases at equal k and at equal mean risk: Adult and two invented tables.
 
     python -m benchmarks.local.utility
 
@@ -30,17 +30,17 @@ KS = 2, 5, 10, 25, 50, 100
 RISKS = 0.05, 0.02, 0.01, 0.005
 WAYS = FULL, "local, mondrian-relaxed", "local, bottom-up"
 
-# What is predicted, and which columns of the invented tables are numbers.
+# Columns to predict, and columns of numbers.
 TARGETS = {"Adult": "salary-class", "patients": "diagnosis", "trips": "purpose"}
 INVENTED = {"patients": (patients, {"age", "month"}), "trips": (trips, {"hour", "minutes"})}
-# Of the picture's panels: what is measured, and in words.
+# Panels of the picture: measure and words.
 MEASURES = {"median": "median error of a count", "predicted": "rightly predicted"}
-# What the table shows.
+# Columns of the table.
 SHOWN = {"k of 10": ("k", 10), "mean risk of 1%": ("risk", 0.01)}
 
 
 def table_of(name: str) -> Microdata:
-    """A table whose last column is to be predicted."""
+    """Return a table with the last column to predict."""
     target = TARGETS[name]
     if name == "Adult":
         return fetch_adult(label=target)
@@ -58,7 +58,7 @@ def table_of(name: str) -> Microdata:
 
 
 def found_by(name: str, way: str) -> dict[str, Any]:
-    """What the releases of one way are good for, and seconds of a processor."""
+    """Measure the utility of one way's releases, with processor seconds."""
     began, table = time.process_time(), table_of(name)
     asked: dict[str, dict[float, Any]] = {
         "k": {k: KAnonymity() >= k for k in KS},
@@ -91,7 +91,7 @@ def of(found: dict[str, Any], by: str) -> list[dict[str, Any]]:
 
 
 def draw(found: dict[tuple[str, str], dict[str, Any]]) -> None:
-    """For each table the error of a count and what a classifier learns, against k and against the mean risk."""
+    """Draw the error of counts and the accuracy of a classifier, by k and mean risk."""
     figure = new_figure(11, 11)
     panels = figure.subplots(4, len(TARGETS), sharex="row", squeeze=False)
     for row, (by, measure) in enumerate([(by, measure) for by in ("k", "risk") for measure in MEASURES]):

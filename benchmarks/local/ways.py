@@ -1,4 +1,4 @@
-"""Ways to recode a table that benchmarks compare: a problem, and a search that ends with a front."""
+"""Ways to recode a table: a problem and a search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAYS = FULL, *LOCAL
 
 
 def searched(table: Microdata, way: str, by: str) -> tuple[Any, Result, float]:
-    """The front of one way.
+    """Return the front of one way.
 
     Args:
         table: What is recoded.

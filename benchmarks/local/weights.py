@@ -1,4 +1,4 @@
-"""Where weights of columns are worth a search: two losses that tell columns apart, over local recodings of Adult.
+"""Value of weighted columns: two losses over local recodings of Adult.
 
     python -m benchmarks.local.weights
 
@@ -35,43 +35,43 @@ OPERATORS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "muta
 
 
 def losses_of(table: Microdata) -> list[GeneralLossMetric]:
-    """The loss of the first columns, and that of the others."""
+    """Return the loss of the first columns, and of the others."""
     mine = np.array([name in FIRST for name in table.quasi_identifiers], dtype=float)
     return [GeneralLossMetric(mine), GeneralLossMetric(1 - mine)]
 
 
 def share_of_square(problem: AnonymizationProblem, F: np.ndarray) -> float:
-    """The hypervolume of two losses, each as a share of all that can be lost."""
+    """Return the hypervolume of two losses as shares."""
     most = [objective.value_range(problem.table.tuples)[1] for objective in problem.objectives]
     return float(HV(ref_point=np.ones(2))(F / most))
 
 
 def every_node(table: Microdata) -> tuple[AnonymizationProblem, np.ndarray]:
-    """The front of all nodes of the lattice."""
+    """Return the front of all nodes of the lattice."""
     problem = LatticeProblem(table, losses_of(table), 0.01, [KAnonymity() >= K])
     return problem, problem.pareto_front()
 
 
 def equal_weights(problem: LocalRecodingProblem) -> np.ndarray:
-    """The one recoding in which all columns weigh as the objectives do."""
+    """Return the single recoding with all weights equal."""
     return problem.compute(problem.x_of(K)[np.newaxis])
 
 
 def random_weights(problem: LocalRecodingProblem) -> np.ndarray:
-    """Recodings with random weights; targets and prices stay the least."""
+    """Recode with random weights, at the least targets and prices."""
     X = LatticeSampling().do(problem, N_EVAL, random_state=np.random.default_rng(SEED)).get("X")
     X[:, :2] = 0
     return problem.compute_feasible(X)[1]
 
 
 def searched(problem: LocalRecodingProblem) -> np.ndarray:
-    """What NSGA-II sees."""
+    """Evaluate points for NSGA-II."""
     algorithm = NSGA2(pop_size=POP_SIZE, archive=BoxArchive(epsilon=1e-9), **OPERATORS)
     return minimize(problem, algorithm, ("n_eval", N_EVAL), seed=SEED).archive.F
 
 
 def weighed(way: str, method: str | None) -> dict[str, Any]:
-    """One way to a front of two losses."""
+    """Search one front of two losses."""
     table = fetch_adult()
     if method is None:
         began = time.process_time()

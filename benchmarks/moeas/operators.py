@@ -1,4 +1,4 @@
-"""Operators under the lens: which crossover, mutation, sampling and selection for which space; parameters of PBG-EA.
+"""Study of operators: crossover, mutation, sampling and selection by space, and PBG-EA's parameters.
 
     python -m benchmarks.moeas.operators                     all parts, 31 seeds
     python -m benchmarks.moeas.operators --only levels       one part anew; the others stay
@@ -63,7 +63,7 @@ from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 SEEDS, QUICK_SEEDS = 31, 3
 POPULATION = 25
 
-#: What is changed, its name, and what makes the algorithm for a problem.
+#: Setting, name, and factory of each variant.
 Setting = tuple[str, str, Callable[[AnonymizationProblem], Algorithm]]
 
 
@@ -89,7 +89,7 @@ class Part:
 
 
 def rounded(kind: Any, **options: Any) -> Any:
-    """One of pymoo's operators for real numbers, which rounds what it makes."""
+    """Return one of pymoo's operators for real numbers, with rounding."""
     return kind(repair=RoundingRepair(), **options)
 
 
@@ -105,7 +105,7 @@ def strings(problem: AnonymizationProblem, **changed: Callable[[], Any]) -> Algo
         "sampling": BitStringSampling,
         "crossover": PartitionCrossover,
         "mutation": PerAttributeBitMutation,
-        # What is no cut of a taxonomy becomes the nearest one, whoever made it.
+        # A string that is no cut of a taxonomy becomes the nearest one.
         "repair": ClosestValidRepair,
         **changed,
     }
@@ -113,7 +113,7 @@ def strings(problem: AnonymizationProblem, **changed: Callable[[], Any]) -> Algo
 
 
 def pbgea(problem: AnonymizationProblem, mutation: float = 1.0, crossover: float = 0.8, **options: Any) -> Algorithm:
-    """PBG-EA; the rate of mutation is told in variables that change in a node, on average."""
+    """Make PBG-EA with a mutation rate in variables per node."""
     own = {"pop_size": POPULATION, **options}
     return PBGEA(
         crossover=LevelCrossover(prob=crossover), mutation=SingleStepMutation(prob_var=mutation / problem.n_var), **own
@@ -231,7 +231,7 @@ PARTS = {
 
 
 def studied(part: Part, problem: AnonymizationProblem, seeds: int, distinct: tuple[int, ...]) -> dict[str, Any]:
-    """All settings of a part on one problem: by budget and measure the values of all seeds."""
+    """Run all settings of a part, and return the values by budget and measure."""
     reference = by_branch_and_bound(problem)
     judge = Judge(problem, reference)
     # A run that meets the same points again and again ends after five times as many evaluations.
@@ -259,7 +259,7 @@ def _short(values: np.ndarray) -> list[float]:
 
 
 def marks(values: Sequence[Sequence[float]]) -> list[tuple[float, str]]:
-    """Of every row but the first the effect size beside the first, and whether they differ, all tests corrected."""
+    """Test every row against the first, all tests corrected together."""
     ours, *others = values
     p = holm([p_value(own, ours) for own in others])
     effects = [effect(own, ours) for own in others]
@@ -267,7 +267,7 @@ def marks(values: Sequence[Sequence[float]]) -> list[tuple[float, str]]:
 
 
 def table(found: Mapping[str, Any], tested: str) -> str:
-    """One problem in markdown."""
+    """Write one problem in markdown."""
     *earlier, last = [str(n) for n in found["distinct"]]
     other = "HV" if tested == "RR" else "RR"
     at = [f"{tested}, {n}" for n in (*earlier, last)]
@@ -302,7 +302,7 @@ LEGEND = (
 
 
 def page(found: Mapping[str, Any]) -> str:
-    """The page of all parts that are there."""
+    """Write the page of all stored parts."""
     texts = [LEGEND]
     for part, own in found.items():
         texts.append(f"## {PARTS[part].title}\n\n{record.line(own['machine'])}.")
@@ -313,7 +313,7 @@ def page(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what is asked for."""
+    """Run the named parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS), help="the parts to run")
     parser.add_argument("--seeds", type=int, help=f"seeds from 1 to this number, {SEEDS} by default")
@@ -321,7 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     seeds = asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)
     if asked.quick:
-        # What it finds is of invented rows, and must not stand among the results.
+        # Results on invented rows must not stand among the others.
         record.RESULTS = Path(tempfile.mkdtemp(prefix="operators-quick-"))
     file = record.RESULTS / "operators.json"
     found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

@@ -1,4 +1,4 @@
-"""The pages of the comparison: a table per problem and kind of budget, and the overview of all parts."""
+"""Pages of the comparison: a table per problem and budget, and the overview."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.moeas.statistics import LEVEL, effect, holm, interval, median, p
 #: All others are compared with it.
 OURS = "PBG-EA"
 
-#: What tables test: the share of the front's boxes, and of its hypervolume.
+#: Tested measures: the shares of the front's boxes, and of its hypervolume.
 TESTED = ("RR", "HV")
 
 RESULTS = {"own": "own result", "seen": "all that it saw"}
@@ -62,13 +62,13 @@ count. On bit strings neither it nor the local search of k and a loss works by e
 
 
 def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np.ndarray:
-    """(n_runs,) float array; errors of runs without a result are infinite."""
+    """(n_runs,) float array of values, with infinite errors for runs without a result."""
     own = row["values"][result][budget][measure]
     return np.array([np.inf if value is None else value for value in own])
 
 
 def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[float, str]]:
-    """Effect size and mark by algorithm, result, budget and measure, all tests of a problem corrected together.
+    """Return effect sizes and marks, all tests of a problem corrected together.
 
     There is no mark where so few runs are compared that no difference whatever would be significant.
     """
@@ -94,7 +94,7 @@ def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[f
 
 
 def part_page(part: str, found: Mapping[str, Any]) -> str:
-    """The page of one part."""
+    """Write the page of one part."""
     machine = found.get("machine")
     texts = [f"# {PARTS[part]}", *([f"{record.line(machine)}."] if machine else []), LEGEND]
     for name, problem in found["problems"].items():
@@ -103,7 +103,7 @@ def part_page(part: str, found: Mapping[str, Any]) -> str:
 
 
 def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]:
-    """The paragraphs and tables of one problem."""
+    """Write the paragraphs and tables of one problem."""
     texts = [f"## {name}"]
     left_out = [f"{one}: {why}" for one, why in problem["left out"].items()]
     if not problem["rows"]:
@@ -133,22 +133,22 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
 
 
 def _seeds(problem: Mapping[str, Any]) -> str:
-    """How many runs the algorithms had."""
+    """Describe the number of runs per algorithm."""
     return ", ".join(str(n) for n in sorted({row["seeds"] for row in problem["rows"].values()}))
 
 
 def _count(size: float) -> str:
-    """A number of points as a person writes it."""
+    """Format a number of points."""
     return f"{size:,.0f}" if size < 1e9 else f"{size:.1e}"
 
 
 def slug(name: str) -> str:
-    """A name as a part of file names."""
+    """Return a name as a part of file names."""
     return "_".join("".join(c if c.isascii() and c.isalnum() else " " for c in name).split())
 
 
 def table(rows: Mapping[str, Any], compared: Mapping[Any, tuple[float, str]], result: str, budget: str) -> str:
-    """One table: an algorithm a row."""
+    """Write one table with a row per algorithm."""
     other = "evaluations" if budget.startswith("distinct") else "distinct"
     head = ["algorithm", other, "RR", "A", "HV", "A", "CE", "IGD+"]
     lines = []
@@ -167,7 +167,7 @@ def table(rows: Mapping[str, Any], compared: Mapping[Any, tuple[float, str]], re
 
 
 def overview(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """The page of all parts: medians at the first main budget of every problem, and how often an algorithm is ahead."""
+    """Write the overview: medians at the first main budget, and numbers of wins."""
     texts = ["# PBG-EA beside other algorithms", LEGEND, SETTINGS, "Each part has a page with every table and picture:"]
     texts.append("\n".join(f"- [{PARTS[part]}](moeas_{part}.md)" for part in parts))
     for measure, words in (("RR", "Representation ratio"), ("HV", "Share of the hypervolume")):

@@ -1,4 +1,4 @@
-"""Pictures of the comparison: how good own results and all that was seen are after so many distinct points."""
+"""Pictures of the comparison: quality by number of distinct points."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LOOKS = {
     "C-TAEA": ("#B8860B", "--", 1.3),
     "random search": ("#888888", ":", 1.6),
 }
-#: What is missing of the hypervolume is drawn down to this share.
+#: Least share of missing hypervolume on the axis.
 LEAST = 1e-5
 
 
 def draw(name: str, problem: Mapping[str, Any], path: Path) -> None:
-    """Four pictures: RR and the missing hypervolume, of own results and of all that was seen."""
+    """Draw RR and the missing hypervolume, of results and of all seen points."""
     figure = Figure(figsize=(11, 7.5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(2, 2, sharex=True, sharey="row")
@@ -57,7 +57,7 @@ def draw(name: str, problem: Mapping[str, Any], path: Path) -> None:
 
 
 def course(problem: Mapping[str, Any], algorithm: str, result: str, measure: str) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) array of numbers of distinct points, and (n, 3) array of quartiles, as they are drawn."""
+    """(n,) array of distinct points and (n, 3) array of quartiles to draw."""
     kinds, numbers = zip(*(key.split() for key in problem["budgets"]["all"]), strict=True)
     distinct = np.array(kinds) == "distinct"
     budgets = np.array(numbers, dtype=int)[distinct]

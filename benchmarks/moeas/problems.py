@@ -1,4 +1,4 @@
-"""What is compared on what: the problems by part, and the algorithms with one setting for all of them."""
+"""Problems of the comparison by part, and its algorithms with one setting each."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _invented(objectives: list[Any], **others: Any) -> LatticeProblem:
 
 
 def _tasks() -> dict[str, dict[str, Task]]:
-    """The problems of every part, by name."""
+    """Return the problems of every part, by name."""
     wanted: list[tuple[str, str, Callable[[], AnonymizationProblem], str]] = [
         *[("lattice", name, partial(_adult, own[0]), "visit") for name, own in SETS.items()],
         ("large", "k, GLM, 12 attributes", lambda: LatticeProblem(large_table(), [k, glm], 301), "branch and bound"),
@@ -126,7 +126,7 @@ def _tasks() -> dict[str, dict[str, Task]]:
 
 
 def _quick_tasks() -> dict[str, dict[str, Task]]:
-    """A small problem of every part, of invented rows."""
+    """Return a small problem of every part, on invented rows."""
     wanted: list[tuple[str, str, Callable[[], AnonymizationProblem], str]] = [
         ("lattice", "k, GLM", partial(_invented, [k, glm]), "branch and bound"),
         ("large", "k, l, GLM", partial(_invented, [k, l, glm]), "branch and bound"),
@@ -143,7 +143,7 @@ QUICK_TASKS = _quick_tasks()
 
 
 class RandomSearch(Algorithm):  # type: ignore[misc]
-    """Random points, all equally likely, as many at a time as a population has; the two ends of the space come first.
+    """Uniform random search, in batches of the population's size after the two ends.
 
     Args:
         sampling: Where the first points come from.
@@ -175,7 +175,7 @@ class RandomSearch(Algorithm):  # type: ignore[misc]
 
 
 def population_of(problem: AnonymizationProblem) -> int:
-    """The size of every algorithm's population."""
+    """Return the size of an algorithm's population."""
     return POPULATION if problem.n_obj < 4 else LARGE_POPULATION
 
 
@@ -201,7 +201,7 @@ def directions(n_obj: int, n: int) -> np.ndarray:
 
 
 def aspirations(problem: AnonymizationProblem) -> np.ndarray:
-    """(5, n_obj) array: points at equal distances between the values of the two ends of the space, for R-NSGA-II."""
+    """(5, n_obj) array of equidistant points between the ends, for R-NSGA-II."""
     ends = problem.compute(problem.checked(np.stack([problem.xl, problem.xu]).astype(problem.vtype)))
     return np.linspace(ends[0], ends[1], 5)
 
@@ -266,11 +266,11 @@ def refusal(algorithm: str, problem: AnonymizationProblem) -> str | None:
 
 
 def task_of(part: str, name: str, quick: bool = False) -> Task:
-    """The task of a part and a name."""
+    """Return the task of a part and a name."""
     return (QUICK_TASKS if quick else TASKS)[part][name]
 
 
 @cache
 def problem_of(part: str, name: str, quick: bool = False) -> AnonymizationProblem:
-    """The problem of a task; a process makes it once."""
+    """Return the problem of a task, made once per process."""
     return task_of(part, name, quick).make()

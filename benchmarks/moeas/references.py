@@ -1,4 +1,4 @@
-"""What fronts are measured against: the proven front, or the best points that any run has found, which are stored."""
+"""Reference fronts: proven, or the best points of all runs so far."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pymoo_anon.problems import AnonymizationProblem
 
 
 def proven(task: Task, problem: AnonymizationProblem) -> np.ndarray | None:
-    """(n, n_obj) float array: the whole front of a problem, proven; None where nobody proves it.
+    """(n, n_obj) float array of the proven front, or None.
 
     Raises:
         RuntimeError: The proof did not end.
@@ -26,7 +26,7 @@ def proven(task: Task, problem: AnonymizationProblem) -> np.ndarray | None:
 
 
 def by_branch_and_bound(problem: AnonymizationProblem) -> np.ndarray:
-    """(n, n_obj) float array: the whole front of a problem; what the problem remembers stays as it was.
+    """(n, n_obj) float array of the whole front, by exhaustive search in a fresh copy.
 
     Raises:
         RuntimeError: The proof did not end.
@@ -40,7 +40,7 @@ def by_branch_and_bound(problem: AnonymizationProblem) -> np.ndarray:
 
 
 class BestKnown:
-    """The best points of a problem that were ever found, in a file of comma separated values: objectives, then point.
+    """Best points of a problem over all runs, in a file of comma-separated values.
 
     It only ever gets better: points leave it where a new one is at least as good in everything.
 
@@ -84,5 +84,5 @@ class BestKnown:
 
 
 def digest(F: np.ndarray) -> str:
-    """A short name of a reference front, which tells whether two rows were measured against the same."""
+    """Return a short fingerprint of a reference front."""
     return hashlib.sha256(np.ascontiguousarray(F).tobytes()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""One run of an algorithm, from which every budget is read afterwards; and what a front is worth beside the best.
+"""Runs of an algorithm for all budgets at once, and the quality of their fronts.
 
     record = run(problem, algorithm, seed, budgets)
 
@@ -26,13 +26,13 @@ from pymoo_anon.fronts import ConvergenceMetric, RepresentationRatio
 from pymoo_anon.fronts.archive import first_non_dominated, merge_front
 from pymoo_anon.problems import AnonymizationProblem
 
-#: A budget: what is counted, "distinct" points or evaluations in "total", and how many.
+#: A budget: "distinct" points or evaluations in "total", and their number.
 Budget = tuple[str, int]
 
-#: What a front is worth, and whether more of it is better.
+#: Measures of a front, and whether higher is better.
 MEASURES = {"RR": True, "CE": False, "IGD+": False, "HV": True}
 
-#: Hypervolumes are of what lies before this point, where the reference front lies between 0 and 1.
+#: Reference point of hypervolumes, with the reference front scaled to 0 and 1.
 BEYOND = 1.1
 
 
@@ -56,13 +56,13 @@ class Budgets:
         return [("distinct", own) for own in self.distinct] + [("total", own) for own in self.total]
 
     def left(self, n_distinct: int, n_total: int) -> bool:
-        """Whether a run that has evaluated so much has a budget before it."""
+        """Return whether a run has a budget left."""
         return n_total < self.cap and (n_distinct < self.distinct[-1] or n_total < self.total[-1])
 
 
 @dataclass
 class Record:
-    """What is kept of one run.
+    """The log of one run.
 
     Attributes:
         seed: Its seed.
@@ -144,12 +144,12 @@ class _Own:
         self._last = algorithm.opt
 
     def close(self) -> None:
-        """The last result stands for all budgets that were not used up."""
+        """Fill the unused budgets with the last result."""
         self.found.update(dict.fromkeys(self._waiting, self._last))
 
 
 def run(problem: AnonymizationProblem, algorithm: Algorithm, seed: int, budgets: Budgets) -> Record:
-    """Run an algorithm until both largest budgets are used up, or it ends by itself, or it has come to the cap.
+    """Run an algorithm to both largest budgets, its own end, or the cap.
 
     Args:
         problem: The problem. What it remembers of earlier runs saves time and changes nothing.
@@ -160,7 +160,7 @@ def run(problem: AnonymizationProblem, algorithm: Algorithm, seed: int, budgets:
     log, own = Log(), _Own(budgets)
     began = time.process_time()
     with warnings.catch_warnings():
-        # pymoo divides by spreads that are 0, and says what a population of one cannot do.
+        # pymoo divides by spreads of 0, and warns of populations of one.
         warnings.simplefilter("ignore")
         algorithm.setup(problem, termination=NoTermination(), seed=seed)
         algorithm.evaluator = log
@@ -185,7 +185,7 @@ def run(problem: AnonymizationProblem, algorithm: Algorithm, seed: int, budgets:
 
 
 def replay(log: Log, budgets: Budgets) -> tuple[dict[Budget, np.ndarray], dict[Budget, tuple[int, int]], tuple]:
-    """What was seen within every budget, how much of it was used, and the best points within the largest.
+    """Return the points seen within every budget, and the best within the largest.
 
     A budget of distinct points ends just before the first point that would be one too many.
     """
@@ -207,7 +207,7 @@ def replay(log: Log, budgets: Budgets) -> tuple[dict[Budget, np.ndarray], dict[B
 
 
 def _front(pop: Population, problem: AnonymizationProblem) -> np.ndarray:
-    """(n, n_obj) float array: what an algorithm returns, without rows that break a constraint and without repeats."""
+    """(n, n_obj) float array of an algorithm's distinct feasible results."""
     if pop is None or not len(pop):
         return np.empty((0, problem.n_obj))
     F = pop.get("F").astype(float)
@@ -217,7 +217,7 @@ def _front(pop: Population, problem: AnonymizationProblem) -> np.ndarray:
 
 
 class Judge:
-    """What fronts are worth beside a reference front.
+    """Quality of fronts beside a reference front.
 
     RR counts boxes whose sides are the problem's steps. CE is the mean distance of members. IGD+ and the hypervolume
     are of values that the reference front's ideal and nadir points bring to 0 and 1; the latter is a share of the
@@ -238,7 +238,7 @@ class Judge:
         self._volume = self._hypervolume(reference)
 
     def __call__(self, F: np.ndarray) -> dict[str, float]:
-        """The measures of a front; where it has no row, the errors are infinite."""
+        """Return the measures of a front, with infinite errors for an empty one."""
         if not len(F):
             return {"RR": 0.0, "CE": np.inf, "IGD+": np.inf, "HV": 0.0}
         return {
@@ -256,7 +256,7 @@ class Judge:
 
 
 def judged(record: Record, judge: Judge) -> dict[str, Any]:
-    """The figures of a run: by result and budget every measure, and how much of each budget was used."""
+    """Return the figures of a run by result, budget and measure."""
     worth: dict[bytes, dict[str, float]] = {}
 
     def of(F: np.ndarray) -> dict[str, float]:
@@ -277,7 +277,7 @@ def judged(record: Record, judge: Judge) -> dict[str, Any]:
 
 
 def check_log(problem: AnonymizationProblem, records: Sequence[Record]) -> int:
-    """Compute points of the logs anew, without any memory; how many were compared.
+    """Evaluate points of the logs again without a memory, and return their number.
 
     Raises:
         ValueError: A value differs from what was written down.

@@ -11,12 +11,12 @@ LEVEL = 0.05
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle value; of an even number the lower of the two, so that it is one of them."""
+    """Return the lower median, which is one of the values."""
     return float(np.sort(values)[(len(values) - 1) // 2])
 
 
 def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, float]:
-    """An interval for the median whose bounds are values of the sample, whatever the distribution.
+    """Return a distribution-free confidence interval of the median.
 
     The r-th least and the r-th greatest value enclose the median but for a probability of 2 P(B < r), B being binomial
     of n and 1/2. r is the largest of which that is at most `level`. Samples of fewer than six have none: their least
@@ -29,14 +29,14 @@ def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, floa
 
 
 def effect(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Vargha and Delaney's A: how probably a value of ours is greater than one of theirs, equal ones by half."""
+    """Return Vargha and Delaney's A, the probability that ours is greater."""
     n, m = len(ours), len(theirs)
     ranks = rankdata(np.concatenate([ours, theirs]))
     return float((ranks[:n].sum() - n * (n + 1) / 2) / (n * m))
 
 
 def p_value(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """That of Mann and Whitney's test, two-sided; 1 where all values are the same."""
+    """Return the two-sided p of Mann and Whitney's test, or 1 without differences."""
     if len(set(ours) | set(theirs)) == 1:
         return 1.0
     return float(mannwhitneyu(ours, theirs, alternative="two-sided").pvalue)

@@ -1,4 +1,4 @@
-"""PBG-EA, local search and branch and bound beside the algorithms that pymoo users know, at equal budgets.
+"""PBG-EA, local search and branch and bound beside pymoo's algorithms at equal budgets.
 
     python -m benchmarks.moeas.study                 the rows that the results lack, or have of fewer than 31 seeds
     python -m benchmarks.moeas.study --only lattice --again    one part anew
@@ -35,7 +35,7 @@ from pymoo_anon.problems import AnonymizationProblem, LatticeProblem
 
 SEEDS, QUICK_SEEDS = 31, 3
 
-#: Lattices of at most so many nodes keep what they have evaluated from one run to the next.
+#: Largest lattice that keeps its evaluations between runs.
 REMEMBERED = 20_000
 
 #: Of these measures the whole course is kept, of all of them the values at the main budgets.
@@ -47,7 +47,7 @@ Each = Callable[..., Iterable[Any]]
 
 
 def search(where: Where, algorithm: str, seed: int) -> Record:
-    """One run, in a process that makes every problem once.
+    """Run one task in a process that makes every problem once.
 
     Args:
         where: Part and name of the problem, and whether it is a quick one.
@@ -63,12 +63,12 @@ def search(where: Where, algorithm: str, seed: int) -> Record:
 
 
 def searched(where: Where, reference: np.ndarray, algorithm: str, seed: int) -> dict[str, Any]:
-    """The figures of one run, where the front is known before."""
+    """Return the figures of one run, with the front known before."""
     return judged(search(where, algorithm, seed), Judge(problem_of(*where), reference))
 
 
 def compare(where: Where, algorithms: Sequence[str], seeds: Sequence[int], each: Each) -> dict[str, Any]:
-    """Run algorithms on a problem by some kind of `map`: rows by algorithm, and what they were measured against."""
+    """Run algorithms on a problem by some kind of `map`."""
     task, problem = task_of(*where), problem_of(*where)
     asked = [[algorithm for algorithm in algorithms for _ in seeds], [*seeds] * len(algorithms)]
     reference = proven(task, problem)
@@ -92,7 +92,7 @@ def _size(problem: AnonymizationProblem) -> float:
 
 
 def summary(task: Task, runs: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
-    """What is kept of all runs of one algorithm: quartiles along the way, and every value at the main budgets."""
+    """Summarize all runs of one algorithm by quartiles and final values."""
     curves: dict[str, Any] = {result: {} for result in ("own", "seen")}
     values: dict[str, Any] = {result: {} for result in ("own", "seen")}
     for result in ("own", "seen"):
@@ -116,28 +116,28 @@ def summary(task: Task, runs: Sequence[Mapping[str, Any]], reference: str) -> di
 
 
 def key(budget: tuple[str, int]) -> str:
-    """A budget as a word."""
+    """Return a budget as a word."""
     return f"{budget[0]} {budget[1]}"
 
 
 def _short(values: Sequence[float], digits: int) -> list[float | None]:
-    """Rounded numbers; None for what is infinite."""
+    """Round numbers, with None for infinity."""
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values]
 
 
 def part_file(part: str) -> Path:
-    """Where the figures of a part stand."""
+    """Return the path of a part's figures."""
     return record.RESULTS / f"moeas_{part}.json"
 
 
 def stored(part: str) -> dict[str, Any]:
-    """The figures of a part so far."""
+    """Return the figures of a part so far."""
     file = part_file(part)
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"problems": {}}
 
 
 def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, each: Each) -> None:
-    """Run what is missing or asked for of a part; figures, page and pictures are written after every problem."""
+    """Run the missing or named problems of a part, and write after each."""
     found = stored(part)
     for name, task in tasks.items():
         if asked.problem not in (None, name):
@@ -171,7 +171,7 @@ def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, ea
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run what is asked for."""
+    """Run the named parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(TASKS), default=list(TASKS), help="the parts to run")
     parser.add_argument("--problem", help="one problem, by its name in the pages")
@@ -188,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"--problem must be one of {'; '.join(names)}, got {asked.problem!r}")
     asked.seeds = asked.seeds or (QUICK_SEEDS if asked.quick else SEEDS)
     if asked.results or asked.quick:
-        # What --quick finds is of invented rows, and must not stand among the results.
+        # Results on invented rows must not stand among the others.
         record.RESULTS = asked.results or Path(tempfile.mkdtemp(prefix="moeas-quick-"))
     with ProcessPoolExecutor(asked.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
         for part in asked.only:

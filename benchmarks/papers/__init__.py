@@ -1,1 +1,1 @@
-"""The four papers, rerun: their tables, figures and claims; and what other tools find."""
+"""The tables, figures and claims of the four papers, and results of other tools."""

@@ -1,4 +1,4 @@
-"""Optima on ARX's hierarchies of Adult, beside a plain program that tries every node in exact arithmetic.
+"""Optima on ARX's hierarchies of Adult, checked by an exact plain program.
 
     python -m benchmarks.papers.arx_optima
 
@@ -153,7 +153,7 @@ class _AllKept(Objective):
 
 
 class _EntropyOfArx(Objective):
-    """ARX's non-uniform entropy: suppressed rows lose, beside what generalization takes, what tells them apart."""
+    """ARX's non-uniform entropy, with the additional loss of suppressed rows."""
 
     name, maximize, bounding = "NUE of ARX", False, RisingSum
 
@@ -170,7 +170,7 @@ class _EntropyOfArx(Objective):
 
 
 class _GeometricLoss(Objective):
-    """ARX's loss by default: the geometric mean over the columns of 1 and a column's loss per row, less 1."""
+    """ARX's default loss, the geometric mean over the columns of 1 + loss, less 1."""
 
     name, maximize, bounding = "geometric loss", False, RisingSum
 
@@ -274,7 +274,7 @@ class Node:
         return keeps
 
     def value(self, loss: str, kept: np.ndarray) -> Any:
-        """The loss where these classes are kept: a fraction, but where logarithms and roots are in it."""
+        """Return the loss with these classes kept, as a fraction if possible."""
         n, rows = self.plain.n_rows, self.sizes * kept
         gone = n - int(rows.sum())
         if loss == "DM":
@@ -292,7 +292,7 @@ class Node:
         return prod(float(1 + loss / n) for loss in own) ** (1 / len(own)) - 1
 
     def _bits(self, loss: str, kept: np.ndarray) -> float:
-        """The bits lost."""
+        """Return the lost bits."""
         total, all_kept = 0.0, loss != "NUE"
         n = self.plain.n_rows
         for (groups, _, held), name in zip(self.columns, self.plain.names, strict=True):
@@ -323,7 +323,7 @@ class Plain:
         self.joins = (joins[:, np.newaxis] == np.arange(joins.max() + 1)).astype(np.int64)
 
     def least(self, cases: list[Case]) -> list[Any]:
-        """For every case the least value, or infinity."""
+        """Return the least value of every case, or infinity."""
         best = [np.inf] * len(cases)
         for node in product(*(range(self.hierarchies[name].length + 1) for name in self.names)):
             classes = Node(self, node)
@@ -336,7 +336,7 @@ class Plain:
 
 
 def problem_of(frame: pd.DataFrame, case: Case, rule: Any = Violating) -> LatticeProblem:
-    """The case as a problem of this package."""
+    """Return the case as a problem of this package."""
     own = hierarchies()
     sensitive = () if COLUMN in case.names else (COLUMN,)
     table = Microdata.from_frame(frame, {name: own[name] for name in case.names}, sensitive)
@@ -345,14 +345,14 @@ def problem_of(frame: pd.DataFrame, case: Case, rule: Any = Violating) -> Lattic
 
 
 def found(problem: LatticeProblem, algorithm: Any) -> tuple[float, Any]:
-    """The optimum by an algorithm, infinity without one, and the result."""
+    """Return the optimum of an algorithm, or infinity, and the result."""
     res = minimize(problem, algorithm, seed=1)
     assert res.algorithm.certified
     return (np.inf if res.F is None else res.F.item()), res
 
 
 def same(value: float, exact: Any) -> bool:
-    """Whether a value is the exact one: to the last bit of a fraction, and to rounding of logarithms and roots."""
+    """Return whether a value is exact, up to rounding of logarithms and roots."""
     if isinstance(exact, Fraction):
         return value == exact.numerator / exact.denominator
     return value == exact or bool(np.isclose(value, exact, rtol=1e-12, atol=0))
@@ -397,7 +397,7 @@ def main() -> None:
 
 
 def _row(case: Case, figure: dict[str, Any]) -> list[str]:
-    """A line of the page."""
+    """Write a line of the page."""
     per = 30162 if case.loss == "GLM" else 1
 
     def shown(value: Any) -> str:
@@ -421,7 +421,7 @@ def _row(case: Case, figure: dict[str, Any]) -> list[str]:
 
 
 def _write(figures: list[dict[str, Any]], rows: list[list[str]]) -> None:
-    """The page and its figures."""
+    """Write the page and its figures."""
     of = record.machine()
     agree = sum(figure["agree"] for figure in figures)
     published = [figure for figure in figures if figure["published"]]

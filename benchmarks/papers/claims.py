@@ -1,4 +1,4 @@
-"""The table of the papers' claims, `results/claims.md`, from what the benchmarks have found.
+"""The table of the papers' claims, `results/claims.md`.
 
     python -m benchmarks.papers.claims
 
@@ -34,7 +34,7 @@ PAPERS = {
 
 
 def claims(name: str) -> list[dict[str, str]]:
-    """The claims that one benchmark has written.
+    """Read the claims of one benchmark.
 
     Raises:
         ValueError: There are no results, they have no claims, or a claim lacks a part.
@@ -53,7 +53,7 @@ def claims(name: str) -> list[dict[str, str]]:
 
 
 def example(section: str, what: str, paper: str, here: str) -> dict[str, str]:
-    """A worked example as a claim; "... larger" claims that the first of two numbers is the larger one."""
+    """Return a worked example as a claim."""
     ours = numbers(here)
     if paper.endswith("larger"):
         return record.claim(section, what, paper, here, [ours[0] > ours[1]])
@@ -61,13 +61,13 @@ def example(section: str, what: str, paper: str, here: str) -> dict[str, str]:
 
 
 def numbers(shown: str) -> list[Fraction]:
-    """The numbers of a text: whole ones, with thousands set apart by commas, decimals and fractions."""
+    """Return the numbers of a text: whole numbers, decimals and fractions."""
     found = re.findall(r"\d{1,3}(?:,\d{3})+|\d+/\d+|\d+(?:\.\d+)?", shown)
     return [Fraction(one.replace(",", "")) for one in found]
 
 
 def text() -> str:
-    """The whole page in markdown."""
+    """Write the whole page."""
     found = {name: claims(name) for name in PAPERS}
     counts = []
     for name, of in found.items():

@@ -74,7 +74,7 @@ def shown(vector: PropertyVector) -> str:
 
 
 def anonymizations() -> str:
-    """Tables 1 to 3: what each tuple becomes, and the size of its class."""
+    """Tables 1 to 3: the labels of each tuple, and the size of its class."""
     rows = []
     for number, (row, (code, age, status)) in enumerate(zip(ROWS, T1.itertuples(index=False), strict=True), start=1):
         line = [str(number), f"{code}, {age}, {status}"]
@@ -89,7 +89,7 @@ def anonymizations() -> str:
 
 
 def numbers() -> list[list[str]]:
-    """Every number that the paper works out, its own and ours."""
+    """Return every number of the paper beside ours."""
     s, t, four = (measured(ClassSize(), name) for name in GENERALIZATIONS)
     counts = measured(SensitiveCount("marital status"), "T3a")
     u, v = (measured(TupleUtility(), name) for name in ("T3a", "T3b"))
@@ -133,7 +133,7 @@ def numbers() -> list[list[str]]:
 
 
 def figures() -> None:
-    """Figure 1 from the tables; Figures 2 to 4 from vectors of two, as the paper draws them."""
+    """Draw Figure 1 from the tables, Figures 2 to 4 from vectors of two."""
     names = np.empty(len(ROWS), dtype=int)
     names[ROWS] = np.arange(1, len(ROWS) + 1)
     sizes = {name: measured(ClassSize(), name) for name in GENERALIZATIONS}
@@ -178,7 +178,7 @@ def figures() -> None:
 
 
 def front(table, objectives) -> dict:
-    """The exact front, compared, with k, GLM and the suppressed tuples of every member, by ascending k."""
+    """Compare the members of the exact front, by ascending k."""
     problem = LatticeProblem(table, objectives, suppression=SUPPRESSION)
     res = minimize(problem, BranchAndBound(), seed=1)
     nodes = problem.to_frame(res)
@@ -196,7 +196,7 @@ def front(table, objectives) -> dict:
 
 
 def agreement(name: str, of: dict) -> list[list[str]]:
-    """How each comparator's ranks go with k and with GLM."""
+    """Return the rank correlations of each comparator with k and GLM."""
     found: Comparison = of["comparison"]
     n = len(of["k"])
     rows = []
@@ -222,7 +222,7 @@ def agreement(name: str, of: dict) -> list[list[str]]:
 
 
 def farthest(of: dict) -> tuple[int, int]:
-    """The pair with the largest ratio of k of which coverage of class sizes prefers the other."""
+    """Return the pair with the largest ratio of k that coverage ranks the other way."""
     preferred = of["comparison"].tournaments["class size", "cov"].outcomes
     ratio = np.where(preferred == -1, of["k"][:, None] / of["k"], 0)
     first, second = np.unravel_index(np.argmax(ratio), ratio.shape)
@@ -230,7 +230,7 @@ def farthest(of: dict) -> tuple[int, int]:
 
 
 def pair_text(table, of: dict, picture: str) -> tuple[list[str], dict]:
-    """Where k and coverage differ most, and for whom."""
+    """Write the greatest difference between k and coverage."""
     first, second = farthest(of)
     found: Comparison = of["comparison"]
     labels = {i: f"k = {of['k'][i]:,.0f}" for i in (first, second)}
@@ -291,7 +291,7 @@ def pair_text(table, of: dict, picture: str) -> tuple[list[str], dict]:
 
 
 def median_ms(run: Callable[[], object], repeats: int) -> float:
-    """Of processor time, which other processes do not lengthen; nothing here waits or has a second thread."""
+    """Return processor seconds, which other processes do not lengthen."""
     run()
     seconds = []
     for _ in range(repeats):
@@ -302,7 +302,7 @@ def median_ms(run: Callable[[], object], repeats: int) -> float:
 
 
 def speed(table, of: dict) -> list[list[str]]:
-    """The time of two generalizations under everything, and of a whole front under each comparator."""
+    """Time two generalizations under all comparators, and a front under each."""
     two = of["generalizations"][50:52]
 
     def everything() -> None:

@@ -39,7 +39,7 @@ COLOUR, MARKED, LIGHT = "#0072B2", "#D55E00", "#D9D9D9"
 
 
 def run(task: tuple) -> dict:
-    """One search; `shown` are NWP, NECD and k of the distinct non-dominated solutions."""
+    """Run one search, and keep its distinct non-dominated solutions."""
     k, preference, weights, pop_size, seed = task
     problem = PreferenceProblem(adult(), k, preference, weights)
     began = time.process_time()
@@ -70,7 +70,7 @@ def run(task: tuple) -> dict:
 
 
 def panel(axis, one: dict) -> None:
-    """NWP and NECD of one run's solutions, the feasible ones filled, the reported one marked."""
+    """Draw NWP and NECD of one run, feasible points filled, the reported one marked."""
     shown = np.array(one["shown"])
     feasible = shown[:, 2] >= one["k_pref"]
     axis.scatter(*shown[~feasible, :2].T, s=18, facecolors="none", edgecolors=COLOUR, label="infeasible")
@@ -101,7 +101,7 @@ def figure(name: str, panels: list[tuple[str, dict]], columns: int = 3) -> None:
 
 
 def weights_figure(found: Found) -> None:
-    """A row per weight vector: the solutions of one seed, and the groups of every attribute over all seeds."""
+    """Draw a row per weight vector: solutions of one seed, groups over all seeds."""
     domains = {name: hierarchy.n_values for name, hierarchy in adult().quasi_identifiers.items()}
     canvas = Figure(figsize=(13, 3.1 * len(WEIGHTS)), layout="constrained")
     FigureCanvasAgg(canvas)
@@ -129,7 +129,7 @@ def weights_figure(found: Found) -> None:
 
 
 def bias_figure(found: Found) -> None:
-    """Solid: the preference points; hollow: the reported solutions of one seed."""
+    """Draw the preference points and the reported solutions of one seed."""
     canvas = Figure(figsize=(7, 5), layout="constrained")
     FigureCanvasAgg(canvas)
     axis = canvas.subplots()
@@ -147,7 +147,7 @@ def bias_figure(found: Found) -> None:
 
 
 def summary(found: Found) -> list[list[str]]:
-    """A row per experiment."""
+    """Write a row per experiment."""
     rows = []
     for kind, value in EXPERIMENTS:
         one = found.frame(kind, value)

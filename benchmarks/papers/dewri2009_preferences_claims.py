@@ -55,11 +55,11 @@ class Found:
         self.distinct = list(runs.values())
 
     def frame(self, kind: str, value: Any) -> pd.DataFrame:
-        """A row per seed of one experiment: its figures and its reported solution."""
+        """Return a row per seed of one experiment."""
         return flat(self.runs[kind, value])
 
     def column(self, kind: str, name: str) -> dict[Any, np.ndarray]:
-        """One figure of all seeds, by value of one kind of experiment."""
+        """Return one figure of all seeds, by value of one kind of experiment."""
         return {value: self.frame(kind, value)[name].to_numpy() for one, value in EXPERIMENTS if one == kind}
 
 
@@ -74,7 +74,7 @@ def means(of: dict[Any, np.ndarray], form: str) -> str:
 
 
 def steps(of: dict[Any, np.ndarray], down: bool = False) -> list[bool]:
-    """For each value and the next whether the mean does not fall, or does not rise."""
+    """Return for each value whether the next mean rises or falls."""
     averages = [values.mean() for values in of.values()]
     return [(after <= before) if down else (after >= before) for before, after in pairwise(averages)]
 
@@ -87,7 +87,7 @@ def rank(of: dict[Any, np.ndarray]) -> tuple[float, float, str]:
 
 
 def of_efficiency(found: Found) -> list[dict[str, str]]:
-    """Sections 4 and 6, and what 6.1 says of the reported solutions."""
+    """Check the claims of sections 4 and 6 on the reported solutions."""
     everything = flat(found.distinct)
     bits = sum(hierarchy.n_values - 1 for hierarchy in adult().quasi_identifiers.values())
     deviations = found.frame("k", 5)["deviation"]
@@ -118,7 +118,7 @@ def of_efficiency(found: Found) -> list[dict[str, str]]:
 
 
 def of_privacy(found: Found) -> list[dict[str, str]]:
-    """What section 6.1 says of k_pref."""
+    """Check the claims of section 6.1 on k_pref."""
     feasible, ks, losses = (found.column("k", name) for name in ("feasible", "k", "NWP"))
     above = {k: (values > k).mean() for k, values in ks.items()}
     shares = "share of the runs " + ", ".join(f"{k}: {share:.0%}" for k, share in above.items())
@@ -189,7 +189,7 @@ def of_populations(found: Found) -> list[dict[str, str]]:
 
 
 def of_weights(found: Found) -> list[dict[str, str]]:
-    """What section 6.3 says of weights in general."""
+    """Check the claims of section 6.3 on weights in general."""
     frames = {name: found.frame("weights", name) for name in WEIGHTS}
     others = pd.concat([one for name, one in frames.items() if name != "wv1"])
     equal = [stats.mannwhitneyu(frames["wv1"][m], others[m], alternative="greater").pvalue for m in ("NWP", "NECD")]
@@ -216,7 +216,7 @@ def of_weights(found: Found) -> list[dict[str, str]]:
 
 
 def of_attributes(found: Found) -> list[dict[str, str]]:
-    """What section 6.3 says of native country, age and the fourth vector."""
+    """Check the claims of section 6.3 on native country, age and the fourth vector."""
     frames = {name: found.frame("weights", name) for name in WEIGHTS}
     country = {name: one[COUNTRY].to_numpy() for name, one in frames.items()}
     single = {name: (groups == 1).mean() for name, groups in country.items() if name not in OF_COUNTRY}
@@ -310,6 +310,6 @@ def of_bias(found: Found) -> list[dict[str, str]]:
 
 
 def claims_of(found: Found) -> list[dict[str, str]]:
-    """All that section 6 says."""
+    """Check all claims of section 6."""
     parts = (of_efficiency, of_privacy, of_populations, of_weights, of_attributes, of_bias)
     return [claim for part in parts for claim in part(found)]

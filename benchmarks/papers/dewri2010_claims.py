@@ -1,4 +1,4 @@
-"""What Dewri et al. 2010 print and say, looked at in the runs of `dewri2010_runs.py`.
+"""The claims of Dewri et al. 2010, checked on our runs.
 
 A mean is worse than the paper's where Welch's test says so at 5 %, with the paper's variance of 20 runs.
 """
@@ -17,7 +17,7 @@ from benchmarks.papers.dewri2010_runs import Experiment
 
 #: Runs of the paper.
 RUNS = 20
-# What the paper prints, mean and variance: CE and RR.
+# Printed mean and variance of CE and RR.
 Printed = tuple[tuple[float, float], tuple[float, float]]
 TABLE_1B: dict[str, Printed] = {
     "k, GLM": ((3.7e-4, 6.5e-9), (0.94, 8e-4)),
@@ -45,7 +45,7 @@ TABLE_2B = {
 
 
 def as_good(ours: np.ndarray, paper: tuple[float, float], higher: bool) -> bool:
-    """Whether the runs are not worse than a printed mean and variance."""
+    """Return whether the runs are no worse than a printed mean and variance."""
     mean, variance = paper
     if (ours.mean() >= mean) if higher else (ours.mean() <= mean):
         return True
@@ -92,14 +92,14 @@ SPREADS = (("k, GLM", "S_k, GLM"), ("k, l, GLM", "S_k, S_l, GLM"))
 
 
 def shown(pairs: Sequence[tuple[str, str]], values: dict, form: str, tests: Sequence[float] = ()) -> str:
-    """The figures of pairs of sets of objectives, with the tests of their differences."""
+    """Return the figures of pairs of objective sets with their tests."""
     texts = [f"{a}: {values[a]:{form}}, {b}: {values[b]:{form}}" for a, b in pairs]
     tested = [f" (p {p:.2g})" for p in tests] or [""] * len(texts)
     return "; ".join(text + test for text, test in zip(texts, tested, strict=True))
 
 
 def between_sets(sets: dict[str, Experiment]) -> list[dict[str, str]]:
-    """What the paper says of one set of objectives beside another."""
+    """Check the claims on one set of objectives beside another."""
     ratio = {name: one.of("RR") for name, one in sets.items()}
     means = {name: one.mean() for name, one in ratio.items()}
     front = {name: len(one.front) for name, one in sets.items()}
@@ -146,7 +146,7 @@ def between_sets(sets: dict[str, Experiment]) -> list[dict[str, str]]:
 
 
 def of_boxes(sets: dict[str, Experiment], larger: dict[tuple, Experiment]) -> list[dict[str, str]]:
-    """What the paper says of larger boxes, and its theorems on the archive."""
+    """Check the claims on larger boxes, and the theorems on the archive."""
     everything = [*sets.values(), *larger.values()]
     two = [sets["k, GLM"], *(one for size, one in larger.items() if len(size) == 2)]
     rising = [one.of("RR").mean() for one in two]
@@ -186,7 +186,7 @@ def of_boxes(sets: dict[str, Experiment], larger: dict[tuple, Experiment]) -> li
 
 
 def of_fronts(sets: dict[str, Experiment]) -> list[dict[str, str]]:
-    """What the paper reads off Figures 1 and 3, on the exact fronts."""
+    """Check the claims on Figures 1 and 3, on the exact fronts."""
     loss_first = sets["k, l, GLM"]
     values = loss_first.problem.natural(loss_first.front)
     rank = stats.spearmanr(values[:, 0], values[:, 1])
@@ -222,5 +222,5 @@ def of_fronts(sets: dict[str, Experiment]) -> list[dict[str, str]]:
 
 
 def claims_of(sets: dict[str, Experiment], larger: dict[tuple, Experiment]) -> list[dict[str, str]]:
-    """All that is said of the runs: one experiment a set of objectives, and one a size of the boxes."""
+    """Check all claims on the runs."""
     return [*against_tables(sets, larger), *between_sets(sets), *of_boxes(sets, larger), *of_fronts(sets)]

@@ -80,7 +80,7 @@ class Experiment:
         }
 
     def of(self, key: str) -> np.ndarray:
-        """One figure of all runs."""
+        """Return one figure of all runs."""
         return np.array([run[key] for run in self.runs])
 
     def shown(self, key: str, form: str) -> str:
@@ -88,7 +88,7 @@ class Experiment:
         return printed((self.of(key).mean(), self.of(key).var(ddof=1)), form)
 
     def bound(self) -> float:
-        """The greatest archive of Theorem 2: the product of all K_i / epsilon_i but the smallest."""
+        """Return the archive's greatest size by Theorem 2."""
         rows, columns = self.table.n_rows, len(self.table.quasi_identifiers)
         highest = {"k": rows, "l": 14, "S_k": rows**2, "S_l": rows**2, "GLM": rows * columns, "CM": rows}
         sides = [highest[one] / side for one, side in zip(self.name.split(", "), self.epsilon, strict=True)]

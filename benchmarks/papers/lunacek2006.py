@@ -65,7 +65,7 @@ COLOURS = {
     "NEW beside, duplicates": "#009E73",
     "NEW in place, duplicates": "#CC79A7",
 }
-#: Iyengar's population, and what it is given here: the paper tells the population alone (section 5).
+#: Iyengar's population, and our settings: the paper states only the population (section 5).
 IYENGAR = 5000
 IYENGAR_TRIALS = 3
 IYENGAR_EVALUATIONS = 100_000
@@ -144,18 +144,18 @@ def draw(trials: Trials, variants: tuple[str, ...], name: str) -> None:
 
 
 def leaves(node: dict[str, Any]) -> list[dict[str, str]]:
-    """The leaves below a node of a taxonomy's file."""
+    """Return the leaves below a node of a taxonomy's file."""
     below = node.get("children") or []
     return [leaf for child in below for leaf in leaves(child)] if below else [{"name": node["name"]}]
 
 
 def nodes(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """A node of a taxonomy's file and all below it."""
+    """Yield a node of a taxonomy's file and all below it."""
     return [node, *(one for child in node.get("children") or [] for one in nodes(child))]
 
 
 def country_trees(problem: BitStringProblem) -> dict[str, Taxonomy]:
-    """The packaged tree of countries, and flatter ones over the same leaves."""
+    """Return the packaged tree of countries, and flatter ones over the same leaves."""
     file = files("pymoo_anon.datasets") / "taxonomies" / "native-country.json"
     tree = json.loads(file.read_text(encoding="utf-8"))
     regions = [{"name": one["name"], "children": leaves(one)} for one in nodes(tree) if one["name"] in REGIONS]
@@ -200,14 +200,14 @@ def search_space(problem: BitStringProblem) -> tuple[list[list[str]], list[dict[
 
 
 def of_validity(problem: BitStringProblem) -> list[dict[str, str]]:
-    """What section 3.2 says of validity, on random valid strings."""
+    """Check the claims of section 3.2 on random valid strings."""
     rng = np.random.default_rng(1)
     parents = np.stack([problem.sample(STRINGS, rng), problem.sample(STRINGS, rng)])
     ours = PartitionCrossover()._do(problem, parents, random_state=rng).reshape(-1, problem.n_var)
     theirs = ReducedSurrogateCrossover()._do(problem, parents, random_state=rng)[0]
     theirs = PerAttributeBitMutation(RATE)._do(problem, theirs, random_state=rng)
     valid, invalid = problem.is_valid(ours), ~problem.is_valid(theirs)
-    # One bit of a constrained attribute flips, and what is invalid then becomes the closest valid string.
+    # One bit of a constrained attribute flips, and an invalid string becomes the closest valid one.
     constrained = np.concatenate([np.arange(problem.n_var)[problem.bits_of(name)] for name in problem.taxonomies])
     flipped = parents[0].copy()
     flipped[np.arange(STRINGS), rng.choice(constrained, STRINGS)] ^= True
@@ -235,7 +235,7 @@ def of_validity(problem: BitStringProblem) -> list[dict[str, str]]:
 
 
 def summary(trials: Trials) -> list[list[str]]:
-    """A row per variant and population."""
+    """Write a row per variant and population."""
     rows = []
     for variant in COLOURS:
         for p in POPULATIONS:
@@ -284,7 +284,7 @@ def report(found: dict[str, Any]) -> None:
 
 
 def known() -> dict[str, Any]:
-    """What the results hold, by part; trials of before runs had a task get theirs."""
+    """Return the stored results by part."""
     path = record.RESULTS / "lunacek2006.json"
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for one in found.setdefault("runs", []):
@@ -294,7 +294,7 @@ def known() -> dict[str, Any]:
 
 
 def keep(part: str, made: dict[str, Any]) -> None:
-    """Put a run in the place of an earlier one, in the order of the tasks, and write all down."""
+    """Replace an earlier run, in the order of the tasks, and write all results."""
     # Read anew, so that another part may run at the same time.
     found, name = known(), "runs" if part == "trials" else part
     # Runs of other settings than those of now are not kept.

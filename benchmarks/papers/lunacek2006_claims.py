@@ -45,7 +45,7 @@ class Trials:
         return self.curves(variant, population)[:, evaluations == GRID][:, 0]
 
     def machines(self) -> str:
-        """Where the runs were made, and which where there are several."""
+        """Name the machines of the runs."""
         made: dict[str, list[str]] = {}
         for run in self.runs:
             if run["variant"] not in made.setdefault(run["machine"], []):
@@ -54,45 +54,45 @@ class Trials:
         return ". ".join(told)
 
     def near(self, variant: str) -> int:
-        """How many trials end near the lowest loss that any trial found."""
+        """Count the trials that end near the lowest loss of all trials."""
         return int((self.all_losses(variant) <= NEAR * min(run["loss"] for run in self.runs)).sum())
 
 
 def lower(a: np.ndarray, b: np.ndarray) -> tuple[bool, str]:
-    """Whether the losses of a are lower than those of b, by a one-sided rank-sum test."""
+    """Test whether losses of a are lower than those of b (one-sided rank sum)."""
     p = stats.mannwhitneyu(a, b, alternative="less").pvalue
     return p < 0.05, f"{a.mean():,.0f} against {b.mean():,.0f} (p {p:.2g})"
 
 
 def narrower(a: np.ndarray, b: np.ndarray) -> tuple[bool, str]:
-    """Whether the losses of a vary less than those of b, by Levene's test."""
+    """Test whether losses of a vary less than those of b (Levene)."""
     p = stats.levene(a, b, center="median").pvalue
     return bool(a.std() < b.std() and p < 0.05), f"sd {a.std():,.0f} against {b.std():,.0f} (p {p:.2g})"
 
 
 def equal(groups: Sequence[np.ndarray]) -> tuple[bool, str]:
-    """Whether no difference between groups of losses shows, by Kruskal and Wallis's test."""
+    """Test for no difference between groups of losses (Kruskal and Wallis)."""
     p = stats.kruskal(*groups).pvalue
     return p > 0.05, f"medians {', '.join(f'{np.median(g):,.0f}' for g in groups)} (p {p:.2g})"
 
 
 def ordered(means: Sequence[float], reverse: bool = False) -> tuple[bool, str]:
-    """Whether means rise, or fall, from population to population."""
+    """Return whether means rise or fall from population to population."""
     return list(means) == sorted(means, reverse=reverse), ", ".join(f"{mean:,.0f}" for mean in means)
 
 
 def by_population(test: Callable[[int], tuple[bool, str]]) -> Found:
-    """A test at every population."""
+    """Return a test at every population."""
     return [(holds, f"{p:,}: {text}") for p in POPULATIONS for holds, text in [test(p)]]
 
 
 def told(says: str, paper: str, *found: tuple[bool, str]) -> dict[str, str]:
-    """A claim of section 4."""
+    """Return a claim of section 4."""
     return record.claim("4", says, paper, "; ".join(text for _, text in found), [holds for holds, _ in found])
 
 
 def against_trad(trials: Trials, new: str) -> list[dict[str, str]]:
-    """What the paper says of NEW and TRAD, for one reading of NEW."""
+    """Check the claims on NEW and TRAD, for one reading of NEW."""
     rows = [
         told(
             f"{new} ends in lower loss than TRAD",
@@ -132,7 +132,7 @@ def against_trad(trials: Trials, new: str) -> list[dict[str, str]]:
 
 
 def of_populations(trials: Trials, variant: str) -> list[dict[str, str]]:
-    """What the paper says of the size of the population."""
+    """Check the claims on the size of the population."""
     return [
         told(
             f"{variant}'s final loss does not depend on the population",
@@ -148,7 +148,7 @@ def of_populations(trials: Trials, variant: str) -> list[dict[str, str]]:
 
 
 def of_duplicates(trials: Trials, new: str) -> list[dict[str, str]]:
-    """What the paper says of duplicates, for one reading of NEW."""
+    """Check the claims on duplicates, for one reading of NEW."""
     other = f"{new}, duplicates"
     return [
         told(
@@ -175,7 +175,7 @@ def of_duplicates(trials: Trials, new: str) -> list[dict[str, str]]:
 
 
 def claims_of(trials: Trials) -> list[dict[str, str]]:
-    """All that section 4 says of the operators, the populations and duplicates."""
+    """Check all claims of section 4."""
     claims = []
     for new in READINGS:
         claims += against_trad(trials, new)

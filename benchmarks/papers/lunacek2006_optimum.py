@@ -1,4 +1,4 @@
-"""The page's second half: the trials beside the proven optimum, Iyengar's population, and fronts of k and loss."""
+"""The page's second half: trials beside the proven optimum, and fronts of k and loss."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Found = dict[str, list[dict[str, Any]]]
 
 
 def of_task(found: Found, part: str, *task: Any) -> dict[str, Any] | None:
-    """What the first run has found whose task begins so, or None where there is none."""
+    """Return the first run with such a task, or None."""
     return next((one for one in found.get(part, []) if one["task"][: len(task)] == list(task)), None)
 
 
 def best_known(found: Found, trials: Trials) -> tuple[float, bool]:
-    """The least loss that is known, and whether it is proven."""
+    """Return the least known loss, and whether it is proven."""
     proven = of_task(found, "proof", "proof")
     if proven is not None and proven["certified"]:
         return proven["loss"], True
@@ -37,7 +37,7 @@ def best_known(found: Found, trials: Trials) -> tuple[float, bool]:
 
 
 def beside(label: list[str], losses: np.ndarray, optimum: float, evaluations: int, seconds: np.ndarray) -> list[str]:
-    """A row: how often runs end in the optimum, how far above it, and what one that ends there costs."""
+    """Write how often runs reach the optimum, their distance, and their cost."""
     above = losses / optimum - 1
     hits = int((losses <= optimum + ROUNDING).sum())
     shares = [np.median(above), above.mean(), above.max()]
@@ -46,7 +46,7 @@ def beside(label: list[str], losses: np.ndarray, optimum: float, evaluations: in
 
 
 def of_trials(found: Found, trials: Trials, variants: list[str], optimum: float) -> list[list[str]]:
-    """A row for every operator and population, and the pair-exact local search."""
+    """Write a row for every operator and population, and the pair-exact local search."""
     rows = []
     for variant in variants:
         for p in POPULATIONS:
@@ -68,7 +68,7 @@ def of_trials(found: Found, trials: Trials, variants: list[str], optimum: float)
 
 
 def of_iyengar(found: Found, trials: Trials) -> str:
-    """How a population of 5,000 stands where the smaller ones end."""
+    """Compare a population of 5,000 at the end of smaller ones."""
     runs = found.get("iyengar", [])
     if not runs:
         return ""
@@ -85,7 +85,7 @@ def of_iyengar(found: Found, trials: Trials) -> str:
 
 
 def of_proof(found: Found) -> str:
-    """What the proof cost, and its gap over time."""
+    """Write the cost of the proof and its gap over time."""
     own = of_task(found, "proof", "proof")
     if own is None:
         return ""
@@ -104,12 +104,12 @@ def of_proof(found: Found) -> str:
 
 
 def curve(points: list[list[float]], k: float) -> float:
-    """The least loss of points with a k so large; infinite where there is none."""
+    """Return the least loss from a k on, else infinity."""
     return min((loss for own, loss in points if own >= k), default=np.inf)
 
 
 def all_points(found: Found, part: str, table: str) -> dict[str, list[list[float]]]:
-    """The points of every algorithm."""
+    """Return the points of every algorithm."""
     made = {}
     for name in ("BranchAndBound", "BitStringLocalSearch", "NSGA-II"):
         own = of_task(found, part, "front", table, name)
@@ -121,7 +121,7 @@ def all_points(found: Found, part: str, table: str) -> dict[str, list[list[float
 
 
 def of_front(found: Found, part: str, table: str) -> list[str]:
-    """Paragraphs on one paper's strings: who finds what of the front, at what cost."""
+    """Write the share of the front found by each algorithm, and its cost."""
     points = all_points(found, part, table)
     if not points:
         return []
@@ -143,7 +143,7 @@ def of_front(found: Found, part: str, table: str) -> list[str]:
 
 
 def told_of_front(found: Found, part: str, table: str) -> str:
-    """What each algorithm cost, and how far the proof reaches."""
+    """Write the cost of each algorithm, and the reach of the proof."""
     runs = {
         name: of_task(found, part, "front", table, name)
         for name in ("BranchAndBound", "BitStringLocalSearch", "NSGA-II")
@@ -187,7 +187,7 @@ def told_of_front(found: Found, part: str, table: str) -> str:
 
 
 def draw_fronts(found: Found) -> None:
-    """The fronts of both papers' strings, k against loss."""
+    """Draw the fronts of both papers' strings, k against loss."""
     figure = Figure(figsize=(12, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     marks = {"NSGA-II": ("#D55E00", "x"), "GENITOR": ("#009E73", "s")}
@@ -212,7 +212,7 @@ def draw_fronts(found: Found) -> None:
 
 
 def paragraphs(found: Found, trials: Trials, variants: list[str]) -> list[str]:
-    """The second half of the page."""
+    """Write the second half of the page."""
     optimum, proven = best_known(found, trials)
     head = ["operator", "population", "ends in it", "above it: median", "mean", "worst"]
     head += ["evaluations for one that does", "seconds for one that does"]

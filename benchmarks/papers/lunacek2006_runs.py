@@ -1,4 +1,4 @@
-"""What `lunacek2006.py` runs: trials of the operators, proofs, the pair-exact local search, and fronts of k and loss.
+"""Runs of `lunacek2006.py`: trials, proofs, the pair-exact local search, and fronts.
 
 Every run returns what is kept of it, as JSON takes it.
 """
@@ -37,7 +37,7 @@ STARTS = 100
 
 
 class ImmigrantsBesideBits(Mutation):
-    """Crossover with a random valid string, then bit mutation: one after the other, each at its own rate."""
+    """Crossover with a random valid string, then bit mutation, each at its own rate."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ def algorithm(variant: str, pop_size: int) -> GENITOR:
 
 
 def trial(variant: str, pop_size: int, seed: int, evaluations: int) -> dict[str, Any]:
-    """One run of GENITOR: its best loss after every 1,000 evaluations."""
+    """Run GENITOR, and return its best loss after every 1,000 evaluations."""
     problem = crossover_problem()
     seen: list[tuple[int, float]] = []
 
@@ -87,7 +87,7 @@ def trial(variant: str, pop_size: int, seed: int, evaluations: int) -> dict[str,
 
 
 def proof() -> dict[str, Any]:
-    """The least loss of the paper's strings, proven; its gap over time."""
+    """Prove the least loss of the paper's strings, with the gap over time."""
     problem = crossover_problem()
     gaps: list[list[float]] = []
     began = time.process_time()
@@ -124,7 +124,7 @@ def starts() -> dict[str, Any]:
 
 
 def strings(table: str, **asked: Any) -> BitStringProblem:
-    """The strings of a paper, with nothing suppressed."""
+    """Return the strings of a paper, with nothing suppressed."""
     if table == "PREF":
         return BitStringProblem(preference_table(), suppression=0, **asked)
     problem = crossover_problem()
@@ -132,7 +132,7 @@ def strings(table: str, **asked: Any) -> BitStringProblem:
 
 
 def front(table: str, name: str, effort: int) -> dict[str, Any]:
-    """The front of k and loss that one algorithm finds in so many walks, evaluations or seconds."""
+    """Return the front of k and loss by one algorithm within a budget."""
     made: dict[str, tuple[Algorithm, Any]] = {
         "BitStringLocalSearch": (BitStringLocalSearch(effort), None),
         "BranchAndBound": (BranchAndBound(), ("time", effort)),
@@ -166,7 +166,7 @@ def front(table: str, name: str, effort: int) -> dict[str, Any]:
 
 
 def least(table: str, k: int, evaluations: int) -> dict[str, Any]:
-    """The least loss that GENITOR finds with a k so large."""
+    """Return the least loss that GENITOR finds from a k on."""
     problem = strings(table, objectives=[GeneralLossMetric()], constraints=[KAnonymity() >= k])
     began = time.process_time()
     res = minimize(problem, algorithm("NEW beside", 500), ("n_eval", evaluations), seed=1)
@@ -175,7 +175,7 @@ def least(table: str, k: int, evaluations: int) -> dict[str, Any]:
 
 
 def points(problem: BitStringProblem, pop: Population) -> list[list[float]]:
-    """The k and loss of a population, ascending, each pair once."""
+    """Return the distinct k and loss of a population, ascending."""
     return np.unique(problem.natural(pop.get("F")), axis=0).tolist()
 
 
@@ -189,6 +189,6 @@ RUNS: dict[str, Callable[..., dict[str, Any]]] = {
 
 
 def run(task: list[Any]) -> dict[str, Any]:
-    """One task, the name of a run and its arguments, with the task itself and the machine."""
+    """Run one task, and return it with its result and the machine."""
     name, *arguments = task
     return {"task": task, **RUNS[name](*arguments), "machine": record.line(record.machine())}

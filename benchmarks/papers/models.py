@@ -1,4 +1,4 @@
-"""What pycanon says of the privacy and loss models that it can be trusted with, beside this package.
+"""Privacy and loss models of pycanon beside this package.
 
     python -m benchmarks.papers.models
 
@@ -43,7 +43,7 @@ OBJECTIVES: list[Objective] = [
 
 
 def by_pycanon() -> dict[str, Callable[[pd.DataFrame, list[str]], float]]:
-    """The same models, as functions of released rows and the names of the quasi-identifiers."""
+    """Return the same models as functions of released rows."""
     from pycanon import anonymity
     from pycanon.metrics import discernability_metric
 

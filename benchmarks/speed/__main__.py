@@ -36,7 +36,7 @@ HUGE = "huge"
 
 
 def run(part: str) -> Any:
-    """The figures of a part, measured now in a process of its own; None where it fails."""
+    """Measure a part in its own process, and return its figures or None."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.speed", "--part", part], stdout=subprocess.PIPE, text=True, check=False
     )
@@ -47,13 +47,13 @@ def run(part: str) -> Any:
 
 
 def waits(found: dict[str, dict[str, float]]) -> str:
-    """Seconds of what somebody waits for, as a table."""
+    """Write the waiting times as a table."""
     rows = [[name, f"{one['cpu']:.2f}", f"{one['seconds']:.2f}"] for name, one in found.items()]
     return record.markdown(["work", "CPU s", "s"], rows)
 
 
 def summary(parts: dict[str, Any]) -> str:
-    """The figures that matter most."""
+    """Write the most important figures."""
     rows = []
     for part in ("start", "tests"):
         rows += [
@@ -83,7 +83,7 @@ def summary(parts: dict[str, Any]) -> str:
 
 
 def page(parts: dict[str, Any], machine: dict[str, Any], short: bool = False) -> str:
-    """All figures; a short page leaves out single searches and lattices."""
+    """Write all figures, or a short page without single searches and lattices."""
     text = [f"{record.line(machine)}.", summary(parts)]
     if "searches" in parts and not short:
         text += ["Searches by one thread, nothing remembered, the best of three:", waits(parts["searches"])]

@@ -1,4 +1,4 @@
-"""How fast a generalization is evaluated, against what else one would do, in one run.
+"""Time to evaluate a generalization, beside other ways in the same run.
 
     python -m benchmarks.speed.engine
 
@@ -128,7 +128,7 @@ def programs() -> tuple[dict, str]:
 
 
 def roofline(us: float) -> str:
-    """What reading and writing the arrays of a node costs at least, by the bandwidth of this machine."""
+    """Return the least time to read and write a node's arrays on this machine."""
     tuples, entries = TABLE.n_distinct, len(TABLE.tuples.columns["occupation"].values)
     # A pair of ids, a count and a class of every distinct tuple; a tuple, a value and a count of every entry.
     touched = tuples * (4 + 4 + 8 + 4) + entries * (4 + 4 + 8)
@@ -142,7 +142,7 @@ def roofline(us: float) -> str:
 
 
 def first_calls() -> tuple[float, float]:
-    """Seconds of the first node in a new process: with nothing compiled yet, and with numba's cache on disk."""
+    """Return seconds of the first node in a new process, cold and cached."""
     code = (
         "import time; from benchmarks.speed import engine; p = engine.problem(); began = time.perf_counter()\n"
         "p.compute(p.nodes(0, 1)); print(time.perf_counter() - began)"
@@ -156,7 +156,7 @@ def first_calls() -> tuple[float, float]:
 
 
 def clocked(searching: Callable[[], tuple[AnonymizationProblem, Algorithm, tuple | None]]) -> dict[str, float]:
-    """Median seconds of a search, and how many of them go to nodes and to operators; the rest is pymoo's loop."""
+    """Time a search, and the shares of evaluations and operators."""
     rounds = []
     for _ in range(REPEATS):
         own, algorithm, termination = searching()
@@ -210,7 +210,7 @@ def searches() -> tuple[dict, str]:
 
 
 def threads() -> tuple[dict, str]:
-    """All nodes of the lattice with six objectives, so many at a time, on one thread and on two."""
+    """Time all nodes with six objectives, in batches, on one and two threads."""
     found, rows = {}, []
     for size in (64, 256, 1024, 4096):
         batches = list(problem().batches(size))
@@ -237,7 +237,7 @@ def growth() -> tuple[dict, str]:
 
 
 def growth_of_tuples() -> tuple[dict, str]:
-    """Five objectives on random nodes of Adult's rows, which fewer attributes make fewer distinct tuples."""
+    """Time random nodes of Adult with fewer attributes and five objectives."""
     found, rows = {}, []
     for n in range(2, len(QUASI_IDENTIFIERS) + 1):
         table = fetch_adult(QUASI_IDENTIFIERS[:n])

@@ -1,4 +1,4 @@
-"""Proofs by branch and bound: what they cost, and how far off they are where they do not close.
+"""Cost of proofs by branch and bound, and the gaps of unfinished ones.
 
     python -m benchmarks.speed.exact [--only stored large strings long_strings unstored local_search]
 
@@ -29,7 +29,7 @@ from benchmarks.speed.exact_runs import REPEATS, RUNS
 
 
 def run(part: str) -> dict:
-    """One part and the most memory that it held."""
+    """Run one part, and return its figures and peak memory."""
     found: dict[str, Any] = RUNS[part]()
     return {**found, "GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, "machine": record.machine()}
 
@@ -115,7 +115,7 @@ LINES = ("-", "--")
 
 
 def draw(runs: dict[str, dict]) -> None:
-    """The gap over time of every proof that takes its time."""
+    """Draw the gap over time of every long proof."""
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()

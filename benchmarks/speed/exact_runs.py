@@ -46,7 +46,7 @@ THREADS = 2
 
 
 class Course(Callback):
-    """What a proof knows as time passes: members, and the largest gap as a share of their last objective."""
+    """Record of a proof over time: members and the largest gap."""
 
     def __init__(self, every: float) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Course(Callback):
 
 
 def state_of(algorithm: BranchAndBound) -> dict[str, Any]:
-    """How far a proof is: the gap as a share of the last objective, over all members and where it is largest."""
+    """Return the gap as a share of the last objective, on average and at most."""
     F, gap = algorithm.opt.get("F"), algorithm.gap
     shares = gap[:, -1] / np.maximum(np.abs(F[:, -1]), 1e-9)
     return {
@@ -71,7 +71,7 @@ def state_of(algorithm: BranchAndBound) -> dict[str, Any]:
 
 
 def proof(problem: AnonymizationProblem, seconds: float, threads: int = 1, **options: Any) -> tuple[Result, dict]:
-    """A proof within a time, and the course that it took."""
+    """Run a proof within a time, and return its course."""
     problem.n_threads = threads
     course = Course(seconds / 60)
     res = minimize(problem, BranchAndBound(**options), TimeBasedTermination(seconds), seed=1, callback=course)
@@ -89,20 +89,20 @@ def proof(problem: AnonymizationProblem, seconds: float, threads: int = 1, **opt
 
 
 def stored() -> dict:
-    """The five sets of Dewri et al. 2010 on Adult, at most 301 suppressed."""
+    """Return the five sets of Dewri et al."""
     return {"sets": [proven(name) for name in SETS]}
 
 
 @cache
 def _numpy_program() -> tuple[ByNumpy, np.ndarray]:
-    """The numpy program, and random nodes for it, as in `engine.py`."""
+    """Return the numpy program of `engine.py` and random nodes for it."""
     problem = LatticeProblem(fetch_adult(), [k, glm], suppression=301)
     X = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(REPEATS * NUMPY_NODES, problem.n_var))
     return ByNumpy(fetch_adult(), 301), X
 
 
 def _numpy_node(first: int) -> float:
-    """Seconds of the processor that the numpy program takes for a random node, from some of them."""
+    """Return the numpy program's processor seconds per random node."""
     program, X = _numpy_program()
     program(X[0])
     began = time.process_time()
@@ -173,7 +173,7 @@ def large() -> dict:
 
 
 def strings() -> dict:
-    """Bit strings: XO's optimum, and the fronts of k and loss that are proven within minutes."""
+    """Prove XO's optimum and fronts of k and loss within minutes."""
     _compile()
     found = {"XO, 15,000 rows, below 15 suppressed": _optimum(crossover_problem(), 600)}
     fronts: Sequence[tuple[str, Any]] = (
@@ -186,7 +186,7 @@ def strings() -> dict:
 
 
 def long_strings() -> dict:
-    """Bit strings: the whole front of k and loss, K-Optimize's own metrics, and PREF's 105 bits."""
+    """Prove whole fronts of k and loss, K-Optimize's metrics, and PREF's 105 bits."""
     _compile()
     found = {}
     _, found["k and GLM, at most 301 suppressed"] = proof(

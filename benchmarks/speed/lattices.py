@@ -1,4 +1,4 @@
-"""Branch and bound beside exhaustive search, on every lattice of the benchmarks and of the suite that can be visited.
+"""Branch and bound beside exhaustive search, on every lattice small enough to visit.
 
     python -m benchmarks.speed --only lattices
 
@@ -37,7 +37,7 @@ MOST_WORK = 5 * 10**9
 
 dm, nue, entropy_l = Discernibility(), NonUniformEntropy(), EntropyLDiversity("occupation")
 
-#: What the census is searched for, by numbers of rows.
+#: Objectives over the census, by number of rows.
 CENSUS = {
     2_000: [[k, glm], [k, l, glm], [k, t, glm], [k, glm, dm], [k, nue]],
     30_162: [[k, glm], [k, l, glm], [k, entropy_l, glm], [k, t, glm], [k, beta, glm], [k, glm, dm], [k, dm], [k, nue]],
@@ -48,7 +48,7 @@ Make = Callable[[], LatticeProblem]
 
 alpha = AlphaDeassociation("occupation")
 
-#: What is asked of classes where the loss is to be least, with the shares that may be suppressed for it.
+#: Constraints with the least loss, and the shares of suppressed rows.
 CASES: list[tuple[list[Constraint], list[float]]] = [
     ([k >= 5, l >= 3], [0, 0.01, 0.05]),
     ([k >= 2], [0, 0.01]),
@@ -62,7 +62,7 @@ CASES: list[tuple[list[Constraint], list[float]]] = [
 
 
 def problems() -> dict[str, Make]:
-    """By name, what makes each problem anew."""
+    """Return the factories of all problems, by name."""
     found: dict[str, Make] = {}
     for name, (objectives, label, _) in SETS.items():
         found[f"Adult: {name}"] = partial(LatticeProblem, fetch_adult(label=label), objectives, 301)
@@ -106,7 +106,7 @@ def measured(make: Make) -> dict[str, float]:
             assert res.algorithm.certified
             F = np.empty((0, problem.n_obj)) if res.F is None else np.atleast_2d(res.F)
             fronts[name] = F[np.lexsort(F.T[::-1])]
-            # The first turn loads what is compiled.
+            # The first turn loads compiled code.
             best[name] = seconds if n_turns < 2 else min(seconds, best[name])
             spent += seconds if n_turns else 0.0
             if name == "proof":
@@ -124,7 +124,7 @@ def measured(make: Make) -> dict[str, float]:
 
 
 def text_of(figures: dict[str, dict[str, float]]) -> str:
-    """The figures as a table, the worst ratio first."""
+    """Write the figures as a table, the worst ratio first."""
     in_order = sorted(figures.items(), key=lambda one: -one[1]["ratio"])
     rows = [
         [
@@ -150,7 +150,7 @@ def text_of(figures: dict[str, dict[str, float]]) -> str:
 
 
 def measured_all(*words: str) -> dict[str, dict[str, float]]:
-    """Every lattice, or those with one of these words in their names."""
+    """Return the lattices with one of the words in their names, or all."""
     figures = {}
     for name, make in problems().items():
         if any(word in name for word in words or [""]) and work_of(make()) <= MOST_WORK:

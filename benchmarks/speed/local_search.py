@@ -27,7 +27,7 @@ from pymoo_anon.problems import LatticeProblem
 SEEDS = range(1, 21)
 LARGE = 2000
 
-#: What is compared: local search as it is, without bounds, and PBG-EA run on until it has seen as many nodes.
+#: Local search, and PBG-EA on as many nodes.
 SEARCHES = {
     "local search": lambda: ParetoLocalSearch(termination=NoTermination()),
     "without bounds": lambda: ParetoLocalSearch(bounds=False, termination=NoTermination()),
@@ -36,7 +36,7 @@ SEARCHES = {
 
 
 def tasks() -> dict:
-    """By name: the problem, its exact front, and the number of distinct nodes."""
+    """Return the problems with their exact fronts and numbers of nodes."""
     found = {}
     for name, (objectives, label, nodes) in SETS.items():
         problem = LatticeProblem(fetch_adult(label=label), objectives, suppression=301)
@@ -52,7 +52,7 @@ def tasks() -> dict:
 
 
 def searched(algorithm: Algorithm, problem: LatticeProblem, nodes: int, seed: int) -> int:
-    """Run until so many distinct nodes were evaluated, to the node, or until it ends; how many were."""
+    """Run until a number of distinct nodes is evaluated, and return the number."""
     algorithm.setup(problem, seed=seed)
     while problem.n_unique < nodes and algorithm.has_next():
         infills = algorithm.ask()

@@ -1,4 +1,4 @@
-"""What one would do otherwise to evaluate a node of Adult's lattice: pandas, numpy and pycanon."""
+"""Evaluation of a node of Adult's lattice by pandas, numpy and pycanon."""
 
 from __future__ import annotations
 

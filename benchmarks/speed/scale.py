@@ -1,4 +1,4 @@
-"""How far it goes: rows aggregated, searched and released by each engine, every step in its own process.
+"""Scale: rows aggregated, searched and released by each engine, a process per step.
 
     python -m benchmarks.speed --only rows csv wide [--huge]
 
@@ -30,7 +30,7 @@ ROWS, HUGE = (10**6, 10**7), 10**8
 ENGINES = ("duckdb", "polars", "pandas", "dask", "spark")
 STEPS = ("copy", "aggregate", "search", "recode and write", "count again", "every row")
 
-# What does not fit: more rows take more memory than the machine has, or longer than anybody waits.
+# Left out: more memory than the machine has, or more time than anybody waits.
 MOST = {"pandas": 10**6, "polars": 10**6, "dask": 10**6, "spark": 10**6}
 MOST_EVERY_ROW = {"duckdb": 10**6, "polars": 10**6, "pandas": 10**6}
 # More rows are too slow to draw.
@@ -44,7 +44,7 @@ HEAD = ["step", "s", "CPU s", "MB", "copies"]
 
 
 class Watch:
-    """Seconds on the wall and of the processor since it was made, or since it was last read."""
+    """Return wall and processor seconds since the last call."""
 
     def __init__(self) -> None:
         self.read()
@@ -59,7 +59,7 @@ class Watch:
 
 
 def opened(engine: str, path: Path) -> Any:
-    """A file as a table of an engine."""
+    """Read a file as a table of an engine."""
     if engine == "duckdb":
         import duckdb
 
@@ -84,7 +84,7 @@ def opened(engine: str, path: Path) -> Any:
 
 
 def as_csv(connection: Any, path: Path) -> Any:
-    """A CSV file as a relation of text."""
+    """Read a CSV file as a relation of text."""
     return connection.read_csv(str(path), all_varchar=True, header=True, sep=",")
 
 
@@ -99,7 +99,7 @@ def problem_of(table: Any) -> Any:
 
 
 def searched(table: Any) -> tuple[Any, Any]:
-    """The proven front of a table, and the point of least loss with k of at least 5 and l of at least 3."""
+    """Return the proven front, and its point of least loss with k >= 5, l >= 3."""
     from pymoo.optimize import minimize
 
     from pymoo_anon.algorithms import BranchAndBound
@@ -128,7 +128,7 @@ def every_row() -> None:
 
 
 def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
-    """One step in this process: its seconds."""
+    """Run one step in this process, and return its seconds."""
     from pymoo_anon.cli.engines import write_recoded
     from pymoo_anon.datasets import make_census
     from pymoo_anon.publishing.release import Asked, recode
@@ -170,7 +170,7 @@ def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
 
 
 def measured(*arguments: str) -> dict[str, Any]:
-    """A step in a process of its own: what it says, and the most memory that it held."""
+    """Run a step in its own process, and return its result and peak memory."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.speed.scale", *arguments],
         capture_output=True,
@@ -183,7 +183,7 @@ def measured(*arguments: str) -> dict[str, Any]:
 
 
 def write_rows(n_rows: int, path: Path) -> None:
-    """The rows of the census as a Parquet file, chunk by chunk; DuckDB multiplies them where they are very many."""
+    """Write the rows of the census as a Parquet file, chunk by chunk."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -202,7 +202,7 @@ def write_rows(n_rows: int, path: Path) -> None:
 
 
 def multiply(path: Path, n_drawn: int, n_rows: int) -> None:
-    """Write a file of rows anew, each many times, at ages that a hash of its number moves by up to four years."""
+    """Write the rows many times, with ages moved by a hash of the row number."""
     import duckdb
 
     drawn = path.rename(path.with_name("drawn.parquet"))
@@ -216,7 +216,7 @@ def multiply(path: Path, n_drawn: int, n_rows: int) -> None:
 
 
 def csv_to_csv(folder: Path) -> dict[str, Any]:
-    """A CSV file of rows becomes a released one: all steps in one process, beside DuckDB alone."""
+    """Release a CSV file as a CSV file in one process, beside DuckDB alone."""
     import duckdb
 
     from pymoo_anon.cli.engines import write_recoded
@@ -254,7 +254,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
 
 
 def wide(folder: Path) -> dict[str, Any]:
-    """The search of a table of many columns, in which every row is another one, on both cores."""
+    """Search a table of many columns and distinct rows, on both cores."""
     import numpy as np
     from pymoo.optimize import minimize
 
@@ -283,14 +283,14 @@ def wide(folder: Path) -> dict[str, Any]:
 
 
 def hierarchies_of_text(hierarchies: Any) -> dict[str, Any]:
-    """The packaged hierarchies, whose values are text in a CSV file."""
+    """Return the packaged hierarchies with values as text."""
     from pymoo_anon.datasets import load_hierarchy
 
     return {name: load_hierarchy(name) for name in hierarchies}
 
 
 def lines_of(steps: dict[str, Any], copy: dict[str, float] | None) -> list[list[str]]:
-    """Every step as a line: seconds, seconds of the processor, memory, and how many copies of the file it is."""
+    """Write a line per step: seconds, memory, and copies of the file."""
     made = []
     for name in (*STEPS, *(one for one in steps if one not in STEPS)):
         own = steps.get(name)
@@ -306,7 +306,7 @@ def lines_of(steps: dict[str, Any], copy: dict[str, float] | None) -> list[list[
 
 
 def text_of_rows(found: dict[str, dict[str, Any]]) -> str:
-    """Every step of every engine as a table, by numbers of rows."""
+    """Write every step of every engine as a table, by number of rows."""
     lines = []
     for n_rows, engines in sorted(found.items(), key=lambda item: int(item[0])):
         copy = engines.get("duckdb", {}).get("copy")
@@ -320,13 +320,13 @@ def text_of_rows(found: dict[str, dict[str, Any]]) -> str:
 
 
 def middle_run(found: dict[str, Any]) -> dict[str, Any]:
-    """Of several runs from CSV to CSV the one in the middle."""
+    """Return the median of several runs from CSV to CSV."""
     runs = sorted(found["runs"], key=lambda run: sum(one["cpu"] for one in run.values()))
     return runs[len(runs) // 2]
 
 
 def text_of_csv(found: dict[str, Any]) -> str:
-    """The way from CSV to CSV as a table."""
+    """Write the way from CSV to CSV as a table."""
     middle = middle_run(found)
     alone = middle["copy"]["cpu"]
     whole = sum(one["cpu"] for one in middle.values()) - alone
@@ -341,7 +341,7 @@ def text_of_csv(found: dict[str, Any]) -> str:
 
 
 def text_of_wide(found: dict[str, Any]) -> str:
-    """The search of many columns as a table."""
+    """Write the search of many columns as a table."""
     return (
         f"{WIDE_COLUMNS} columns of 16 values each, {found['distinct']:,} distinct tuples. k and general loss, k of at "
         "least 5, 300 nodes of local search:\n\n"
@@ -351,7 +351,7 @@ def text_of_wide(found: dict[str, Any]) -> str:
 
 
 def text_of_ten(found: dict[str, dict[str, Any]]) -> str:
-    """What ten machines would need, by the seconds of DuckDB on the most rows."""
+    """Estimate ten machines from DuckDB's seconds on the most rows."""
     n_rows = max((int(n) for n, engines in found.items() if "count again" in engines.get("duckdb", {})), default=0)
     if not n_rows:
         return ""
@@ -368,7 +368,7 @@ def text_of_ten(found: dict[str, dict[str, Any]]) -> str:
 
 
 def of_engines(n_rows: int, engines: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Every step of each engine on so many rows."""
+    """Run every step of each engine on one number of rows."""
     write_rows(n_rows, folder / "rows.parquet")
     found: dict[str, Any] = {}
     for engine in engines:
@@ -389,7 +389,7 @@ def of_engines(n_rows: int, engines: Sequence[str], folder: Path) -> dict[str, A
 
 
 def rows(numbers: Iterable[int] = ROWS, engines: Sequence[str] = ENGINES) -> dict[str, dict[str, Any]]:
-    """Every step of each engine, by numbers of rows."""
+    """Run every step of each engine, by number of rows."""
     found = {}
     for n_rows in numbers:
         with tempfile.TemporaryDirectory() as name:

@@ -1,4 +1,4 @@
-"""What somebody waits for who begins: the first command, the first example, some searches, and the tests.
+"""Waiting times of a newcomer: first command, first example, searches, and tests.
 
 Seconds of the processor count all processes that a command starts.
 """
@@ -35,7 +35,7 @@ CENSUS_ROWS = 3_000_000
 
 
 def waited(command: list[str], folder: Path, cache: Path) -> dict[str, float]:
-    """Seconds of a command on the wall and of the processor, with a folder for what numba compiles."""
+    """Return wall and processor seconds of a command with its own compile cache."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
     # pip keeps compiled modules beside the package, and so does Python unless it is told not to.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -52,18 +52,18 @@ def waited(command: list[str], folder: Path, cache: Path) -> dict[str, float]:
 
 
 def best(measure: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """The least of some runs: what else works can only add."""
+    """Return the least of some runs, as other work only adds."""
     return min((measure() for _ in range(REPEATS)), key=lambda one: one["cpu"])
 
 
 def first_example() -> str:
-    """The first two blocks of Python of the README: a table, and its search."""
+    """Return the first two blocks of Python in the README."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.M)[:2])
 
 
 def write_patients(folder: Path) -> None:
-    """The table and the hierarchy that the README reads."""
+    """Write the table and the hierarchy of the README."""
     rng, zips = np.random.default_rng(0), ["4711", "4712", "8000"]
     (folder / "zip.csv").write_text("".join(f"{z};{z[:2]}**;*\n" for z in zips))
     columns = {
@@ -76,7 +76,7 @@ def write_patients(folder: Path) -> None:
 
 
 def commands() -> dict[str, dict[str, float]]:
-    """The first command and the first example, with nothing compiled yet and afterwards."""
+    """Time the first command and the first example, cold and warm."""
     search = [sys.executable, "-m", "pymoo_anon", "search"]
     example = [sys.executable, "-c", first_example()]
     found = {}
@@ -95,7 +95,7 @@ def nsga2() -> NSGA2:
     return NSGA2(pop_size=25, **operators)
 
 
-#: What is searched for so long, and by what: PBG-EA's iterations, and as many evaluations.
+#: Searches and their budgets: PBG-EA's iterations, and as many evaluations.
 SEARCHES: dict[str, Callable[[], tuple[Algorithm, tuple | None]]] = {
     "PBG-EA, 100 generations": lambda: (PBGEA(pop_size=25), ("n_gen", 100)),
     "NSGA-II, 100 generations": lambda: (nsga2(), ("n_gen", 100)),
@@ -114,7 +114,7 @@ def searched(problem: LatticeProblem, name: str) -> dict[str, float]:
 
 
 def searches(n_rows: int = CENSUS_ROWS) -> dict[str, dict[str, float]]:
-    """The usual searches of Adult and of a large table, by one thread; and a proof over a large lattice."""
+    """Time the usual searches of Adult and of a large table by one thread, and a proof."""
     problems = {
         f"Adult: {name}": LatticeProblem(fetch_adult(label=label), objectives, 301)
         for name, (objectives, label, _) in SETS.items()
@@ -124,7 +124,7 @@ def searches(n_rows: int = CENSUS_ROWS) -> dict[str, dict[str, float]]:
     found = {}
     for where, problem in problems.items():
         for name in SEARCHES:
-            # The first loads what is compiled.
+            # The first run loads compiled code.
             found[f"{where}: {name}"] = best(lambda p=problem, n=name: searched(p, n))
     own = LatticeProblem(large_table(), [k, glm], 301)
     found[f"{own.n_nodes:,} nodes: k, GLM: branch and bound"] = best(lambda: searched(own, "branch and bound"))
@@ -132,7 +132,7 @@ def searches(n_rows: int = CENSUS_ROWS) -> dict[str, dict[str, float]]:
 
 
 def tests() -> dict[str, Any]:
-    """The tests as the README has them, with nothing compiled yet and afterwards."""
+    """Time the tests as the README has them, cold and warm."""
     with tempfile.TemporaryDirectory() as own:
         cache, command = Path(own), [sys.executable, "-m", "pytest", "-q"]
         return {

@@ -1,4 +1,4 @@
-"""Branch and bound on lattices that are not stored: Adult's fourteen attributes, a lattice of 10^12 nodes.
+"""Branch and bound on unstored lattices of up to 10^12 nodes.
 
     python -m benchmarks.speed.unstored
 
@@ -48,12 +48,12 @@ K_GLM = (KAnonymity(), GeneralLossMetric())
 
 
 def problem_of(table: Microdata, least_k: int, objectives: Sequence[Objective] = K_GLM) -> LatticeProblem:
-    """Some objectives with at most 301 suppressed, from a least k on."""
+    """Return the objectives, suppression and least k of a case."""
     return LatticeProblem(table, objectives, suppression=301, constraints=[KAnonymity() >= least_k])
 
 
 def proven(table: Microdata, least_k: int, epsilon: str | int) -> dict:
-    """One case: its seconds, and by how much the loss at the least k could be lower, as a share, as time goes."""
+    """Run one case, and return its seconds and the gap of the loss over time."""
     algorithm = BranchAndBound(epsilon=[0, epsilon])
     algorithm.setup(problem_of(table, least_k), termination=TimeBasedTermination(SECONDS), seed=1)
     began, gaps = time.perf_counter(), {}
@@ -79,7 +79,7 @@ def proven(table: Microdata, least_k: int, epsilon: str | int) -> dict:
 
 
 def together(table: Microdata, objectives: Sequence[Objective], least_k: int, epsilon: str | int) -> dict:
-    """One case of other objectives."""
+    """Run one case of other objectives."""
     problem = problem_of(table, least_k, objectives)
     began = time.perf_counter()
     algorithm = minimize(problem, BranchAndBound(epsilon), TimeBasedTermination(SECONDS), seed=1).algorithm
@@ -95,14 +95,14 @@ def together(table: Microdata, objectives: Sequence[Objective], least_k: int, ep
 
 
 def picture(table: Microdata) -> None:
-    """What a proof that is stopped after some seconds leaves open."""
+    """Draw the open region of a proof stopped after some seconds."""
     problem = problem_of(table, CASES[-1][0])
     res = minimize(problem, BranchAndBound(), TimeBasedTermination(10), seed=1)
     plot_front(problem, res, record.RESULTS / "unstored_open.png")
 
 
 def compared() -> dict:
-    """Twelve quasi-identifiers, stored and not: seconds of both, and whether the fronts are the same."""
+    """Compare stored and unstored proofs of twelve quasi-identifiers."""
     fronts, seconds = [], []
     table = large_table()
     for max_bytes in (2 << 30, BYTES):
@@ -116,7 +116,7 @@ def compared() -> dict:
 
 
 def told(one: dict) -> list[str]:
-    """What the tables tell of a case."""
+    """Write the row of a case."""
     return [
         "exact" if one["within"] == "exact" else f"within {one['within']}",
         "yes" if one["certified"] else f"gap of {one['gap']:.1%}",
@@ -127,7 +127,7 @@ def told(one: dict) -> list[str]:
 
 
 def described(table: Microdata, found: Sequence[dict], others: Sequence[dict], both: dict) -> str:
-    """The page."""
+    """Write the page."""
     n_nodes = problem_of(table, 1).n_nodes
     head = ["k from", "loss", "certified", "seconds", "front", "evaluated", "GB", *(f"{m} s" for m in MOMENTS)]
     rows = [

@@ -1,4 +1,4 @@
-"""What is told of an instance of the suite beside its front: types of members, and features of difficulty."""
+"""Features of an instance: types of the front's members, and measures of difficulty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pymoo_anon.suite import Instance
 
 
 def support(F: np.ndarray) -> list[str]:
-    """For every member of a front its type as MOrepo has it.
+    """Return the type of every member, as MOrepo defines them.
 
     "se" where a weighted sum has it as its only minimum, "sne" where one has it as one of several, all weights being
     positive, else "us". Two objectives are settled in whole numbers, more by linear programs.
@@ -33,7 +33,7 @@ def support(F: np.ndarray) -> list[str]:
 
 
 def _largest(others: np.ndarray, margin: bool) -> float:
-    """The largest margin by which weights of sum 1 prefer a point to the others, which are told by their differences.
+    """Return the largest margin by which weights prefer a point, from its differences.
 
     Without a margin: the largest that the least weight can be while they prefer none of the others.
     """
@@ -54,7 +54,7 @@ def _largest(others: np.ndarray, margin: bool) -> float:
 
 
 def _support_of_two(points: list[list[int]]) -> list[str]:
-    """Along the front, from left to right, the lower hull; what lies on it between two corners is not extreme."""
+    """Return the lower hull of a front, corners only."""
     hull: list[int] = []
 
     def turn(a: int, b: int, c: int) -> int:
@@ -73,7 +73,7 @@ def _support_of_two(points: list[list[int]]) -> list[str]:
 
 
 def features(instance: Instance, types: Sequence[str]) -> dict[str, Any]:
-    """What makes an instance hard, over 500 random points and one random neighbour of each."""
+    """Measure the difficulty over 500 random points and a neighbour of each."""
     rng = np.random.default_rng(0)
     upper = instance.upper
     X = rng.integers(0, upper + 1, (500, len(upper)))
@@ -93,5 +93,5 @@ def features(instance: Instance, types: Sequence[str]) -> dict[str, Any]:
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float | None:
-    """None where one of them is the same at all points."""
+    """Return the correlation, or None for a constant objective."""
     return None if np.ptp(a) == 0 or np.ptp(b) == 0 else round(float(spearmanr(a, b).statistic), 4)

@@ -1,4 +1,4 @@
-"""Make the instances of the suite, prove their fronts, and run the algorithms whose results are stored beside them.
+"""Make the suite's instances, their proofs, and the stored results.
 
     python -m benchmarks.suite.make [NAME ...]     the instances that are not there yet, or those that are named
     python -m benchmarks.suite.make --baselines [NAME ...]    the stored results, anew: all, or those of the named
@@ -45,12 +45,12 @@ DATA = Path(__file__).parents[2] / "pymoo_anon" / "suite" / "data"
 ALGORITHMS = ("NSGA-II", "PBG-EA", "random search")
 SEEDS = range(1, 8)
 
-#: Per instance its table, its space, its objectives, and what else is asked.
+#: Table, space, objectives and options of each instance.
 WANTED: dict[str, dict[str, Any]] = {}
 
 
 def want(name: str, table: str, objectives: str, *, space: str = "levels", limit: int = 0, **others: Any) -> None:
-    """Enter an instance; objectives are words such as "k l:diagnosis GLM"."""
+    """Register an instance, with objectives such as "k l:diagnosis GLM"."""
     WANTED[name] = {"table": table, "objectives": objectives.split(), "space": space, "limit": limit, **others}
 
 
@@ -98,7 +98,7 @@ want("trips-k-l-GLM-k5-l3-x120-v1", "trips", "k l:purpose GLM", **violating)
 
 
 def definition(name: str) -> str:
-    """The text of an instance's file: plain JSON, a line for each attribute and column."""
+    """Write an instance as JSON, with a line for each attribute and column."""
     wanted = WANTED[name]
     table: Table = TABLES[wanted["table"]]()
     attributes = wanted.get("attributes", tuple(table.levels))
@@ -145,7 +145,7 @@ def _named(word: str) -> dict[str, str]:
 
 
 def _lines(parts: dict[str, Any]) -> str:
-    """JSON with a line for every entry, and one for every entry of an entry."""
+    """Write JSON with a line for every entry of the first two levels."""
     texts = []
     for key, value in parts.items():
         own = json.dumps(value)
@@ -160,7 +160,7 @@ def _lines(parts: dict[str, Any]) -> str:
 
 
 def prove(problem: AnonymizationProblem) -> tuple[np.ndarray, int, str]:
-    """Points of the whole front, how many points were evaluated, and how it is proven.
+    """Return the front, the number of evaluated points, and the kind of proof.
 
     Bit strings of more than two objectives are all visited, of those with taxonomies all cuts; everything else is
     proven by branch and bound.
@@ -182,7 +182,7 @@ def prove(problem: AnonymizationProblem) -> tuple[np.ndarray, int, str]:
 
 
 def exact_front(instance: Instance, X: np.ndarray) -> np.ndarray:
-    """The front as whole numbers, points and then values, sorted by the minimised values.
+    """Return the front as whole numbers, sorted by the minimised values.
 
     Two points whose general loss is equal may differ in the last bit of the floats that a proof compares. So a proven
     front may hold too much, but it lacks nothing: what it leaves out is no better in exact numbers either.
@@ -198,12 +198,12 @@ def exact_front(instance: Instance, X: np.ndarray) -> np.ndarray:
 
 
 def digest(text: str) -> str:
-    """The sha256 of a text."""
+    """Return the sha256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def files_of(name: str) -> Iterator[tuple[str, str]]:
-    """All files of an instance: where each belongs, and its text."""
+    """Return the texts of all files of an instance by path."""
     text = definition(name)
     instance = Instance(json.loads(text))
     assert max(instance.told["unit"], 1) * len(instance.sizes) * int(instance.counts.sum()) < 2**52
@@ -236,7 +236,7 @@ def files_of(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _morepo(instance: Instance, values: list[list[int]], types: Sequence[str], proof: str) -> dict[str, Any]:
-    """The front in MOrepo's format for results, version 1.0."""
+    """Return the front in MOrepo's format, version 1.0."""
     labels = [f"z{j}" for j in range(1, len(instance.signs) + 1)]
     points = [{**dict(zip(labels, row, strict=True)), "type": own} for row, own in zip(values, types, strict=True)]
     return {
@@ -274,12 +274,12 @@ def write(name: str) -> None:
 
 
 def places(name: str) -> list[str]:
-    """Where the files of an instance belong."""
+    """Return the paths of an instance's files."""
     return [file.format(name) for file in FILES.values()]
 
 
 def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray:
-    """The best of so many random points, all equally likely."""
+    """Return the best of uniformly drawn random points."""
     rng = np.random.default_rng(seed)
     if isinstance(problem, BitStringProblem):
         X = problem.sample(budget, rng)
@@ -290,7 +290,7 @@ def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.n
 
 
 def search(algorithm: str, problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray | None:
-    """What an algorithm returns after so many evaluations, with this package's operators."""
+    """Run an algorithm with this package's operators, and return its result."""
     if algorithm == "random search":
         return random_search(problem, budget, seed)
     operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
@@ -307,7 +307,7 @@ def search(algorithm: str, problem: AnonymizationProblem, budget: int, seed: int
 
 
 def run_baselines(wanted: Sequence[str]) -> None:
-    """Run every algorithm on instances, once per seed, and write what it reaches within the short budget.
+    """Run every algorithm on the instances, once per seed, with the short budget.
 
     The stored rows of all other instances stay as they are.
     """
@@ -332,7 +332,7 @@ def run_baselines(wanted: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Make what is asked for."""
+    """Make the named parts of the suite."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--baselines", action="store_true", help="run the algorithms whose results are stored")

@@ -1,4 +1,4 @@
-"""The suite's instances as problems of this package, whose engine and proofs are quicker than plain numpy."""
+"""The suite's instances as problems of this package, for its engine and proofs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Viol
 
 
 def of_package(instance: Instance) -> AnonymizationProblem:
-    """The instance as a problem of this package."""
+    """Return the instance as a problem of this package."""
     hierarchies, taxonomies = {}, {}
     for j, (name, size) in enumerate(zip(instance.attributes, instance.sizes, strict=True)):
         values = [f"{value}" for value in range(size)]
@@ -60,9 +60,9 @@ def of_package(instance: Instance) -> AnonymizationProblem:
 
 
 def _taxonomy(nodes: Sequence[Sequence[int]], first: int, last: int) -> Taxonomy:
-    """The tree of these nodes, a value being called by its number; the children of each lie side by side within it."""
+    """Return the taxonomy of nested runs of values."""
     tree = {(value, value): {"name": f"{value}"} for value in range(first, last + 1)}
-    # Small ones first, so that what lies within a node is there before it.
+    # Smaller nodes first, so that every node finds its children.
     for begin, end in sorted(nodes, key=lambda node: node[1] - node[0]):
         within = [own for own in sorted(tree) if begin <= own[0] and own[1] <= end]
         tree[begin, end] = {"name": f"{begin} to {end}", "children": [tree.pop(own) for own in within]}
@@ -70,7 +70,7 @@ def _taxonomy(nodes: Sequence[Sequence[int]], first: int, last: int) -> Taxonomy
 
 
 def _objective(wanted: dict[str, Any]) -> Objective:
-    """The objective of this package that a measure of the suite is; its order is the same."""
+    """Return the objective for a measure of the suite."""
     kinds = {
         "k": KAnonymity,
         "l": DistinctLDiversity,

@@ -1,4 +1,4 @@
-"""The invented tables behind the suite: each has the shape of a kind of real table, and nobody's data in it.
+"""Invented tables of the suite, shaped like real ones.
 
 A table is drawn from a generator with a seed of its own. `census` counts the rows of `make_census`, which are invented,
 too. Values are whole numbers from 0; columns depend on one another through a few hidden groups of persons.
@@ -32,12 +32,12 @@ class Table:
 
 
 def widths(n_values: int, *steps: int) -> list[list[int]]:
-    """Levels of bins that nest: the values themselves, bins of each width, and all values in one."""
+    """Return nested levels of bins, from the values to one bin."""
     return [[value // step for value in range(n_values)] for step in (1, *steps, n_values)]
 
 
 def grouped(*levels: list[int]) -> list[list[int]]:
-    """Levels that are told group by group, below them the values themselves and above them all in one."""
+    """Return levels of named groups, between the values and one group."""
     return [list(range(len(levels[0]))), *levels, [0] * len(levels[0])]
 
 
@@ -48,13 +48,13 @@ def around(rng: np.random.Generator, center: np.ndarray, spread: float, n_values
 
 
 def skewed(rng: np.random.Generator, n_rows: int, n_values: int, power: float = 1.0) -> np.ndarray:
-    """Values of which the first are frequent and the last are rare."""
+    """Draw values with falling frequencies."""
     shares = 1 / np.arange(1, n_values + 1) ** power
     return rng.choice(n_values, n_rows, p=shares / shares.sum())
 
 
 def patients() -> Table:
-    """Admissions to a hospital: five attributes, of which ward goes by age and diagnosis by both."""
+    """Return hospital admissions, with the ward by age and the diagnosis by both."""
     rng, n = np.random.default_rng(101), 4000
     ward = skewed(rng, n, 8, 0.6)
     age = around(rng, 15 + 9.0 * ward, 14, 90)
@@ -78,7 +78,7 @@ def patients() -> Table:
 
 
 def census() -> Table:
-    """12,000 rows of the invented census with its packaged hierarchies: eight attributes and the occupation."""
+    """Return 12,000 rows of the invented census with eight attributes."""
     return _census(make_census(1000, seed=102).quasi_identifiers)
 
 
@@ -92,14 +92,14 @@ def _census(hierarchies: dict) -> Table:
 
 
 def earners() -> Table:
-    """The same census, its salary class being a label that the release is to predict and no attribute."""
+    """Return the same census with the salary class as the label."""
     table = census()
     del table.levels["salary-class"]
     return Table(table.levels, table.rows, ("occupation", "salary-class"))
 
 
 def noise() -> Table:
-    """Six attributes of sixteen values, each drawn by itself and all equally likely: nothing to find but sizes."""
+    """Return six independent, uniform attributes of sixteen values."""
     rng, n = np.random.default_rng(103), 4000
     names = [f"attribute {i}" for i in range(1, 7)]
     rows = {name: rng.integers(0, 16, n) for name in names}
@@ -108,7 +108,7 @@ def noise() -> Table:
 
 
 def survey() -> Table:
-    """Ten answers on a scale of five, which two hidden leanings drive, and the party that was voted for."""
+    """Return ten answers on a scale of five, driven by two hidden leanings."""
     rng, n = np.random.default_rng(104), 4000
     leanings = rng.normal(size=(n, 2))
     names = [f"answer {i}" for i in range(1, 11)]
@@ -120,7 +120,7 @@ def survey() -> Table:
 
 
 def trips() -> Table:
-    """Trips through a city of 64 cells: from, to, hour, day, mode, minutes, and the purpose."""
+    """Return trips through a city of 64 cells, with their purposes."""
     rng, n = np.random.default_rng(105), 6000
     home = skewed(rng, n, 64, 0.7)
     commutes = rng.random(n) < 0.6
@@ -146,7 +146,7 @@ def trips() -> Table:
 
 
 def _records(seed: int, n_rows: int, heights: list[int]) -> Table:
-    """Persons of nine hidden groups; attributes with so many levels, a diagnosis and a label."""
+    """Return persons of nine hidden groups, with a diagnosis and a label."""
     rng = np.random.default_rng(seed)
     group = skewed(rng, n_rows, 9, 0.8)
     rows, levels = {}, {}
@@ -161,7 +161,7 @@ def _records(seed: int, n_rows: int, heights: list[int]) -> Table:
 
 
 def registry() -> Table:
-    """A registry of 6,000 persons with ten attributes."""
+    """Return a registry of 6,000 persons with ten attributes."""
     return _records(106, 6000, [5, 5, 4, 4, 4, 3, 3, 3, 3, 2])
 
 
@@ -171,12 +171,12 @@ def claims() -> Table:
 
 
 def ledger() -> Table:
-    """A ledger of 5,000 persons with fourteen attributes."""
+    """Return a ledger of 5,000 persons with fourteen attributes."""
     return _records(108, 5000, [7, 6, 6, 5, 5, 4, 4, 4, 3, 3, 3, 3, 2, 2])
 
 
 def clinic() -> Table:
-    """A small clinic: age in ten bands, ward, sex, and insurance, for bit strings that can all be visited."""
+    """Return a small clinic with few enough bit strings to visit."""
     rng, n = np.random.default_rng(109), 2000
     ward = skewed(rng, n, 5, 0.7)
     rows = {
@@ -192,7 +192,7 @@ def clinic() -> Table:
 
 
 def school() -> Table:
-    """Marks of pupils: five subjects of four to six marks, 19 bits, and whether they stay."""
+    """Return marks of pupils: five subjects, 19 bits, and a label."""
     rng, n = np.random.default_rng(110), 3000
     talent = rng.normal(size=n)
     sizes = {"reading": 6, "writing": 5, "arithmetic": 6, "music": 4, "sport": 3}
@@ -218,7 +218,7 @@ def residents() -> Table:
 
 
 def pharmacy() -> Table:
-    """Prescriptions: drug and region are leaves of invented taxonomies, age in six bands and sex are not."""
+    """Return prescriptions, with taxonomies of drugs and regions."""
     rng, n = np.random.default_rng(112), 3000
     drug = skewed(rng, n, 9, 0.5)
     nodes = {
@@ -238,7 +238,7 @@ def pharmacy() -> Table:
 
 
 def citizens() -> Table:
-    """6,000 rows of the invented census, age in decades; four attributes are leaves of packaged taxonomies."""
+    """Return 6,000 rows of the census, with four packaged taxonomies."""
     (frame,) = census_rows(6000, seed=113)
     rows, levels, nodes = {"age": frame["age"].to_numpy() // 10 - 1}, {"age": widths(9)}, {}
     for name in ("workclass", "education", "marital-status", "native-country"):

@@ -88,14 +88,14 @@ sphinx_gallery_conf = {
 
 
 def open_branch(app, page, template, context, doctree):
-    """The navigation shows the branch of the page alone: all branches on all pages would take most of the time."""
+    """Show the branch of the current page alone in the navigation: all branches would take most of the time."""
     if "toctree" in context:
         whole = context["toctree"]
         context["toctree"] = lambda **asked: whole(**{**asked, "collapse": True})
 
 
 def setup(app):
-    """What is generated is written before Sphinx looks for pages; pictures are counted at the end."""
+    """Write the generated pages first, and check the pictures last."""
     pages.write(SITE / "generated")
     app.connect("autodoc-process-docstring", words.as_rst, priority=400)
     app.connect("autodoc-process-signature", words.short_arrays)

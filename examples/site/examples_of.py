@@ -1,4 +1,4 @@
-"""Worked examples: every measure on one little table, and the tour, run cell by cell."""
+"""Worked examples of every measure, and the tour, run cell by cell."""
 
 import ast
 import contextlib
@@ -37,7 +37,7 @@ TABLE = Microdata.from_frame(PERSONS, WAYS, sensitive="illness", label="stay")
 #: The node of the example: ages of 20 years, regions of two places.
 NODE = [2, 1]
 POPULATION = Microdata.from_frame(pd.concat([PERSONS] * 3), WAYS)
-#: What a measure needs beside the column of its role.
+#: Arguments of a measure beside the column of its role.
 MORE = {
     # Of eight persons nobody is safe from a risk of 0.09.
     "RecordsAtRisk": lambda own, table: own(0.3 if table is TABLE else 0.09),
@@ -47,14 +47,14 @@ MORE = {
 
 
 def measures():
-    """The measures that have a page with an example: all that the package lists."""
+    """List the measures with a page of their own."""
     listed = [getattr(objectives, name) for name in objectives.__all__]
     base = (Objective, ColumnObjective)
     return [own for own in listed if inspect.isclass(own) and issubclass(own, Objective) and own not in base]
 
 
 def made(own, table):
-    """A measure of a table, with the column of its role if it reads one."""
+    """Make a measure, with the column of its role if it reads one."""
     if own.__name__ in MORE:
         return MORE[own.__name__](own, table)
     if issubclass(own, ColumnObjective):
@@ -63,7 +63,7 @@ def made(own, table):
 
 
 def facts(measure):
-    """What a measure says of itself, by what is said."""
+    """Return the facts in a measure's docstring, by heading."""
     low, high = measure.value_range(TABLE.tuples)
     family = measure.bounding
     told = None if family is None else line_as_rst(inspect.getdoc(family).split("\n\n")[0].replace("\n", " "))
@@ -82,7 +82,7 @@ def facts(measure):
 
 
 def measure_page(own, folder):
-    """The facts of a measure, its value on the little table, and a picture of it over a lattice."""
+    """Write the facts of a measure, its value on the little table, and a picture."""
     measure = made(own, TABLE)
     partner = KAnonymity() if own.__name__ in objectives.loss.__all__ else GeneralLossMetric()
     problem = LatticeProblem(TABLE, [measure, partner])
@@ -120,7 +120,7 @@ def number(value):
 
 
 def table_of(rows, headings, css=""):
-    """A table in reST; cells are text."""
+    """Write a table in reST."""
     listed = [[str(cell) for cell in row] for row in rows]
     if css:
         head = f".. list-table::\n   :class: {css}\n"
@@ -137,7 +137,7 @@ def _cell(text):
 
 
 def run_cells(path):
-    """The cells of a notebook in turn: of text (source, None), of code (source, what it shows as text or HTML)."""
+    """Yield the cells of a notebook with their outputs, None for text."""
     book = json.loads(Path(path).read_text(encoding="utf-8"))
     names, shown = {"__name__": "__main__"}, []
     for cell in book["cells"]:
@@ -156,7 +156,7 @@ def run_cells(path):
 
 
 def tour_page(path, folder):
-    """The tour as a page: every cell, and what it showed."""
+    """Write the tour as a page with the output of every cell."""
     parts = []
     for place, (source, shown) in enumerate(run_cells(path)):
         if shown is None:

@@ -1,4 +1,4 @@
-"""Worked examples of algorithms, problems and operators: lines of code, what they find, and a picture of it."""
+"""Worked examples of algorithms, problems and operators, with pictures."""
 
 import inspect
 from functools import cache
@@ -19,7 +19,7 @@ from pymoo_anon import algorithms, operators, problems
 from pymoo_anon.operators import Neighborhood
 from pymoo_anon.problems import AnonymizationProblem
 
-#: A table of four quasi-identifiers, whose lattice a picture shows.
+#: A table of four quasi-identifiers with a lattice small enough for a picture.
 TABLE = """\
 from pymoo_anon.datasets import census_rows, load_hierarchy
 from pymoo_anon.table import Microdata
@@ -62,7 +62,7 @@ NODES = "before = LatticeSampling().do(problem, 6, random_state=rng)[4:]"
 STRINGS = "before = BitStringSampling().do(problem, 4, random_state=rng)[2:]"
 OTHER = "do(problem, before, random_state=rng, inplace=False)"
 CROSSED = "do(problem, before, [[0, 1]], random_state=rng)"
-#: By operator its problem, what it is given, and its call.
+#: Problem, input and call of each operator.
 CALLS = {
     "BitStringSampling": (BITS, "", "BitStringSampling().do(problem, 4, random_state=rng)"),
     "ClosestValidRepair": (
@@ -92,7 +92,7 @@ CALLS = {
 
 
 def shown():
-    """The classes that have a page with a worked example of this kind, as their rooms list them."""
+    """List the classes of one kind with a worked example."""
     bases = (AnonymizationProblem, Neighborhood)
     kinds = (Algorithm, Problem, Sampling, Crossover, Mutation, Repair, Selection, Neighborhood)
     listed = [getattr(room, name) for room in (algorithms, problems, operators) for name in room.__all__]
@@ -100,7 +100,7 @@ def shown():
 
 
 def example_page(own, folder):
-    """The worked example of an algorithm, a problem or an operator: its code, what it prints, its picture."""
+    """Write the worked example of one class: code, output, picture."""
     name = own.__name__
     code, printed, figure = operator_example(name) if name in CALLS else run_example(SHOWN_BY.get(name, name))
     figure.savefig(folder / f"{name}.png", dpi=90)
@@ -113,19 +113,19 @@ def example_page(own, folder):
 
 @cache
 def table():
-    """The table of the examples."""
+    """Return the table of the examples."""
     return executed(TABLE)["table"]
 
 
 def executed(code):
-    """The names that a program leaves behind."""
+    """Run a program, and return its names."""
     names = {}
     exec(compile(code, "<worked example>", "exec"), names)
     return names
 
 
 def program(*lines):
-    """A program on the table: what its lines name is imported first."""
+    """Run a program on the table, with the imports of its names."""
     text = "\n".join(line for line in lines if line)
     homes = {
         "copy": ["deepcopy"],
@@ -145,7 +145,7 @@ def program(*lines):
 
 @cache
 def run_example(name):
-    """A run of an algorithm: code, what it found, and where that lies among the generalizations by levels."""
+    """Run an algorithm, and draw its points among all generalizations by levels."""
     problem, call = RUNS[name]
     ends = "\nres.picks" if name == "PreferenceNSGA2" else "\nproblem.to_frame(res)"
     code = program(problem, f"res = minimize(problem, {call}, seed=1){ends}")
@@ -160,7 +160,7 @@ def run_example(name):
 
 
 def operator_example(name):
-    """A call of an operator: code, the points before and after, and both as a picture."""
+    """Call an operator, and draw the points before and after."""
     problem, given, call = CALLS[name]
     code = program(problem, "rng = np.random.default_rng(1)", given, f"after = {call}")
     names = executed(code)

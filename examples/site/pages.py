@@ -1,4 +1,4 @@
-"""What is written before Sphinx begins: pages of the project with their links, a page for every name, scripts.
+"""Pages written before Sphinx begins: pages of the project, names, and scripts.
 
 Nothing here says what a class says of itself: directions, ranges, sources and bounds are read from the classes, the
 suite's facts from its files, and the text of pages from where people read it on disk.
@@ -39,7 +39,7 @@ INCLUDED = {
 
 
 def write(folder):
-    """Write all that is generated; a file that would be the same stays, so that Sphinx need not read it again."""
+    """Write all generated pages. Unchanged files keep their time, so that Sphinx skips them."""
     with TemporaryDirectory() as fresh:
         write_anew(Path(fresh))
         for path in [*Path(fresh).rglob("*"), *folder.rglob("*")]:
@@ -72,7 +72,7 @@ def write_anew(folder):
 
 @cache
 def included():
-    """By path the name of every page that is taken from the project; results of studies where a page leads to them."""
+    """Return the pages of the project by path, results of studies included."""
     found, ahead = {}, dict(INCLUDED)
     while ahead:
         found |= ahead
@@ -87,7 +87,7 @@ def included():
 
 
 def places():
-    """By path where a file of the project stands in the site."""
+    """Return the place of a project's file in the site."""
     examples = {f"examples/{path.name}": f"/generated/gallery/{path.stem}.rst" for path in EXAMPLES}
     own = {"examples/site/tour.ipynb": "/generated/tour.md", "examples/site/changelog.md": "/changelog.md"}
     return {
@@ -99,7 +99,7 @@ def places():
 
 
 def with_links(text, path, folder):
-    """A text whose links lead to pages of the site; pictures are copied, and a file that is no page is named."""
+    """Lead the links of a text to pages of the site, and copy its pictures."""
     known = places()
 
     def linked(match):
@@ -124,7 +124,7 @@ def with_links(text, path, folder):
 
 
 def write_scripts(folder):
-    """The examples as the gallery takes them: the question is the title."""
+    """Write the examples for the gallery, with the question as the title."""
     (folder / "GALLERY_HEADER.rst").write_text(
         "Examples\n========\n\nOne short program for each question. The site draws what each of them found.\n",
         encoding="utf-8",
@@ -141,7 +141,7 @@ def title(text, sign="="):
 
 
 def write_reference(folder):
-    """A page for every room, and one for every name that it lists."""
+    """Write a page for every room, and one for every name of it."""
     for room in ROOMS:
         own = [name.rpartition(".")[2] for name in PUBLIC if name.startswith(f"pymoo_anon.{room}.")]
         module = f"pymoo_anon.{room}"
@@ -162,7 +162,7 @@ def write_reference(folder):
 
 
 def page_of(folder, module, name, own):
-    """The page of one name: what it says of itself, facts and a worked example of a measure, programs that use it."""
+    """Write the page of one name: docstring, worked example, programs that use it."""
     kind = "autoclass" if inspect.isclass(own) else "autofunction" if inspect.isroutine(own) else "autodata"
     lines = [title(name), f".. currentmodule:: {module}\n"]
     shown = "" if own not in in_use.shown() else in_use.example_page(own, folder / "pictures")
@@ -181,7 +181,7 @@ def page_of(folder, module, name, own):
 
 
 def write_instances(folder):
-    """A page for every instance of the suite, below the suite's own."""
+    """Write a page for every instance of the suite."""
     for name in suite.names():
         problem = suite.load(name)
         pictures.front_of_instance(problem, folder / "pictures" / f"{name}.png")
@@ -191,7 +191,7 @@ def write_instances(folder):
 
 
 def instance_page(name, problem):
-    """What an instance is, how its front was proven, how hard it is, and a picture of the front."""
+    """Write an instance's page: its proof, its hardness, and a picture of its front."""
     own, proof = problem.instance, problem.certificate
     levels = [] if own.bits else [len(each["levels"]) for each in own.told["attributes"]]
     attributes = [
@@ -226,7 +226,7 @@ def instance_page(name, problem):
 
 
 def tested():
-    """With which versions the tests run: the oldest that is declared, and what is installed here."""
+    """Write the tested versions: the oldest declared and the installed one."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     rows = []
     for need in project["dependencies"]:

@@ -1,4 +1,4 @@
-"""Pictures of the site: of what each example found, of every measure, and of every instance of the suite.
+"""Pictures of examples, measures, and instances of the suite.
 
 Sphinx is loaded by what needs it alone: tests read the rest without it.
 """
@@ -19,7 +19,7 @@ from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.visualization import plot_front
 from pymoo_anon.visualization.canvas import COLOURS, new_figure, tick
 
-#: What is drawn of an example, in its own names; where it has a problem and a result, their front.
+#: Drawing of each example, from its own names. The default is the front of its problem and result.
 DRAWN = {
     "adversaries": "plot_bars({who: row['GLM'] for who, row in rows.items()}, 'general loss')",
     "benchmark_your_algorithm": "plot_instance(problem, fronts[0])",
@@ -40,7 +40,7 @@ DEFAULT = "plot_front(problem, res)"
 
 
 def scraper(block, variables, gallery_conf):
-    """Draw what an example found, once its code has run."""
+    """Draw the result of an example after its code has run."""
     from sphinx_gallery.scrapers import figure_rst
 
     if block[0] != "code":
@@ -59,7 +59,7 @@ def scraper(block, variables, gallery_conf):
 
 
 def reads_itself(gallery_conf, path):
-    """Let processes that an example starts read its file again, as those of a program do: the gallery runs no file."""
+    """Let the processes of an example import its file again."""
 
     def prepared(name, own=spawn.get_preparation_data):
         told = own(name)
@@ -72,7 +72,7 @@ def reads_itself(gallery_conf, path):
 
 
 def lacking(gallery, names):
-    """The examples whose page in a built gallery is not there, or has no picture of its own."""
+    """List the examples without a page or a picture in a built gallery."""
     found = []
     for name in names:
         page = Path(gallery, f"{name}.html")
@@ -82,7 +82,7 @@ def lacking(gallery, names):
 
 
 def check(app, error):
-    """No page of the gallery lacks its picture."""
+    """Raise if a page of the gallery lacks its picture."""
     from sphinx.errors import SphinxError
 
     if error is None and app.builder.name == "html":
@@ -114,7 +114,7 @@ def plot_bars(values, label):
 
 
 def plot_found(table, classes):
-    """What a search found, in orange, beside all generalizations of a table by levels."""
+    """Draw the result of a search beside all generalizations by levels."""
     problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     levels = [problem.equivalence_classes(x) for x in problem.nodes(0, problem.n_nodes)]
     figure, ax = new_axes()
@@ -134,7 +134,7 @@ def plot_found(table, classes):
 
 
 def plot_points(points, attributes, starts):
-    """Points before and after an operator, a row each; what became other is framed."""
+    """Draw points before and after an operator, with frames around changes."""
     n_var = len(next(iter(points.values()))[0])
     figure = new_figure(8, 0.9 + 0.35 * sum(map(len, points.values())) + 0.3 * len(points))
     panels = figure.subplots(len(points), 1, squeeze=False, height_ratios=list(map(len, points.values())))[:, 0]
@@ -160,7 +160,7 @@ def plot_points(points, attributes, starts):
 
 
 def plot_steps(F, x, y):
-    """A front of k and a loss, as pymoo has it."""
+    """Return a front of k and a loss, with pymoo's signs."""
     figure, ax = new_axes()
     k, loss = np.array(sorted(F)).T * [[-1], [1]]
     ax.step(loss, k, where="post", color=COLOURS[0], marker="o")
@@ -171,7 +171,7 @@ def plot_steps(F, x, y):
 
 
 def plot_instance(problem, found=None):
-    """The proven front of an instance, and what a search found: a loss on x, privacy on y, a third as colour."""
+    """Draw the proven front of an instance and the result of a search."""
     own = problem.instance
     signs = own.signs.tolist()
     # GLM is counted in whole parts of a cell.
@@ -206,7 +206,7 @@ def front_of_instance(problem, path):
 
 
 def measure_over_lattice(measure, partner, table, path):
-    """Draw a measure and another one: every generalization of a table in grey, and the front."""
+    """Draw two measures of every generalization of a table, and the front."""
     problem = LatticeProblem(table, [measure, partner], suppression=0.01)
     figure = plot_front(problem, problem.pareto_set(max_nodes=problem.n_nodes))
     values = problem.natural(problem.evaluate(problem.nodes(0, problem.n_nodes), return_values_of=["F"]))

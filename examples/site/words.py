@@ -1,4 +1,4 @@
-"""How docstrings become pages: text with backquotes becomes reST, and names lead to the page of the public name."""
+"""Conversion of docstrings to reST, with links to the pages of public names."""
 
 import re
 from importlib import import_module
@@ -23,7 +23,7 @@ ROOMS = [
 
 
 def public_names():
-    """By public name what each room lists: `pymoo_anon.table.Microdata` and the class."""
+    """Return all public names and their objects."""
     found = {}
     for room in ROOMS:
         module = import_module(f"pymoo_anon.{room}")
@@ -40,7 +40,7 @@ OF_MODULE = {
 
 
 def as_rst(app, what, name, obj, options, lines):
-    """Make reST of a docstring, in place: what is code stays code, and no other sign means anything."""
+    """Convert a docstring to reST in place, with code kept as it is."""
     made, inside = [], False
     for line in lines:
         bare = line.strip()
@@ -55,13 +55,13 @@ def as_rst(app, what, name, obj, options, lines):
             stars, text = re.fullmatch(r"(\s*(?:\*\*?\w+:)?)(.*)", line).groups()
             made.append(stars + line_as_rst(text))
     if what in ("property", "attribute"):
-        # What stands before a colon would be taken for a type.
+        # Text before a colon would be taken for a type.
         made[0] = made[0].replace(": ", " – ", 1)
     lines[:] = lists_apart(made)
 
 
 def line_as_rst(line):
-    """One line: names in backquotes become links where they are public, else code."""
+    """Convert one line: names in backquotes become links or code."""
     parts = re.split(r"(`[^`]+`)", line)
     return "".join(
         _code(part[1:-1]) if part.startswith("`") else re.sub(r"([*|])|(?<=\w)(_)(?!\w)", r"\\\1\2", part)
@@ -82,7 +82,7 @@ def short_arrays(app, what, name, obj, options, signature, returned):
 
 
 def short_properties(app, doctree, page):
-    """The same of the types of properties, which have no signature."""
+    """Convert the types of properties, which have no signature."""
     from docutils.nodes import Text
     from sphinx.addnodes import desc_annotation
 
@@ -93,7 +93,7 @@ def short_properties(app, doctree, page):
 
 
 def lists_apart(lines):
-    """A list begins after an empty line."""
+    """Begin lists after an empty line."""
     made = []
     for line in lines:
         item = re.match(r"\s*- ", line)
@@ -110,7 +110,7 @@ def lists_apart(lines):
 
 
 def public_reference(app, env, node, contnode):
-    """A name where it is defined leads to where it is public; another one that exists inside is text."""
+    """Link a name to its public page, and internal names to nothing."""
     target = node.get("reftarget", "")
     if node.get("refdomain") != "py":
         return None
@@ -122,7 +122,7 @@ def public_reference(app, env, node, contnode):
 
 
 def exists(target):
-    """Whether a dotted name of this package is there."""
+    """Return whether a dotted name of this package exists."""
     try:
         return target.startswith("pymoo_anon.") and resolve_name(target) is not None
     except (ImportError, AttributeError):
