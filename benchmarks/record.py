@@ -83,16 +83,6 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([fill(head), f"|{rule}|", *map(fill, rows)])
 
 
-def quote(name: str, text: str) -> None:
-    """Put a text into the page of results, between the marks of this name."""
-    path = RESULTS.parent / "README.md"
-    before, begin, rest = path.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
-    _, end, after = rest.partition(f"<!-- end of {name} -->")
-    if not end:
-        raise ValueError(f"{path} must have the marks of {name}, got none")
-    path.write_text(f"{before}{begin}\n{text}\n\n{end}{after}", encoding="utf-8")
-
-
 def write(name: str, figures: dict[str, Any], text: str) -> None:
     """Write `results/name.json`, lists of numbers on one line, and `results/name.md`, and print the latter."""
     RESULTS.mkdir(parents=True, exist_ok=True)

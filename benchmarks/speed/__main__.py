@@ -82,12 +82,12 @@ def summary(parts: dict[str, Any]) -> str:
     return record.markdown(["work", "takes"], [*rows, ["lines of the package", f"{start.lines():,}"]])
 
 
-def page(parts: dict[str, Any], machine: dict[str, Any], short: bool = False) -> str:
-    """Write all figures, or a short page without single searches and lattices."""
+def page(parts: dict[str, Any], machine: dict[str, Any]) -> str:
+    """Write all figures."""
     text = [f"{record.line(machine)}.", summary(parts)]
-    if "searches" in parts and not short:
+    if "searches" in parts:
         text += ["Searches by one thread, nothing remembered, the best of three:", waits(parts["searches"])]
-    if "lattices" in parts and not short:
+    if "lattices" in parts:
         text += [lattices.text_of(parts["lattices"])]
     if "rows" in parts:
         text += [
@@ -122,7 +122,6 @@ def main() -> None:
             )
         machine = record.machine()
         record.write("speed", {"machine": machine, "parts": parts}, page(parts, machine))
-    record.quote("speed", page(parts, machine, short=True))
 
 
 if __name__ == "__main__":
