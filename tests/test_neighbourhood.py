@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from strategies import more
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.engine.local import Kind, Requirement, Requirements, Trees
-from pymoo_anon.engine.local.neighbourhood import Search, _try_all, improve
-from pymoo_anon.engine.local.trees import cells_of_classes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees
+from pymoo_anon.recoding.neighbourhood import Search, _try_all, improve
+from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
 
 GOALS = [KAnonymity(), GeneralLossMetric()]

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_recode import cells_by_tuple, members_of, microdata, nested, setting
 
-from pymoo_anon.engine.local import Requirements, Trees, blocks, growth, recode
-from pymoo_anon.engine.local.cube import Cube, bottom_up
-from pymoo_anon.engine.local.growth import Seeds, grow
-from pymoo_anon.engine.local.repair import mend
-from pymoo_anon.engine.local.specialize import top_down
-from pymoo_anon.engine.local.trees import FORBIDDEN, by_first_step, cells_of_classes
+from pymoo_anon.recoding import Requirements, Trees, blocks, growth, recode
+from pymoo_anon.recoding.cube import Cube, bottom_up
+from pymoo_anon.recoding.growth import Seeds, grow
+from pymoo_anon.recoding.repair import mend
+from pymoo_anon.recoding.specialize import top_down
+from pymoo_anon.recoding.trees import FORBIDDEN, by_first_step, cells_of_classes
 from pymoo_anon.table import Microdata
 
 

@@ -24,12 +24,12 @@ from scipy.sparse import csr_array
 
 from benchmarks import record
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
-from pymoo_anon.engine.local import Requirements, Trees
-from pymoo_anon.engine.local.cube import bottom_up
-from pymoo_anon.engine.local.repair import mend
-from pymoo_anon.engine.local.trees import cells_of_classes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.recoding import Requirements, Trees
+from pymoo_anon.recoding.cube import bottom_up
+from pymoo_anon.recoding.repair import mend
+from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import LocalGeneralization, Microdata
 
 Ints = NDArray[np.int64]

@@ -15,7 +15,7 @@ from pymoo.termination import get_termination
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 
-from pymoo_anon.engine.local import Ascent, Tests, Trees
+from pymoo_anon.recoding import Ascent, Tests, Trees
 
 
 @dataclass(frozen=True)

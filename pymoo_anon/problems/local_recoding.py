@@ -16,7 +16,6 @@ from pymoo.core.termination import Termination
 
 from pymoo_anon._messages import listed, number, plain, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.local import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
@@ -33,6 +32,7 @@ from pymoo_anon.problems.local_target import (
     targets_of,
     whole_classes,
 )
+from pymoo_anon.recoding import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import kept_by

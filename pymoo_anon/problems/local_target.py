@@ -9,7 +9,6 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.local import Kind, Requirement
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
@@ -26,6 +25,7 @@ from pymoo_anon.objectives.privacy import (
     TCloseness,
 )
 from pymoo_anon.objectives.privacy.identity import smallest_k
+from pymoo_anon.recoding import Kind, Requirement
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.classes import Classes
-from pymoo_anon.engine.local.dual import Ascent
-from pymoo_anon.engine.local.items import Items
-from pymoo_anon.engine.local.requirements import Scratch, Tests, hold
-from pymoo_anon.engine.local.trees import Trees, by_first_step, join
+from pymoo_anon.recoding.classes import Classes
+from pymoo_anon.recoding.dual import Ascent
+from pymoo_anon.recoding.items import Items
+from pymoo_anon.recoding.requirements import Scratch, Tests, hold
+from pymoo_anon.recoding.trees import Trees, by_first_step, join
 
 # Passes of the ascent that make the prices.
 _PASSES = 12

@@ -13,7 +13,7 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
 
 # What cells may cost in one band after the other, in mean weights. Cheap classes are released before dear ones are
 # counted, and cost less that way, too: a dear class would take tuples from cheap ones.

@@ -15,9 +15,9 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.trees import Trees
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.recoding.trees import Trees
 
 
 class Kind(IntEnum):

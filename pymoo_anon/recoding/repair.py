@@ -6,9 +6,9 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.classes import Classes, enter, list_members, nearest_class
-from pymoo_anon.engine.local.requirements import Tests, hold
-from pymoo_anon.engine.local.trees import FORBIDDEN, Trees
+from pymoo_anon.recoding.classes import Classes, enter, list_members, nearest_class
+from pymoo_anon.recoding.requirements import Tests, hold
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees
 
 
 def mend(trees: Trees, tests: Tests, class_of: Ints) -> Ints:

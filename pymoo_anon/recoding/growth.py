@@ -12,8 +12,8 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.classes import sort_by_cells
-from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
+from pymoo_anon.recoding.classes import sort_by_cells
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
 
 # What adds less than this to the cost of cells adds nothing.
 _NOTHING = 1e-12

@@ -8,8 +8,8 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Flags, Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.requirements import Scratch, Tests, hold, scratch_for
-from pymoo_anon.engine.local.trees import Trees, by_first_step, cells_of_classes, join
+from pymoo_anon.recoding.requirements import Scratch, Tests, hold, scratch_for
+from pymoo_anon.recoding.trees import Trees, by_first_step, cells_of_classes, join
 
 
 class Classes(NamedTuple):

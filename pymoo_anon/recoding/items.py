@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.arrays import Ints, Ints32
-from pymoo_anon.engine.local.requirements import Kind, Tests
-from pymoo_anon.engine.local.trees import Trees
+from pymoo_anon.recoding.requirements import Kind, Tests
+from pymoo_anon.recoding.trees import Trees
 
 # What rounding may make of a share.
 _ROUNDING = 1e-9

@@ -17,7 +17,7 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.trees import Trees, join
+from pymoo_anon.recoding.trees import Trees, join
 
 # How an attribute is chosen and split, by method.
 _BY_GAIN, _STRICT, _RELAXED = 0, 1, 2

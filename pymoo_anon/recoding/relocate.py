@@ -9,9 +9,9 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.classes import Classes, cost_without, enter, leave, list_members, nearest_class
-from pymoo_anon.engine.local.requirements import Tests, hold
-from pymoo_anon.engine.local.trees import Trees
+from pymoo_anon.recoding.classes import Classes, cost_without, enter, leave, list_members, nearest_class
+from pymoo_anon.recoding.requirements import Tests, hold
+from pymoo_anon.recoding.trees import Trees
 
 # A move has to save more than rounding may make up.
 _LEAST = 1e-9

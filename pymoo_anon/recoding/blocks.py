@@ -11,14 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from pymoo_anon.engine.arrays import Ints
-from pymoo_anon.engine.local.classes import Classes
-from pymoo_anon.engine.local.cube import bottom_up
-from pymoo_anon.engine.local.growth import grow
-from pymoo_anon.engine.local.relocate import relocate
-from pymoo_anon.engine.local.repair import mend
-from pymoo_anon.engine.local.requirements import Tests
-from pymoo_anon.engine.local.specialize import top_down
-from pymoo_anon.engine.local.trees import Trees
+from pymoo_anon.recoding.classes import Classes
+from pymoo_anon.recoding.cube import bottom_up
+from pymoo_anon.recoding.growth import grow
+from pymoo_anon.recoding.relocate import relocate
+from pymoo_anon.recoding.repair import mend
+from pymoo_anon.recoding.requirements import Tests
+from pymoo_anon.recoding.specialize import top_down
+from pymoo_anon.recoding.trees import Trees
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
 _BLOCK = 30_000

@@ -6,13 +6,13 @@ import os
 
 from pymoo_anon._messages import one_of
 from pymoo_anon.engine.arrays import Ints32
-from pymoo_anon.engine.local.blocks import classes_by_sizes
-from pymoo_anon.engine.local.neighbourhood import improve
-from pymoo_anon.engine.local.relocate import relocate
-from pymoo_anon.engine.local.repair import mend
-from pymoo_anon.engine.local.requirements import Tests
-from pymoo_anon.engine.local.specialize import RULES, top_down
-from pymoo_anon.engine.local.trees import Trees, cells_of_classes
+from pymoo_anon.recoding.blocks import classes_by_sizes
+from pymoo_anon.recoding.neighbourhood import improve
+from pymoo_anon.recoding.relocate import relocate
+from pymoo_anon.recoding.repair import mend
+from pymoo_anon.recoding.requirements import Tests
+from pymoo_anon.recoding.specialize import RULES, top_down
+from pymoo_anon.recoding.trees import Trees, cells_of_classes
 
 # With all requirements, sequential clustering may compare so many cells for each tuple.
 _COMPARED = 2_000

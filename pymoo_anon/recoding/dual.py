@@ -21,9 +21,9 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.items import Items
-from pymoo_anon.engine.local.requirements import Tests
-from pymoo_anon.engine.local.trees import Trees, by_first_step
+from pymoo_anon.recoding.items import Items
+from pymoo_anon.recoding.requirements import Tests
+from pymoo_anon.recoding.trees import Trees, by_first_step
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.
 _FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
