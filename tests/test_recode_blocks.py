@@ -151,6 +151,21 @@ def test_a_budget_ends_the_seeds_of_a_round_and_no_more(k, price, looks):
     assert tried == []
 
 
+def test_small_blocks_try_all_seeds():
+    """A round of growth has one budget for all sizes of blocks."""
+    table, trees = random_trees(5, 400, 24, 6)
+    tests, budgets = Requirements(20).tests(table.tuples, trees), []
+
+    def grown(rest, k, price, budget):
+        budgets.append(budget)
+        return grow(rest, k, price)
+
+    with patch.multiple(blocks, _LOOKS=0, _LEFT=100, grow=grown):
+        blocks._recoded(trees, tests, 0.0)
+    assert len(budgets) > 1
+    assert set(budgets) == {blocks._GROWN}
+
+
 @pytest.mark.parametrize("n", [1, 2, 7, 100])
 def test_seeds_that_are_tried_first_are_spread_evenly(n):
     _, trees = random_trees(1, 300, 5, 6)
@@ -182,16 +197,16 @@ def looked_at(run):
 
 @pytest.mark.parametrize("k", [2, 5, 20, 60, 150, 299])
 def test_the_work_of_a_block_has_one_bound_for_every_k(k):
-    """A cube looks at so many tuples for each of its own, and growth does; a class that grows last may go beyond."""
+    """A cube looks at so many tuples for each of its own, a round of growth at so many and its last class."""
     table, trees = random_trees(2, 600, 10, 8)
     n, tests = len(trees.rows), Requirements(k).tests(table.tuples, trees)
-    with patch.multiple(blocks, _LOOKS=20, _GROWN=40, _LEFT=100, _CLASSES=4):
+    with patch.multiple(blocks, _LOOKS=20, _GROWN=4000, _LEFT=100, _CLASSES=4):
         in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded(trees, tests, 0.0))
     # One cube for all and two in blocks, each of which may end a level of all attributes late.
     assert in_cubes <= 3 * (20 + 10) * n
     # As many looks again make the classes of a round; and the last seed of a round, which may be of a whole block.
     largest = max(100, 4 * k)
-    assert in_growth <= 2 * n_rounds * (40 * largest + min(k, largest) * largest)
+    assert in_growth <= 2 * n_rounds * (4000 + min(k, largest) * largest)
     assert n_rounds <= 4 * n / 100 + 2 * n / k + 40
 
 

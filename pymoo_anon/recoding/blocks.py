@@ -24,9 +24,10 @@ from pymoo_anon.recoding.trees import Trees
 _BLOCK = 30_000
 _ROWS_OF_K = 500
 
-# For each tuple of a block, a cube may look at so many, and a round of growth at so many, whatever k is.
+# For each tuple of a block, a cube may look at so many, whatever k is. A round of growth has one budget for all sizes
+# of blocks: small ones try every seed, and in large ones a few seeds give nearly the same classes.
 _LOOKS = 1_000
-_GROWN = 2_000
+_GROWN = 16_000_000
 
 # What a cube leaves is recoded in blocks of about so many tuples, and once more in blocks of so many classes.
 _LEFT = 1_000
@@ -100,7 +101,7 @@ def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
     """Return the classes of tuples that a cube has left, made in small blocks."""
 
     def grown(rest: Trees) -> Ints:
-        return grow(rest, sizes.k, price, budget=_GROWN * len(rest.rows))
+        return grow(rest, sizes.k, price, budget=_GROWN)
 
     def made(block: Ints) -> Ints:
         own = trees.subset(block)

@@ -1,7 +1,8 @@
 """Growth: a class begins with one tuple and takes in what widens its cells least, until it has k rows.
 
-For many attributes, where an iceberg cube would not end. From every seed, work is the square of the number of tuples
-times the tuples of a class. So it is for blocks of few tuples, and a budget limits the seeds where classes are large.
+For many attributes, where an iceberg cube would not end. Cells only widen, so the cost of joining a tuple is a lower
+bound for the rest of the growth, and few tuples are compared again. Work is still the square of the number of tuples,
+so growth is for blocks of few tuples, and a budget limits the seeds where classes are large.
 """
 
 from __future__ import annotations
@@ -24,34 +25,29 @@ class Seeds(NamedTuple):
 
     attributes: Ints  # (n_attributes,) int64, in the order in which tuples are sorted and compared
     order: Ints  # (n,) int64, the tuples, sorted by their positions
-    shared: Ints  # (n,) int64, in how many attributes each has the positions of the one before
-    # (n, n_attributes) int64, where the next one stands that differs in one of the attributes up to this one.
-    skip: Ints
     scores: Values  # (n,) float, what a class costs a row that grows from each tuple, infinite for none
     is_taken: Flags  # (n,) Boolean, the tuples that are in the class or in one that is made
     members: Ints  # (n,) int64, the tuples of the class, as places in `order`
     cells: Ints  # (n_attributes,) int64, the cells of the class
     rest: Values  # (n_attributes + 1,) float, what the cells from each attribute on cost
-    reached: Values  # (n_attributes + 1,) float, what the cells before each attribute cost with the tuple at hand
+    joined: Values  # (n,) float, lower bounds of what the cells cost with each tuple, infinite for taken ones
     tally: Ints  # (1,) int64, the tuples that were looked at
 
     @classmethod
     def of(cls, trees: Trees, left: Ints) -> Seeds:
         """The seeds that some tuples are."""
         attributes = by_first_step(trees)
-        order, shared, skip = sort_by_cells(trees.positions[np.ix_(left, attributes)])
+        order, _, _ = sort_by_cells(trees.positions[np.ix_(left, attributes)])
         n, n_attributes = len(left), len(attributes)
         return cls(
             attributes=attributes,
             order=left[order],
-            shared=shared,
-            skip=skip,
             scores=np.full(n, np.inf),
             is_taken=np.zeros(n, dtype=np.bool_),
             members=np.empty(n, dtype=np.int64),
             cells=np.empty(n_attributes, dtype=np.int64),
             rest=np.zeros(n_attributes + 1),
-            reached=np.zeros(n_attributes + 1),
+            joined=np.empty(n),
             tally=np.zeros(1, dtype=np.int64),
         )
 
@@ -121,12 +117,13 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
     r = seeds.order[i]
     for depth in range(len(seeds.attributes)):
         seeds.cells[depth] = trees.leaves[trees.positions[r, seeds.attributes[depth]]]
-    seeds.members[0], n, rows, start = i, np.int64(1), trees.rows[r], np.int64(i)
-    seeds.is_taken[i] = True
+    for other in range(len(seeds.order)):
+        seeds.joined[other] = np.inf if seeds.is_taken[other] else 0.0
+    n, rows = _take(i, np.int64(0), np.int64(0), trees, seeds)
     cost = _sum_up(trees, seeds)
     while rows < k or price > 0.0:
         need = max(k - rows, 1)
-        best, added = _next_tuple(start, np.inf, np.float64(min(most, need)), np.float64(need), trees, seeds)
+        best, added = _next_tuple(i, np.float64(min(most, need)), np.float64(need), trees, seeds)
         if best < 0:
             break
         r = seeds.order[best]
@@ -136,22 +133,22 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
         for depth in range(len(seeds.attributes)):
             position = trees.positions[r, seeds.attributes[depth]]
             seeds.cells[depth] = join(trees, seeds.cells[depth], position)
-        seeds.members[n] = best
-        seeds.is_taken[best] = True
-        n += 1
-        rows += trees.rows[r]
+        n, rows = _take(best, n, rows, trees, seeds)
         cost = _sum_up(trees, seeds)
     if rows < k or cost >= FORBIDDEN:
         return n, np.inf
     # What stands below the cells joins for nothing.
-    while True:
-        best, _ = _next_tuple(start, _NOTHING, 1.0, 1.0, trees, seeds)
-        if best < 0:
-            return n, cost + price / rows
-        seeds.members[n] = best
-        seeds.is_taken[best] = True
-        n += 1
-        rows += trees.rows[seeds.order[best]]
+    for other in range(len(seeds.order)):
+        if seeds.joined[other] < cost + _NOTHING and _join_cost(other, cost + _NOTHING, trees, seeds) < cost + _NOTHING:
+            n, rows = _take(other, n, rows, trees, seeds)
+    return n, cost + price / rows
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _take(i, n, rows, trees, seeds):  # type: ignore[no-untyped-def]
+    """Append a tuple to the class, and return how many members and rows it has."""
+    seeds.members[n], seeds.is_taken[i], seeds.joined[i] = i, True, np.inf
+    return n + 1, rows + trees.rows[seeds.order[i]]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
@@ -165,37 +162,34 @@ def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _next_tuple(start, least, most, need, trees, seeds):  # type: ignore[no-untyped-def]
-    """The tuple that widens the cells of the class least, by the rows that it brings of those needed.
+def _next_tuple(start, most, need, trees, seeds):  # type: ignore[no-untyped-def]
+    """Find the tuple that costs least per row still needed.
 
-    Tuples are met in their order, from `start` on and round to it, since near ones agree in dear attributes. What one
-    widens in the first few attributes bounds what it and all that agree with it there widen in all; `most` bounds the
-    rows that one brings. Only what is below `least` counts.
+    Tuples are met in their order, from `start` on and round to it, since near ones agree in dear attributes.
 
     Returns:
         Its place, -1 for none, and what it adds to the cost of the cells, a row that it brings.
     """
-    found, deepest = np.int64(-1), len(seeds.attributes)
-    i, stop, depth = start, len(seeds.order), np.int64(0)
-    # Invariant: `reached` is right up to `depth` for the tuple at hand.
-    while i < stop or start > 0:
-        seeds.tally[0] += 1
-        if i >= stop:
-            i, stop, start, depth = np.int64(0), start, np.int64(0), np.int64(0)
-        bound = least * most * (1.0 - 1e-12) + seeds.rest[0]
-        r = seeds.order[i]
-        while depth < deepest and seeds.reached[depth] + seeds.rest[depth] < bound:
-            node = join(trees, seeds.cells[depth], trees.positions[r, seeds.attributes[depth]])
-            seeds.reached[depth + 1] = seeds.reached[depth] + trees.costs[node]
-            depth += 1
-        if seeds.reached[depth] + seeds.rest[depth] >= bound:
-            i = seeds.skip[i, max(depth - 1, 0)]
-        else:
-            if not seeds.is_taken[i]:
-                added = max(seeds.reached[depth] - seeds.rest[0], 0.0) / min(np.float64(trees.rows[r]), need)
-                if added < least:
-                    found, least = i, added
-            i += 1
-        if i < stop:
-            depth = min(depth, seeds.shared[i])
+    found, least, n = np.int64(-1), np.inf, len(seeds.order)
+    seeds.tally[0] += n // 16
+    for turn in range(n):
+        i = start + turn if start + turn < n else start + turn - n
+        # What is within rounding of the least so far comes too late.
+        limit = least * most * (1.0 - 1e-12) + seeds.rest[0]
+        if seeds.joined[i] < limit and _join_cost(i, limit, trees, seeds) < limit:
+            added = max(seeds.joined[i] - seeds.rest[0], 0.0) / min(np.float64(trees.rows[seeds.order[i]]), need)
+            if added < least:
+                found, least = np.int64(i), added
     return found, least
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _join_cost(i, limit, trees, seeds):  # type: ignore[no-untyped-def]
+    """Return and store the cost of the cells widened to hold a tuple, or a lower bound that reaches the limit."""
+    r, depth, spent = seeds.order[i], 0, 0.0
+    seeds.tally[0] += 1
+    while depth < len(seeds.attributes) and spent + seeds.rest[depth] < limit:
+        spent += trees.costs[join(trees, seeds.cells[depth], trees.positions[r, seeds.attributes[depth]])]
+        depth += 1
+    seeds.joined[i] = spent + seeds.rest[depth]
+    return seeds.joined[i]
