@@ -26,7 +26,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.recoding import Ascent, Kind, Requirement, Requirements, Trees
-from pymoo_anon.recoding.items import Items
+from pymoo_anon.recoding.bound import Items
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
 
@@ -248,7 +248,7 @@ def test_many_attributes_are_parted_and_the_bound_still_holds():
 @pytest.mark.parametrize("n_columns", [2, 3])
 def test_parts_end_where_a_visit_may_look_at_little(monkeypatch, n_columns):
     """Down to parts of one attribute, whose prices are feasible together."""
-    monkeypatch.setattr("pymoo_anon.recoding.dual._LOOKS", 1)
+    monkeypatch.setattr("pymoo_anon.recoding.bound._LOOKS", 1)
     rows = [(0, "x", 0), (1, "x", 1), (2, "z", 0), (3, "y", 1), (6, "z", 2), (7, "x", 3), (7, "y", 3)]
     frame = pd.DataFrame(rows, columns=list("abc")).iloc[:, :n_columns]
     hierarchies = {name: HIERARCHIES[name] for name in frame}

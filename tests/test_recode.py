@@ -22,11 +22,9 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees, recode
-from pymoo_anon.recoding.classes import Classes, enter, leave, nearest_class
 from pymoo_anon.recoding.cube import bottom_up
-from pymoo_anon.recoding.relocate import relocate
-from pymoo_anon.recoding.repair import mend
-from pymoo_anon.recoding.specialize import top_down
+from pymoo_anon.recoding.moves import Classes, enter, leave, mend, nearest_class, relocate
+from pymoo_anon.recoding.top_down import top_down
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
 

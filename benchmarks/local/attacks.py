@@ -28,7 +28,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.recoding import Requirements, Trees
 from pymoo_anon.recoding.cube import bottom_up
-from pymoo_anon.recoding.repair import mend
+from pymoo_anon.recoding.moves import mend
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import LocalGeneralization, Microdata
 

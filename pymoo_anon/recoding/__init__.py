@@ -1,8 +1,8 @@
 """Local recodings, fast: trees of all attributes, requirements as tests of sets of tuples, and what recodes by them."""
 
-from pymoo_anon.recoding.dual import Ascent
+from pymoo_anon.recoding.bound import Ascent
 from pymoo_anon.recoding.recode import check_ways, recode
-from pymoo_anon.recoding.requirements import Kind, Requirement, Requirements, Tests
+from pymoo_anon.recoding.tests import Kind, Requirement, Requirements, Tests
 from pymoo_anon.recoding.trees import Trees
 
 __all__ = ["Ascent", "Kind", "Requirement", "Requirements", "Tests", "Trees", "check_ways", "recode"]

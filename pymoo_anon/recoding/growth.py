@@ -13,7 +13,7 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.recoding.classes import sort_by_cells
+from pymoo_anon.recoding.moves import sort_by_cells
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
 
 # What adds less than this to the cost of cells adds nothing.

@@ -187,16 +187,23 @@ def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Ints32:
     `class_of` is (n_tuples,) int64, counted from 0, and -1 for a tuple without a class.
     """
     cells = np.full((n_classes, trees.positions.shape[1]), -1, dtype=np.int32)
-    _widen(trees, class_of, cells)
+    _widen_all(trees, class_of, cells)
     return cells
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _widen(trees, class_of, cells):  # type: ignore[no-untyped-def]
-    """Let the cells of every class hold its tuples."""
+def _widen_all(trees, class_of, cells):  # type: ignore[no-untyped-def]
     for r in range(len(class_of)):
-        c = class_of[r]
-        if c >= 0:
-            for j in range(cells.shape[1]):
-                position = trees.positions[r, j]
-                cells[c, j] = trees.leaves[position] if cells[c, j] < 0 else join(trees, cells[c, j], position)
+        if class_of[r] >= 0:
+            widen(cells[class_of[r]], r, trees)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def widen(cells, r, trees):  # type: ignore[no-untyped-def]
+    """Widen cells to hold a tuple, and return their cost a row; cells of -1 hold nothing yet."""
+    cost = 0.0
+    for j in range(len(cells)):
+        position = trees.positions[r, j]
+        cells[j] = trees.leaves[position] if cells[j] < 0 else join(trees, cells[j], position)
+        cost += trees.costs[cells[j]]
+    return cost

@@ -8,8 +8,14 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Flags, Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.recoding.requirements import Scratch, Tests, hold, scratch_for
-from pymoo_anon.recoding.trees import Trees, by_first_step, cells_of_classes, join
+from pymoo_anon.recoding.tests import Scratch, Tests, hold, scratch_for
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, cells_of_classes, join, widen
+
+# A move has to save more than rounding may make up.
+_LEAST = 1e-9
+
+# Classes that have changed are looked at one by one.
+_MOST_CHANGED = 100
 
 
 class Classes(NamedTuple):
@@ -44,10 +50,17 @@ class Classes(NamedTuple):
     scratch: Scratch  # Memory for tests
 
     @classmethod
-    def of(cls, trees: Trees, tests: Tests, class_of: Ints) -> Classes:
-        """The classes of `class_of`, (n_tuples,) int64, counted from 0; -1 for tuples without one."""
+    def of(cls, trees: Trees, tests: Tests, class_of: Ints, room: int = 0) -> Classes:
+        """Make the classes of `class_of`, and empty ones until there are as many as the room.
+
+        Args:
+            trees: The trees and tuples.
+            tests: The requirements on every class.
+            class_of: (n_tuples,) int64, counted from 0, and -1 for tuples without a class.
+            room: The least number of classes.
+        """
         own = np.array(class_of, dtype=np.int64)
-        n_classes, n_tuples = int(own.max(initial=-1)) + 1, len(own)
+        n_classes, n_tuples = max(int(own.max(initial=-1)) + 1, room), len(own)
         cells = cells_of_classes(trees, own, n_classes)
         rows = np.bincount(own[own >= 0], trees.rows[own >= 0], n_classes).astype(np.int64)
         by_attribute = np.where(cells < 0, 0.0, trees.costs[cells])
@@ -240,15 +253,7 @@ def _mark(c, classes):  # type: ignore[no-untyped-def]
 def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
     """A tuple that is in no class joins one."""
     _mark(c, classes)
-    cost = 0.0
-    for j in range(classes.cells.shape[1]):
-        position = trees.positions[r, j]
-        if classes.rows[c] == 0:
-            classes.cells[c, j] = trees.leaves[position]
-        else:
-            classes.cells[c, j] = join(trees, classes.cells[c, j], position)
-        cost += trees.costs[classes.cells[c, j]]
-    classes.costs[c] = cost
+    classes.costs[c] = widen(classes.cells[c], r, trees)
     classes.rows[c] += trees.rows[r]
     classes.class_of[r] = c
     classes.preceding[r], classes.following[r] = -1, classes.heads[c]
@@ -305,3 +310,193 @@ def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
     if low < 0:
         return np.int64(-1)
     return join(trees, trees.leaves[low], high)
+
+
+def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
+    """Classes of less loss, by moves of single tuples and by dissolving classes; some numbers may be unused.
+
+    Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
+    the loss of its cells, in cells. The budget is about how many cells may be compared.
+    """
+    classes = Classes.of(trees, tests, class_of)
+    before = -1
+    while before < classes.tally[2] and classes.tally[0] < budget:
+        before, r, c = int(classes.tally[2]), 0, 0
+        while r < len(classes.class_of):
+            classes.sort()
+            r = _move(r, int(budget), trees, tests, classes)
+        while c < len(classes.rows):
+            classes.sort()
+            c = _dissolve(c, float(price), int(budget), trees, tests, classes)
+    return classes.class_of
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Move tuples, in order, to the class that takes them at least loss, if that saves loss.
+
+    Returns:
+        The tuple to go on with once the classes are sorted anew.
+    """
+    for r in range(start, len(classes.class_of)):
+        if classes.tally[1] > _MOST_CHANGED:
+            return np.int64(r)
+        c = classes.class_of[r]
+        n = classes.rows[c] - trees.rows[r]
+        if classes.costs[c] == 0.0 or n < tests.k or classes.tally[0] >= budget:
+            continue
+        saved = classes.rows[c] * classes.costs[c] - n * cost_without(r, trees, classes) - _LEAST
+        if saved <= 0.0 or not _holds_without(r, n, tests, classes):
+            continue
+        other, _ = nearest_class(r, saved, trees, tests, classes)
+        if other >= 0:
+            leave(r, trees, classes)
+            enter(r, other, trees, classes)
+            classes.tally[2] += 1
+    return np.int64(len(classes.class_of))
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
+    """Whether the class of a tuple holds all requirements without it."""
+    if len(tests.kinds) == 0:
+        return True
+    n = list_members(classes.class_of[r], np.int64(0), classes)
+    for i in range(n):
+        if classes.members[i] == r:
+            classes.members[i] = classes.members[n - 1]
+            break
+    return hold(classes.members, np.int64(0), n - 1, rows, tests, classes.scratch)
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Spread the tuples of classes, in order, over others where that saves loss.
+
+    One tuple after the other joins another class. Where not all find one, or it does not pay, they return.
+
+    Returns:
+        The class to go on with once the classes are sorted anew.
+    """
+    own = classes.moving
+    for c in range(start, len(classes.rows)):
+        if classes.tally[1] > _MOST_CHANGED:
+            return np.int64(c)
+        left = classes.rows[c] * classes.costs[c] + price - _LEAST
+        if classes.rows[c] == 0 or left <= 0.0 or classes.tally[0] >= budget:
+            continue
+        n = list_members(c, np.int64(0), classes)
+        for i in range(n):
+            own[i] = classes.members[i]
+        n_placed, n_changed = np.int64(0), classes.tally[1]
+        while n_placed < n:
+            other, added = nearest_class(own[n_placed], left, trees, tests, classes)
+            if other < 0:
+                break
+            left -= added
+            leave(own[n_placed], trees, classes)
+            enter(own[n_placed], other, trees, classes)
+            n_placed += 1
+        if n_placed == n:
+            classes.tally[2] += 1
+            continue
+        for i in range(n_placed):
+            leave(own[i], trees, classes)
+            enter(own[i], c, trees, classes)
+        # All have the cells again that they were sorted by.
+        for i in range(n_changed, classes.tally[1]):
+            classes.has_changed[classes.changed[i]] = False
+        classes.tally[1] = n_changed
+    return np.int64(len(classes.rows))
+
+
+def mend(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
+    """Classes that hold all requirements, (n_tuples,) int64 counted from 0; some numbers may be unused.
+
+    A tuple without a class, -1, joins the one that takes it at least added loss. What finds none is a class together.
+    Then each class that breaks a requirement, large ones first, is merged with the one that costs least: with one whose
+    union holds, if there is any. Where all tuples together do not hold, they become one class.
+    """
+    classes = Classes.of(trees, tests, class_of)
+    _join_rest(trees, tests, classes)
+    rest = classes.class_of < 0
+    if rest.any():
+        own = np.where(rest, len(classes.rows), classes.class_of)
+        classes = Classes.of(trees, tests, own)
+    # Large ones first: small ones are left for others to join.
+    _merge_broken(np.argsort(-classes.rows, kind="stable"), trees, tests, classes)
+    return classes.class_of
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Let every tuple without a class join the one that takes it at least added loss."""
+    for r in range(len(classes.class_of)):
+        if classes.class_of[r] < 0:
+            c, _ = nearest_class(r, np.inf, trees, tests, classes)
+            if c >= 0:
+                enter(r, c, trees, classes)
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Merge each class that breaks a requirement, in turn, with others until it holds or is the only one."""
+    for c in turns:
+        while classes.rows[c] > 0 and not _holds(c, tests, classes):
+            other = _partner(c, trees, tests, classes)
+            if other < 0:
+                break
+            r = classes.heads[other]
+            while r >= 0:
+                following = classes.following[r]
+                enter(r, c, trees, classes)
+                r = following
+            classes.heads[other] = -1
+            classes.rows[other] = 0
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _holds(c, tests, classes):  # type: ignore[no-untyped-def]
+    """Whether a class holds all requirements."""
+    n = list_members(c, np.int64(0), classes)
+    return hold(classes.members, np.int64(0), n, classes.rows[c], tests, classes.scratch)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """The class whose union with another one costs least, of those whose union holds if there are any; -1: none.
+
+    None that must be apart from it is its partner.
+    """
+    n, cost = classes.rows[c], classes.costs[c]
+    near, least, whole, least_whole = np.int64(-1), np.inf, np.int64(-1), np.inf
+    for other in range(len(classes.rows)):
+        rows = classes.rows[other]
+        if rows == 0 or other == c:
+            continue
+        limit = (least_whole + n * cost + rows * classes.costs[other]) / (n + rows)
+        joined = _joined_cost(c, other, limit, trees, classes)
+        if joined > limit or joined >= FORBIDDEN:
+            continue
+        added = (n + rows) * joined - n * cost - rows * classes.costs[other]
+        if added < least:
+            near, least = np.int64(other), added
+        if added < least_whole:
+            m = list_members(other, list_members(c, np.int64(0), classes), classes)
+            if hold(classes.members, np.int64(0), m, n + rows, tests, classes.scratch):
+                whole, least_whole = np.int64(other), added
+    return whole if whole >= 0 else near
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _joined_cost(c, other, limit, trees, classes):  # type: ignore[no-untyped-def]
+    """What the smallest cells that hold two classes cost a row; where that is above the limit, something above."""
+    cost = 0.0
+    for j in classes.attributes:
+        node, below = classes.cells[c, j], classes.cells[other, j]
+        while trees.first[below] < trees.first[node] or trees.stop[below] > trees.stop[node]:
+            node = trees.parent[node]
+        cost += trees.costs[node]
+        if cost > limit:
+            break
+    return cost
