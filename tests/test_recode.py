@@ -23,7 +23,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees, recode
 from pymoo_anon.recoding.cube import bottom_up
-from pymoo_anon.recoding.moves import Classes, enter, leave, mend, nearest_class, relocate
+from pymoo_anon.recoding.moves import Classes, enter, leave, repair, nearest_class, relocate
 from pymoo_anon.recoding.top_down import top_down
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
@@ -423,7 +423,7 @@ def test_what_is_left_over_joins_the_class_that_takes_it_at_least_loss():
     frame = pd.DataFrame({"q": ["v0"] * 4 + ["v6"] * 4 + ["v7"]})
     table = Microdata.from_frame(frame, {"q": nested(8)})
     _, trees = setting(table)
-    own = mend(trees, Requirements(4).tests(table.tuples, trees), np.array([0, 1, -1]))
+    own = repair(trees, Requirements(4).tests(table.tuples, trees), np.array([0, 1, -1]))
     assert own.tolist() == [0, 1, 1]
 
 

@@ -13,7 +13,7 @@ from test_recode import cells_by_tuple, members_of, microdata, nested, setting
 from pymoo_anon.recoding import Requirements, Trees, growth, recode
 from pymoo_anon.recoding.cube import Cube, bottom_up
 from pymoo_anon.recoding.growth import Seeds, grow
-from pymoo_anon.recoding.moves import mend
+from pymoo_anon.recoding.moves import repair
 from pymoo_anon.recoding.top_down import top_down
 from pymoo_anon.recoding.trees import FORBIDDEN, by_first_step, cells_of_classes
 from pymoo_anon.table import Microdata
@@ -240,7 +240,7 @@ def test_the_better_of_small_and_large_blocks_is_kept(k, price):
 
     def loss(left, classes):
         with patch.multiple(blocks, _LOOKS=5, _LEFT=left, _CLASSES=classes):
-            return plain_loss(trees, mend(trees, tests, blocks._divided(trees, tests, price)), price)
+            return plain_loss(trees, repair(trees, tests, blocks._divided(trees, tests, price)), price)
 
     small, large, both = loss(60, 0), loss(int(8 * k / trees.rows.mean()), 0), loss(60, 8)
     assert both == pytest.approx(min(small, large))

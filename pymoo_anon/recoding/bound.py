@@ -255,7 +255,7 @@ class Part:
     def advance(self) -> list[Part]:
         """One pass; the parts afterwards, which are more where the first pass would not end."""
         proposed = self._current + self._step * self._first
-        ended = self._visit(proposed, mends=True)
+        ended = self._visit(proposed, lowers=True)
         if self._is_new and not ended and len(self._walk.attributes) > 1:
             return [after for part in self._parted() for after in part.advance()]
         self._is_new = False
@@ -275,16 +275,16 @@ class Part:
         The check visits all vectors and lowers no price. If some set S is paid e too much, prices that are lower by e /
         k are feasible, since S has k rows or more. Where the check would not end there is no bound.
         """
-        if not self._visit(self.prices.copy(), mends=False):
+        if not self._visit(self.prices.copy(), lowers=False):
             return 0.0
         too_much = float(self._walk.greatest[0]) + _ROUNDING
         return max(self.paid - too_much * int(self._items.rows.sum()) / self._items.k, 0.0)
 
-    def _visit(self, prices: Values, *, mends: bool) -> bool:
+    def _visit(self, prices: Values, *, lowers: bool) -> bool:
         """Visit all vectors, and lower prices where they are too great, or note by how much; whether it ended."""
         self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
         self._walk.greatest[0] = 0.0
-        ended = _visit_all(mends, self._items, self._trees, self._walk, self._limit(), prices.copy(), prices)
+        ended = _visit_all(lowers, self._items, self._trees, self._walk, self._limit(), prices.copy(), prices)
         return bool(ended)
 
     def _limit(self) -> int:
@@ -348,7 +348,7 @@ def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _visit_all(mends, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
+def _visit_all(lowers, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
     """Visit all vectors of which a set could be paid too much; lower its prices, or note by how much; whether it ended.
 
     Below a branch are fewer items and dearer vectors, and no price is above the one proposed. So where the best set of
@@ -370,8 +370,8 @@ def _visit_all(mends, items, trees, walk, limit, proposed, prices):  # type: ign
             walk.spent[depth] = spent
             _arrange(depth, a, b, items, trees, walk)
             continue
-        if mends:
-            _mend(a, b, spent, items, walk, proposed, prices)
+        if lowers:
+            _lower_prices(a, b, spent, items, walk, proposed, prices)
         else:
             walk.greatest[0] = max(walk.greatest[0], excess)
     return depth < 0
@@ -415,7 +415,7 @@ def _best_set(members, a, b, spent, items, walk, prices):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _mend(a, b, spent, items, walk, proposed, prices):  # type: ignore[no-untyped-def]
+def _lower_prices(a, b, spent, items, walk, proposed, prices):  # type: ignore[no-untyped-def]
     """Lower prices below a vector until no set is paid too much.
 
     Each time the prices of the best set are moved by the least squares, weighed by rows, that make its sum 0.

@@ -410,7 +410,7 @@ def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-u
     return np.int64(len(classes.rows))
 
 
-def mend(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
+def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     """Classes that hold all requirements, (n_tuples,) int64 counted from 0; some numbers may be unused.
 
     A tuple without a class, -1, joins the one that takes it at least added loss. What finds none is a class together.

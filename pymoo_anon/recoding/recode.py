@@ -12,7 +12,7 @@ from pymoo_anon._messages import one_of
 from pymoo_anon.engine.arrays import Ints, Ints32
 from pymoo_anon.recoding.cube import bottom_up
 from pymoo_anon.recoding.growth import grow
-from pymoo_anon.recoding.moves import Classes, mend, relocate
+from pymoo_anon.recoding.moves import Classes, repair, relocate
 from pymoo_anon.recoding.neighbourhood import improve
 from pymoo_anon.recoding.tests import Tests
 from pymoo_anon.recoding.top_down import RULES, top_down
@@ -93,7 +93,7 @@ def recode(
         if not direct:
             class_of = improve(trees, sizes, class_of, price, n_improvements)
         if len(tests.kinds) > 0:
-            class_of = mend(trees, tests, class_of)
+            class_of = repair(trees, tests, class_of)
         if direct:
             class_of = relocate(trees, tests, class_of, price, _COMPARED_OF_ALL * len(class_of))
             class_of = improve(trees, tests, class_of, price, n_improvements)
@@ -147,7 +147,7 @@ def _by_number(numbers: Ints) -> list[Ints]:
 def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
     """Return the class of every tuple of one block."""
     class_of = _cubed(trees, sizes.k, price, lambda rest: _divided(rest, sizes, price))
-    return relocate(trees, sizes, mend(trees, sizes, class_of), price, _COMPARED)
+    return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
 
 
 def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
@@ -174,7 +174,7 @@ def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
     n, larger = len(trees.rows), max(_LEFT, int(_CLASSES * sizes.k / trees.rows.mean()))
     divisions = [_blocks(trees, sizes.k, size) for size in sorted({min(_LEFT, n), min(larger, n)})]
     ways = [_laid_out(n, blocks, [made(block) for block in blocks]) for blocks in divisions]
-    return min(ways, key=lambda way: Classes.of(trees, sizes, mend(trees, sizes, way)).loss(price))
+    return min(ways, key=lambda way: Classes.of(trees, sizes, repair(trees, sizes, way)).loss(price))
 
 
 def _laid_out(n_tuples: int, blocks: list[Ints], classes: list[Ints]) -> Ints:
