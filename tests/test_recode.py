@@ -23,7 +23,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees, recode
 from pymoo_anon.recoding.cube import bottom_up
-from pymoo_anon.recoding.moves import Classes, enter, leave, repair, nearest_class, relocate
+from pymoo_anon.recoding.moves import Classes, enter, leave, nearest_class, relocate, repair
 from pymoo_anon.recoding.top_down import top_down
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Generalization, Hierarchy, Microdata

@@ -1,4 +1,4 @@
-"""Local recodings, fast: trees of all attributes, requirements as tests of sets of tuples, and what recodes by them."""
+"""Local recodings, fast: trees of all attributes, requirements on classes, search and lower bounds."""
 
 from pymoo_anon.recoding.bound import Ascent
 from pymoo_anon.recoding.recode import check_ways, recode

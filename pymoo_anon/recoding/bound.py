@@ -116,7 +116,7 @@ class Walk(NamedTuple):
     ends: Ints  # (n_attributes, room) int64, where they end
     n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
     turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
-    spent: Values  # (n_attributes + 1,) float, what the nodes chosen before each depth cost
+    spent: Values  # (n_attributes + 1,) float, the cost of the nodes chosen before each depth
     touched: Ints32  # (n_nodes,) int32, memory for the nodes of an attribute
     climbing: Ints32  # (2, n_nodes) int32, memory for leaves and how far up each is
     n_below: Ints  # (n_nodes,) int64, items below a node; 0 between steps

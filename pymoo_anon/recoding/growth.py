@@ -1,4 +1,4 @@
-"""Growth: a class begins with one tuple and takes in what widens its cells least, until it has k rows.
+"""Growth: a class begins with one tuple and takes in the tuple that widens its cells least, until it has k rows.
 
 For many attributes, where an iceberg cube would not end. Cells only widen, so the cost of joining a tuple is a lower
 bound for the rest of the growth, and few tuples are compared again. Work is still the square of the number of tuples,
@@ -35,7 +35,7 @@ class Seeds(NamedTuple):
 
     @classmethod
     def of(cls, trees: Trees, left: Ints) -> Seeds:
-        """The seeds that some tuples are."""
+        """Make seeds of some tuples."""
         attributes = by_first_step(trees)
         order, _, _ = sort_by_cells(trees.positions[np.ix_(left, attributes)])
         n, n_attributes = len(left), len(attributes)
@@ -53,7 +53,9 @@ class Seeds(NamedTuple):
 
 
 def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Ints:
-    """Return the class of every tuple that finds one, (n_tuples,) int64 counted from 0.
+    """Return the class of every tuple that finds one.
+
+    (n_tuples,) int64, counted from 0.
 
     A class has k rows, and costs a price beside the loss of its cells, in cells. Tuples of k to 2k rows are one class,
     if they may be. A round that has looked at as many tuples as the budget tries no more seeds. The tuples that are
@@ -76,7 +78,7 @@ def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Int
 
 @njit(cache=True, nogil=True, allocates=False)
 def _score(order, k, most, price, budget, trees, seeds):  # type: ignore[no-untyped-def]
-    """Score seeds in order until the budget is used up, and one at least."""
+    """Score seeds in order until the budget is used up, and at least one."""
     least = np.inf
     for i in order:
         if least < np.inf and seeds.tally[0] >= budget:
@@ -89,7 +91,10 @@ def _score(order, k, most, price, budget, trees, seeds):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True, allocates=False)
 def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-untyped-def]
-    """Make classes in the order of their scores; where tuples are gone by then, the seed waits for the next turn."""
+    """Make classes in the order of their scores.
+
+    A seed whose tuples are taken by then waits for the next round.
+    """
     n_classes = np.int64(0)
     for r in range(len(class_of)):
         n_classes = max(n_classes, class_of[r] + 1)
@@ -108,7 +113,7 @@ def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
-    """Grow a class from a tuple: until it has k rows, and then for as long as its score falls.
+    """Grow a class from a tuple to k rows, and further while its score falls.
 
     Returns:
         How many members it has, and its score: what its cells cost, and the share of each row of its price. It is
@@ -146,14 +151,14 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _take(i, n, rows, trees, seeds):  # type: ignore[no-untyped-def]
-    """Append a tuple to the class, and return how many members and rows it has."""
+    """Append a tuple to the class, and return the number of its members and rows."""
     seeds.members[n], seeds.is_taken[i], seeds.joined[i] = i, True, np.inf
     return n + 1, rows + trees.rows[seeds.order[i]]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
-    """What the cells of the class cost a row, and what those from each attribute on do."""
+    """Sum the costs of the cells from each attribute on, and return the cost a row."""
     last = len(seeds.attributes)
     for step in range(last):
         depth = last - 1 - step
@@ -185,7 +190,7 @@ def _next_tuple(start, most, need, trees, seeds):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _join_cost(i, limit, trees, seeds):  # type: ignore[no-untyped-def]
-    """Return and store the cost of the cells widened to hold a tuple, or a lower bound that reaches the limit."""
+    """Return and store the cost of the cells with a tuple, or a lower bound that reaches the limit."""
     r, depth, spent = seeds.order[i], 0, 0.0
     seeds.tally[0] += 1
     while depth < len(seeds.attributes) and spent + seeds.rest[depth] < limit:

@@ -1,4 +1,8 @@
-"""Classes that tuples join and leave, each with the smallest cells that hold its tuples."""
+"""Moves of tuples between classes: join, leave, relocate, repair.
+
+Relocation is sequential clustering, as k-means one point at a time: tuples move to classes that take them at less loss,
+and every class keeps its requirements. Repair merges classes that break one.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ _MOST_CHANGED = 100
 
 
 class Classes(NamedTuple):
-    """Classes of tuples as chains. A class without rows is none."""
+    """Classes of tuples as chains, with the smallest cells that hold them. A class without rows is empty."""
 
     class_of: Ints  # (n_tuples,) int64, the class of each tuple, -1 for none
     cells: Ints32  # (n_classes, n_attributes) int32, the smallest nodes that hold the tuples of each class
@@ -51,7 +55,7 @@ class Classes(NamedTuple):
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests, class_of: Ints, room: int = 0) -> Classes:
-        """Make the classes of `class_of`, and empty ones until there are as many as the room.
+        """Make the classes of `class_of`, and empty ones up to the room.
 
         Args:
             trees: The trees and tuples.
@@ -96,7 +100,7 @@ class Classes(NamedTuple):
         return float(self.rows @ self.costs + price * np.count_nonzero(self.rows))
 
     def sort(self) -> None:
-        """Sort the classes anew, so that searches are fast; whatever they find is the same without it."""
+        """Sort the classes by their cells, which makes searches fast and changes none of their results."""
         keys = self.cells[:, self.attributes]
         self.order[:], self.shared[:], self.skip[:] = sort_by_cells(keys)
         self.sorted[:] = keys[self.order]
@@ -105,7 +109,7 @@ class Classes(NamedTuple):
 
 
 def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
-    """Rows of cells in ascending order, and what a search needs that skips all rows that begin alike.
+    """Sort rows of cells, and index where their first attributes change.
 
     Returns:
         (n,) int64 arrays: the rows in order, and in how many of the first attributes each is like the one before. An
@@ -125,7 +129,6 @@ def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
 
 @njit(cache=True, nogil=True, allocates=False)
 def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-def]
-    """Chain the tuples of every class, the first one first."""
     for i in range(len(class_of)):
         r = len(class_of) - 1 - i
         c = class_of[r]
@@ -138,7 +141,7 @@ def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """The class that takes a tuple at least added loss, and holds all requirements then.
+    """Find the class that takes a tuple at least added loss and holds all requirements then.
 
     Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
     side. What a tuple adds to one is at least what it adds in the first few attributes, if the class had but k rows;
@@ -184,7 +187,7 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _place_of(node, classes):  # type: ignore[no-untyped-def]
-    """Where in their order the classes begin whose first cell is a node or comes after it."""
+    """Find the first class in order whose first cell is a node or follows it."""
     low, high = np.int64(0), np.int64(len(classes.order))
     while low < high:
         middle = (low + high) // 2
@@ -197,7 +200,7 @@ def _place_of(node, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
-    """Compare one cell of a class with a tuple: what was reached at its depth, and what it adds."""
+    """Add one cell of a class to the costs reached, with and without a tuple."""
     classes.tally[0] += 1
     if node < 0:
         return  # a class without tuples, which nothing joins
@@ -208,7 +211,7 @@ def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """The loss that a tuple adds to a class whose cells were all compared; infinite where it must not join."""
+    """Return the loss that a tuple adds to a class, or infinity if it must not join."""
     n = classes.rows[c]
     if n == 0 or c == classes.class_of[r]:
         return np.inf
@@ -221,7 +224,7 @@ def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def holds_with(c, r, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Whether a class and one more tuple hold all requirements but k."""
+    """Return whether a class and one more tuple hold all requirements but k."""
     n = list_members(c, np.int64(0), classes)
     classes.members[n] = r
     return hold(
@@ -231,7 +234,7 @@ def holds_with(c, r, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def list_members(c, n, classes):  # type: ignore[no-untyped-def]
-    """Append the tuples of a class to `members`, of which n are taken; how many are taken then."""
+    """Append the tuples of a class to the first n of `members`, and return the new n."""
     r = classes.heads[c]
     while r >= 0:
         classes.members[n] = r
@@ -242,7 +245,7 @@ def list_members(c, n, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _mark(c, classes):  # type: ignore[no-untyped-def]
-    """Note that a class is no longer where it was sorted."""
+    """Note that a class has changed since it was sorted."""
     if not classes.has_changed[c]:
         classes.has_changed[c] = True
         classes.changed[classes.tally[1]] = c
@@ -251,7 +254,7 @@ def _mark(c, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
-    """A tuple that is in no class joins one."""
+    """Put a tuple that is in no class into one."""
     _mark(c, classes)
     classes.costs[c] = widen(classes.cells[c], r, trees)
     classes.rows[c] += trees.rows[r]
@@ -264,7 +267,7 @@ def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def leave(r, trees, classes):  # type: ignore[no-untyped-def]
-    """A tuple leaves its class; the cells of the class are found anew."""
+    """Take a tuple out of its class, and shrink the cells of the class."""
     c = classes.class_of[r]
     _mark(c, classes)
     if classes.preceding[r] >= 0:
@@ -285,7 +288,7 @@ def leave(r, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
-    """What the cells of a tuple's class would cost a row without it; its class has other tuples."""
+    """Return the cost a row of a tuple's class without it; other tuples remain."""
     cost = 0.0
     c = classes.class_of[r]
     for j in range(classes.cells.shape[1]):
@@ -295,7 +298,7 @@ def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
-    """The smallest node of an attribute that holds a class without a tuple; -1 if nothing is left."""
+    """Return the smallest node of an attribute that holds a class without a tuple, or -1."""
     low, high = np.int64(-1), np.int64(-1)
     own = classes.cells[c, j]
     q = classes.heads[c]
@@ -313,7 +316,9 @@ def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
 
 
 def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
-    """Classes of less loss, by moves of single tuples and by dissolving classes; some numbers may be unused.
+    """Move single tuples and dissolve classes while that saves loss.
+
+    Some numbers of classes may be unused afterwards.
 
     Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
     the loss of its cells, in cells. The budget is about how many cells may be compared.
@@ -333,7 +338,7 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
 
 @njit(cache=True, nogil=True, allocates=False)
 def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Move tuples, in order, to the class that takes them at least loss, if that saves loss.
+    """Move each tuple, in order, to its nearest class if that saves loss.
 
     Returns:
         The tuple to go on with once the classes are sorted anew.
@@ -358,7 +363,7 @@ def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
-    """Whether the class of a tuple holds all requirements without it."""
+    """Return whether the class of a tuple holds all requirements without it."""
     if len(tests.kinds) == 0:
         return True
     n = list_members(classes.class_of[r], np.int64(0), classes)
@@ -371,7 +376,7 @@ def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False)
 def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Spread the tuples of classes, in order, over others where that saves loss.
+    """Spread the tuples of each class, in order, over others where that saves loss.
 
     One tuple after the other joins another class. Where not all find one, or it does not pay, they return.
 
@@ -411,7 +416,9 @@ def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-u
 
 
 def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
-    """Classes that hold all requirements, (n_tuples,) int64 counted from 0; some numbers may be unused.
+    """Let tuples without a class join one, and merge classes until all hold their requirements.
+
+    Returns (n_tuples,) int64 classes, counted from 0; some numbers may be unused.
 
     A tuple without a class, -1, joins the one that takes it at least added loss. What finds none is a class together.
     Then each class that breaks a requirement, large ones first, is merged with the one that costs least: with one whose
@@ -430,7 +437,6 @@ def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
 
 @njit(cache=True, nogil=True, allocates=False)
 def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Let every tuple without a class join the one that takes it at least added loss."""
     for r in range(len(classes.class_of)):
         if classes.class_of[r] < 0:
             c, _ = nearest_class(r, np.inf, trees, tests, classes)
@@ -440,7 +446,7 @@ def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False)
 def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Merge each class that breaks a requirement, in turn, with others until it holds or is the only one."""
+    """Merge each class that breaks a requirement, in turn, until it holds or is the only one."""
     for c in turns:
         while classes.rows[c] > 0 and not _holds(c, tests, classes):
             other = _partner(c, trees, tests, classes)
@@ -457,14 +463,15 @@ def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _holds(c, tests, classes):  # type: ignore[no-untyped-def]
-    """Whether a class holds all requirements."""
     n = list_members(c, np.int64(0), classes)
     return hold(classes.members, np.int64(0), n, classes.rows[c], tests, classes.scratch)
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """The class whose union with another one costs least, of those whose union holds if there are any; -1: none.
+    """Find the class that is cheapest to merge with another, or -1.
+
+    Classes whose union holds all requirements come first.
 
     None that must be apart from it is its partner.
     """
@@ -490,7 +497,7 @@ def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _joined_cost(c, other, limit, trees, classes):  # type: ignore[no-untyped-def]
-    """What the smallest cells that hold two classes cost a row; where that is above the limit, something above."""
+    """Return the cost a row of two merged classes, or a partial sum above the limit."""
     cost = 0.0
     for j in classes.attributes:
         node, below = classes.cells[c, j], classes.cells[other, j]

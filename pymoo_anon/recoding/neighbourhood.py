@@ -1,7 +1,7 @@
-"""Large neighbourhood search: free a few classes that lie near each other, build them anew, keep what loses less.
+"""Large neighbourhood search (Shaw 1998): free a few classes that lie near each other, and rebuild them at less loss.
 
-As Shaw (1998) has it, for local recodings. Where to begin, and which tuples belong together, is told by the prices of
-a dual ascent: a tuple that is released at much more than its price probably is in the wrong class.
+A dual ascent prices the tuples. A tuple that is released at much more than its price probably is in the wrong class, so
+neighbourhoods begin there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LEAST = 1e-9
 
 
 class Search(NamedTuple):
-    """Classes, and memory for the neighbourhood at hand: freed tuples and the new classes that they are put in."""
+    """State of the search: all classes, freed tuples, and the new classes of these."""
 
     classes: Classes  # With empty classes for those that are built while others are freed
     n_tuples: Ints  # (room,) int64, the number of tuples of each class
@@ -54,7 +54,7 @@ class Search(NamedTuple):
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Values) -> Search:
-        """The search from some classes on."""
+        """Begin a search at given classes."""
         _, numbers = np.unique(class_of, return_inverse=True)
         n_classes, n_attributes = int(numbers.max()) + 1, trees.positions.shape[1]
         # No recoding has more classes, and one cannot be built while another one is freed.
@@ -82,7 +82,9 @@ class Search(NamedTuple):
 
 
 def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
-    """Classes of less loss, by so many neighbourhoods, the same ones each time; some numbers may be unused.
+    """Try n neighbourhoods, and keep those that lose less.
+
+    The same ones each time. Some numbers of classes may be unused.
 
     Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
     the loss of its cells, in cells.
@@ -122,7 +124,7 @@ def _try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _chance(search):  # type: ignore[no-untyped-def]
-    """The next random number of [0, 1): xorshift (Marsaglia 2003)."""
+    """Return the next random number of [0, 1): xorshift (Marsaglia 2003)."""
     x = search.state[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
@@ -133,7 +135,7 @@ def _chance(search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _begin(search):  # type: ignore[no-untyped-def]
-    """The tuple where the next neighbourhood begins: rather one that is released at more than its price."""
+    """Draw the first tuple of a neighbourhood, preferring those released at more than their price."""
     r = np.int64(0)
     for _ in range(200):
         r = search.order[search.tally[1]]
@@ -148,7 +150,7 @@ def _begin(search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
-    """Free the class of a tuple and those near it; how many classes, how many tuples, and what they lose together."""
+    """Free the class of a tuple and those near it, and return the numbers of classes, of tuples, and their loss."""
     most, n_near = len(search.freed), np.int64(0)
     for c in range(len(search.classes.rows)):
         if search.classes.rows[c] == 0 or search.n_tuples[c] > most:
@@ -188,7 +190,7 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _cost_with(cells, r, limit, trees, search):  # type: ignore[no-untyped-def]
-    """What cells cost a row if they are widened to hold a tuple; where that is above the limit, something above."""
+    """Return the cost a row of cells widened to hold a tuple, or a partial sum above the limit."""
     cost = 0.0
     for j in search.classes.attributes:
         cost += trees.costs[join(trees, cells[j], trees.positions[r, j])]
@@ -199,7 +201,7 @@ def _cost_with(cells, r, limit, trees, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def]
-    """Build classes of the freed tuples, of several tries each time the one that loses least beyond its prices.
+    """Build classes of the freed tuples: the best of several tries, again and again.
 
     Returns:
         How many classes there are; some tuples may be in none.
@@ -246,7 +248,9 @@ def _copy_cells(source, target):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
-    """Grow a class from a freed tuple by the tuple that widens it least for its rows, until it holds what it has to.
+    """Grow a class from a freed tuple until it holds all requirements.
+
+    Each step takes the tuple that costs least per row still needed. Afterwards tuples below the cells join.
 
     Returns:
         How many members it has, less than 0 where it never holds; its rows; what it costs a row; and the prices of its
@@ -292,7 +296,6 @@ def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _grown_holds(n, rows, tests, search):  # type: ignore[no-untyped-def]
-    """Whether the class that grows holds all requirements."""
     if len(tests.kinds) == 0:
         return rows >= tests.k
     for i in range(n):
@@ -302,7 +305,7 @@ def _grown_holds(n, rows, tests, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
-    """Put the tuples that are in no new class into the one where they add least."""
+    """Put each freed tuple without a class into the new class where it adds least."""
     for i in range(n_freed):
         if search.own[i] < 0:
             _join_cheapest(i, n_built, np.inf, trees, search)
@@ -310,7 +313,7 @@ def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _join_cheapest(i, n_built, limit, trees, search):  # type: ignore[no-untyped-def]
-    """Put a freed tuple into another new class, the one where it adds least, if that is below a limit; whether."""
+    """Put a freed tuple into the other new class where it adds least; return whether that is below the limit."""
     r, cheapest = search.freed[i], np.int64(-1)
     w = trees.rows[r]
     for c in range(n_built):
@@ -330,7 +333,7 @@ def _join_cheapest(i, n_built, limit, trees, search):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untyped-def]
-    """Move single tuples between new classes for as long as that saves loss, at most three times each."""
+    """Move single tuples between new classes while that saves loss, at most three times."""
     without, members = search.new_cells[len(search.new_cells) - 1], search.classes.members
     for _ in range(3):
         moved = False
@@ -361,7 +364,6 @@ def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _all_hold(n_freed, n_built, tests, search):  # type: ignore[no-untyped-def]
-    """Whether all new classes hold all requirements."""
     for c in range(n_built):
         n = np.int64(0)
         for i in range(n_freed):

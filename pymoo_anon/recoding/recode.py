@@ -1,4 +1,8 @@
-"""Local recodings: every class of tuples has levels of its own."""
+"""Local recoding of a table: each class of tuples has levels of its own.
+
+Large tables are split from the top into blocks, and each block is recoded alone. Its classes depend on nothing else, so
+threads may work on as many blocks as they like.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from pymoo_anon._messages import one_of
 from pymoo_anon.engine.arrays import Ints, Ints32
 from pymoo_anon.recoding.cube import bottom_up
 from pymoo_anon.recoding.growth import grow
-from pymoo_anon.recoding.moves import Classes, repair, relocate
+from pymoo_anon.recoding.moves import Classes, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improve
 from pymoo_anon.recoding.tests import Tests
 from pymoo_anon.recoding.top_down import RULES, top_down
@@ -39,7 +43,7 @@ _WAYS = {"method": ("bottom-up", *RULES), "structure": ("sizes", "direct")}
 
 
 def check_ways(**given: str) -> None:
-    """Refuse a method or a structure that there is not.
+    """Refuse an unknown method or structure.
 
     Raises:
         ValueError: There is not.
@@ -57,7 +61,7 @@ def recode(
     n_threads: int | None = None,
     n_improvements: int = 0,
 ) -> Ints32:
-    """A recoding in which every class holds all requirements.
+    """Return a recoding in which every class holds all requirements.
 
     The cells depend on nothing but the arguments: not on the order of the rows of the table, nor on a clock.
 
@@ -101,7 +105,9 @@ def recode(
 
 
 def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
-    """The class of every tuple, (n_tuples,) int64 counted from 0, made bottom-up by numbers of rows alone.
+    """Return the class of every tuple, made bottom-up by numbers of rows alone.
+
+    (n_tuples,) int64, counted from 0.
 
     Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The classes are the same
     for any number of threads.
@@ -117,7 +123,7 @@ def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -
 
 
 def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
-    """Tuples in blocks of about a number of tuples, each of k rows or more, by splits from the top.
+    """Split tuples from the top into blocks of about a number of tuples, each of k rows or more.
 
     Parts that must be apart stand whole in a block, and large ones have blocks of their own.
     """
@@ -139,7 +145,7 @@ def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
 
 
 def _by_number(numbers: Ints) -> list[Ints]:
-    """The places of each number that occurs, ascending."""
+    """Return the places of each number that occurs, ascending."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
@@ -151,7 +157,7 @@ def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
 
 
 def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
-    """Return the classes that a cube makes within its budget, and another way of the rest."""
+    """Return the classes that a cube makes within its budget, and those that another way makes of the rest."""
     class_of, ended = bottom_up(trees, k, price, budget=_LOOKS * len(trees.rows))
     if not ended:
         left = np.flatnonzero(class_of < 0)
@@ -161,7 +167,7 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
 
 
 def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
-    """Return the classes of tuples that a cube has left, made in small blocks."""
+    """Recode the tuples that a cube has left in small blocks, and return their classes."""
 
     def grown(rest: Trees) -> Ints:
         return grow(rest, sizes.k, price, budget=_GROWN)
@@ -178,7 +184,7 @@ def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
 
 
 def _laid_out(n_tuples: int, blocks: list[Ints], classes: list[Ints]) -> Ints:
-    """The classes of all tuples, those of each block numbered after those of the block before."""
+    """Number the classes of each block after those of the block before."""
     class_of, n_classes = np.full(n_tuples, -1), 0
     for block, own in zip(blocks, classes, strict=True):
         class_of[block] = np.where(own < 0, -1, own + n_classes)
