@@ -15,7 +15,7 @@ from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
 
-# What cells may cost in one band after the other, in mean weights. Cheap classes are released before dear ones are
+# Limits on the cost of cells, band after band, in mean weights. Cheap classes are released before dear ones are
 # counted, and cost less that way, too: a dear class would take tuples from cheap ones.
 _BANDS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
 

@@ -16,7 +16,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.recoding.moves import sort_by_cells
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
 
-# What adds less than this to the cost of cells adds nothing.
+# A smaller rise of the cost of cells is rounding.
 _NOTHING = 1e-12
 
 
@@ -25,12 +25,12 @@ class Seeds(NamedTuple):
 
     attributes: Ints  # (n_attributes,) int64, in the order in which tuples are sorted and compared
     order: Ints  # (n,) int64, the tuples, sorted by their positions
-    scores: Values  # (n,) float, what a class costs a row that grows from each tuple, infinite for none
+    scores: Values  # (n,) float, the score of the class that grows from each tuple, infinite for none
     is_taken: Flags  # (n,) Boolean, the tuples that are in the class or in one that is made
     members: Ints  # (n,) int64, the tuples of the class, as places in `order`
     cells: Ints  # (n_attributes,) int64, the cells of the class
-    rest: Values  # (n_attributes + 1,) float, what the cells from each attribute on cost
-    joined: Values  # (n,) float, lower bounds of what the cells cost with each tuple, infinite for taken ones
+    rest: Values  # (n_attributes + 1,) float, the cost of the cells from each attribute on
+    joined: Values  # (n,) float, lower bounds of the cost of the cells with each tuple, infinite for taken ones
     tally: Ints  # (1,) int64, the tuples that were looked at
 
     @classmethod
@@ -142,7 +142,7 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
         cost = _sum_up(trees, seeds)
     if rows < k or cost >= FORBIDDEN:
         return n, np.inf
-    # What stands below the cells joins for nothing.
+    # Tuples below the cells join for nothing.
     for other in range(len(seeds.order)):
         if seeds.joined[other] < cost + _NOTHING and _join_cost(other, cost + _NOTHING, trees, seeds) < cost + _NOTHING:
             n, rows = _take(other, n, rows, trees, seeds)
@@ -179,7 +179,7 @@ def _next_tuple(start, most, need, trees, seeds):  # type: ignore[no-untyped-def
     seeds.tally[0] += n // 16
     for turn in range(n):
         i = start + turn if start + turn < n else start + turn - n
-        # What is within rounding of the least so far comes too late.
+        # A tuple within rounding of the least so far comes too late.
         limit = least * most * (1.0 - 1e-12) + seeds.rest[0]
         if seeds.joined[i] < limit and _join_cost(i, limit, trees, seeds) < limit:
             added = max(seeds.joined[i] - seeds.rest[0], 0.0) / min(np.float64(trees.rows[seeds.order[i]]), need)

@@ -28,7 +28,7 @@ class Classes(NamedTuple):
     class_of: Ints  # (n_tuples,) int64, the class of each tuple, -1 for none
     cells: Ints32  # (n_classes, n_attributes) int32, the smallest nodes that hold the tuples of each class
     rows: Ints  # (n_classes,) int64
-    costs: Values  # (n_classes,) float, what the cells of each class cost a row
+    costs: Values  # (n_classes,) float, the cost a row of each class
     heads: Ints  # (n_classes,) int64, the first tuple of each class, -1 for none
     following: Ints  # (n_tuples,) int64, the next tuple of the class, -1 for none
     preceding: Ints  # (n_tuples,) int64, the one before, -1 for none
@@ -43,7 +43,7 @@ class Classes(NamedTuple):
     skip: Ints
     changed: Ints  # (n_classes,) int64, the classes whose cells may have changed since they were sorted
     has_changed: Flags  # (n_classes,) Boolean, the same
-    # (n_attributes + 1, 2) float, what the cells of the class at hand cost so far with the tuple, and how much more
+    # (n_attributes + 1, 2) float, the cost so far of the class at hand with the tuple, and how much more
     # that is than without.
     reached: Values
     members: Ints  # (n_tuples,) int64, memory for the tuples of a class

@@ -24,7 +24,7 @@ _PASSES = 12
 # Of each neighbourhood: how many classes it has at most, and how many tuples, or as many as this times k.
 _NEAR, _TUPLES, _TUPLES_BY_K = 12, 40, 4
 
-# So many tuples are tried as the first of a class, and so much chance is in what is compared.
+# The number of tuples tried as the first of a class, and the share of chance in comparisons.
 _SEEDS, _NOISE = 16, 0.3
 
 # A new neighbourhood has to save more than rounding may make up.
@@ -37,7 +37,7 @@ class Search(NamedTuple):
     classes: Classes  # With empty classes for those that are built while others are freed
     n_tuples: Ints  # (room,) int64, the number of tuples of each class
     spare: Ints  # (room,) int64, numbers of empty classes
-    prices: Values  # (n_tuples,) float, what each row is priced at
+    prices: Values  # (n_tuples,) float, the price of a row of each tuple
     order: Ints  # (n_tuples,) int64, in which tuples begin neighbourhoods
     near: Ints  # (_NEAR,) int64, the classes of the neighbourhood
     keys: Values  # (_NEAR,) float, how far they are
@@ -158,7 +158,7 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
         if c == search.classes.class_of[r]:
             key = -1.0
         else:
-            # How much the class would have to widen, more or less, and what it would cost then.
+            # The key weighs how far the class has to widen against its cost then.
             luck, limit = 0.5 + _chance(search), np.inf
             if n_near == _NEAR:
                 limit = (search.keys[_NEAR - 1] + luck * search.classes.costs[c]) / (luck + 0.05)

@@ -31,7 +31,7 @@ _ROWS_OF_K = 500
 _LOOKS = 1_000
 _GROWN = 16_000_000
 
-# What a cube leaves is recoded in blocks of about so many tuples, and once more in blocks of so many classes.
+# Tuples that a cube leaves are recoded in blocks of about so many tuples, and again in blocks of so many classes.
 _LEFT = 1_000
 _CLASSES = 16
 
