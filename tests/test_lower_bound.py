@@ -14,9 +14,6 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from strategies import more
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.engine.local import Ascent, Kind, Requirement, Requirements, Trees
-from pymoo_anon.engine.local.items import Items
-from pymoo_anon.engine.local.trees import cells_of_classes
 from pymoo_anon.objectives import (
     AlphaDeassociation,
     BasicBetaLikeness,
@@ -28,6 +25,9 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.recoding import Ascent, Kind, Requirement, Requirements, Trees
+from pymoo_anon.recoding.bound import Items
+from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
 
 HIERARCHIES = {
@@ -248,7 +248,7 @@ def test_many_attributes_are_parted_and_the_bound_still_holds():
 @pytest.mark.parametrize("n_columns", [2, 3])
 def test_parts_end_where_a_visit_may_look_at_little(monkeypatch, n_columns):
     """Down to parts of one attribute, whose prices are feasible together."""
-    monkeypatch.setattr("pymoo_anon.engine.local.dual._LOOKS", 1)
+    monkeypatch.setattr("pymoo_anon.recoding.bound._LOOKS", 1)
     rows = [(0, "x", 0), (1, "x", 1), (2, "z", 0), (3, "y", 1), (6, "z", 2), (7, "x", 3), (7, "y", 3)]
     frame = pd.DataFrame(rows, columns=list("abc")).iloc[:, :n_columns]
     hierarchies = {name: HIERARCHIES[name] for name in frame}

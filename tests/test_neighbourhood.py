@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from strategies import more
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.engine.local import Kind, Requirement, Requirements, Trees
-from pymoo_anon.engine.local.neighbourhood import Search, _try_all, improve
-from pymoo_anon.engine.local.trees import cells_of_classes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees
+from pymoo_anon.recoding.neighbourhood import Search, _try_all, improve
+from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
@@ -83,20 +83,21 @@ def test_what_the_search_knows_of_its_classes_is_so(price):
     search = Search.of(trees, tests, begun, np.zeros(len(begun)))
     _try_all(300, price, trees, tests, search)
     assert search.tally[2] > 20
-    room = len(search.rows)
-    np.testing.assert_array_equal(np.bincount(search.class_of, trees.rows, room), search.rows)
-    np.testing.assert_array_equal(np.bincount(search.class_of, minlength=room), search.n_tuples)
-    cells = cells_of_classes(trees, search.class_of, room)
-    used = search.rows > 0
-    np.testing.assert_array_equal(cells[used], search.cells[used])
-    np.testing.assert_allclose(trees.costs[cells[used]].sum(axis=1), search.costs[used])
+    classes = search.classes
+    room = len(classes.rows)
+    np.testing.assert_array_equal(np.bincount(classes.class_of, trees.rows, room), classes.rows)
+    np.testing.assert_array_equal(np.bincount(classes.class_of, minlength=room), search.n_tuples)
+    cells = cells_of_classes(trees, classes.class_of, room)
+    used = classes.rows > 0
+    np.testing.assert_array_equal(cells[used], classes.cells[used])
+    np.testing.assert_allclose(trees.costs[cells[used]].sum(axis=1), classes.costs[used])
     assert sorted(search.spare[: search.tally[0]]) == np.flatnonzero(~used).tolist()
     for c in np.flatnonzero(used):
-        chain, r = [], search.heads[c]
+        chain, r = [], classes.heads[c]
         while r >= 0:
             chain.append(r)
-            r = search.following[r]
-        assert sorted(chain) == np.flatnonzero(search.class_of == c).tolist()
+            r = classes.following[r]
+        assert sorted(chain) == np.flatnonzero(classes.class_of == c).tolist()
 
 
 @pytest.mark.parametrize("constraints", [(), (DistinctLDiversity("occupation") >= 3, TCloseness("occupation") <= 0.6)])

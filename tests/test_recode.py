@@ -12,13 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local import Kind, Requirement, Requirements, Trees, recode
-from pymoo_anon.engine.local.classes import Classes, enter, leave, nearest_class
-from pymoo_anon.engine.local.cube import bottom_up
-from pymoo_anon.engine.local.relocate import relocate
-from pymoo_anon.engine.local.repair import mend
-from pymoo_anon.engine.local.specialize import top_down
-from pymoo_anon.engine.local.trees import cells_of_classes
 from pymoo_anon.objectives import (
     AlphaDeassociation,
     BasicBetaLikeness,
@@ -28,6 +21,11 @@ from pymoo_anon.objectives import (
     RecursiveCLDiversity,
     TCloseness,
 )
+from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees, recode
+from pymoo_anon.recoding.cube import bottom_up
+from pymoo_anon.recoding.moves import Classes, enter, leave, nearest_class, relocate, repair
+from pymoo_anon.recoding.top_down import top_down
+from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
 
 VALUES = "abcd"
@@ -425,7 +423,7 @@ def test_what_is_left_over_joins_the_class_that_takes_it_at_least_loss():
     frame = pd.DataFrame({"q": ["v0"] * 4 + ["v6"] * 4 + ["v7"]})
     table = Microdata.from_frame(frame, {"q": nested(8)})
     _, trees = setting(table)
-    own = mend(trees, Requirements(4).tests(table.tuples, trees), np.array([0, 1, -1]))
+    own = repair(trees, Requirements(4).tests(table.tuples, trees), np.array([0, 1, -1]))
     assert own.tolist() == [0, 1, 1]
 
 
@@ -446,7 +444,7 @@ def test_a_search_without_local_recoding_does_not_load_it():
         "from pymoo_anon.datasets import make_census\n"
         "problem = problems.LatticeProblem(make_census(50), [pymoo_anon.objectives.GeneralLossMetric()])\n"
         "problem.evaluate(problem.xl)\n"
-        "print([name for name in sys.modules if name.startswith('pymoo_anon.engine.local')])"
+        "print([name for name in sys.modules if name.startswith('pymoo_anon.recoding')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

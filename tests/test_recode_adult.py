@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pymoo_anon.datasets import fetch_adult
-from pymoo_anon.engine.local import Kind, Requirement, Requirements, Trees, recode
+from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees, recode
 
 
 @pytest.fixture(scope="module")

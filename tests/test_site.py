@@ -268,7 +268,7 @@ def test_a_property_keeps_its_shape_in_the_text():
 def test_names_are_known_where_they_are_public_and_where_they_are_defined():
     assert words.OF_MODULE["pymoo_anon.objectives.constraint.Constraint"] == "pymoo_anon.objectives.Constraint"
     assert words.PUBLIC["pymoo_anon.objectives.Constraint"] is Constraint
-    assert words.exists("pymoo_anon.engine.local.cells.Cells") is words.exists("pymoo_anon.engine.local.cells")
+    assert words.exists("pymoo_anon.recoding.trees.Trees")
     assert words.exists("pymoo_anon.table.microdata.Microdata")
     assert not words.exists("pymoo_anon.table.microdata.Macrodata")
     assert not words.exists("pandas.DataFrame")

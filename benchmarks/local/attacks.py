@@ -24,12 +24,12 @@ from scipy.sparse import csr_array
 
 from benchmarks import record
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
-from pymoo_anon.engine.local import Requirements, Trees
-from pymoo_anon.engine.local.cube import bottom_up
-from pymoo_anon.engine.local.repair import mend
-from pymoo_anon.engine.local.trees import cells_of_classes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.recoding import Requirements, Trees
+from pymoo_anon.recoding.cube import bottom_up
+from pymoo_anon.recoding.moves import repair
+from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import LocalGeneralization, Microdata
 
 Ints = NDArray[np.int64]
@@ -313,7 +313,7 @@ def cube_alone(table: Microdata, k: int) -> LocalGeneralization:
     """Recode by the cube alone, without the moves that follow."""
     trees = Trees.of(table.tuples, [own.nodes for own in table.quasi_identifiers.values()])
     made, _ = bottom_up(trees, k)
-    class_of = mend(trees, Requirements(k).tests(table.tuples, trees), made)
+    class_of = repair(trees, Requirements(k).tests(table.tuples, trees), made)
     cells = trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
     return LocalGeneralization(table.quasi_identifiers, cells)
 

@@ -23,7 +23,6 @@ from benchmarks.local.fronts import ARX, NEIGHBOURHOODS, cells, hypervolume, tab
 from benchmarks.tables import large_table
 from pymoo_anon.algorithms import TargetSweep
 from pymoo_anon.datasets import fetch_adult, make_census
-from pymoo_anon.engine.local import Requirements, Trees, recode
 from pymoo_anon.objectives import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -33,6 +32,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, refine
+from pymoo_anon.recoding import Requirements, Trees, recode
 from pymoo_anon.table import Hierarchy, Microdata
 
 SECRET = "occupation"

@@ -18,6 +18,7 @@ ROOMS = [
     "visualization",
     "suite",
     "testing",
+    "recoding",
     "engine",
 ]
 

@@ -15,12 +15,12 @@ from pymoo.termination import get_termination
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 
-from pymoo_anon.engine.local import Ascent, Tests, Trees
+from pymoo_anon.recoding import Ascent, Tests, Trees
 
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What every local recoding of a table loses at least, beside what one of them loses.
+    """Lower bound of the loss of all local recodings, and the loss of one.
 
     Attributes:
         value: The lower bound, in units of the objective.
@@ -40,7 +40,7 @@ class LowerBound:
 
     @property
     def gap(self) -> float:
-        """By how much the objective could still be lower, in its units; 0 where the recoding is proven best."""
+        """Greatest possible improvement, in units of the objective; 0 for a proven optimum."""
         return max(self.loss - self.value, 0.0)
 
     @property
@@ -54,7 +54,7 @@ class LowerBound:
 
 
 def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
-    """A termination of pymoo that passes can be counted or timed by, unused.
+    """Return an unused copy of a termination that counts passes or seconds.
 
     Raises:
         ValueError: It ends by something else, or at once.
@@ -74,7 +74,7 @@ def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
 
 
 def ascend(trees: Trees, tests: Tests, loss: float, limit: Termination) -> LowerBound:
-    """Raise a lower bound for as long as it may take.
+    """Raise a lower bound until the termination.
 
     Args:
         trees: The trees and tuples; the costs of nodes are those of the objective.

@@ -16,7 +16,6 @@ from pymoo.core.termination import Termination
 
 from pymoo_anon._messages import listed, number, plain, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.local import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
@@ -33,6 +32,7 @@ from pymoo_anon.problems.local_target import (
     targets_of,
     whole_classes,
 )
+from pymoo_anon.recoding import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import kept_by
@@ -148,18 +148,18 @@ class LocalRecodingProblem(AnonymizationProblem):
         self._recodings = _Recodings()
 
     def fresh_copy(self) -> LocalRecodingProblem:
-        """A copy that has evaluated nothing yet; it shares the table."""
+        """Return a copy without evaluations; it shares the table."""
         made = copy.copy(self)
         made._memory, made._recodings = Memory(len(self.measured) + 1), _Recodings()
         return made
 
     @property
     def told_apart(self) -> str:
-        """What a journal says of the search space beside the table: how recodings are made."""
+        """Fingerprint of the search space beside the table: how recodings are made."""
         return f"local {self.method} {self.structure} {self.n_improvements}"
 
     def target(self, x: ArrayLike) -> LocalTarget:
-        """What one point asks for.
+        """Return the target of one point.
 
         Args:
             x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
@@ -179,7 +179,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         )
 
     def words(self, X: NDArray[Any]) -> list[str]:
-        """What each point asks for, in words.
+        """Describe the target of each point in words.
 
         Args:
             X: (n, n_var) array.
@@ -200,7 +200,9 @@ class LocalRecodingProblem(AnonymizationProblem):
         return said
 
     def x_of(self, k: int, price: float = 0.0) -> Points:
-        """(n_var,) int64 array: the point of a target and a price, or the next greater ones, with equal weights.
+        """Return the point of a target and a price, or of the next greater ones, with equal weights.
+
+        (n_var,) int64 array.
 
         Args:
             k: The least number of rows of a class: itself below 100, and with two digits and zeros, such as 150.
@@ -217,7 +219,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return x
 
     def decode(self, x: ArrayLike) -> LocalGeneralization:
-        """The local recoding of one point; the same for all points that ask for the same.
+        """Return the local recoding of one point; equal targets have the same.
 
         Args:
             x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
@@ -233,7 +235,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return known
 
     def remember_recodings(self, X: ArrayLike, made: Sequence[Callable[[], LocalGeneralization]]) -> None:
-        """Take recodings that an earlier process made; each is read where it is first needed.
+        """Register recodings of an earlier process; each is read when first needed.
 
         Args:
             X: (n, n_var) array, their points.
@@ -242,7 +244,6 @@ class LocalRecodingProblem(AnonymizationProblem):
         self._recodings.stored.update(zip(map(self.target, self.checked(X)), made, strict=True))
 
     def _recode(self, target: LocalTarget) -> LocalGeneralization:
-        """Make a recoding."""
         trees = Trees.of(self.table.tuples, self._nodes, target.weights)
         tests = self._tests._replace(k=target.k)
         cells = recode(trees, tests, target.price, self.method, self.structure, n_improvements=self.n_improvements)
@@ -253,7 +254,7 @@ class LocalRecodingProblem(AnonymizationProblem):
     def _rebuilt(
         self, made: LocalGeneralization, partial: Sequence[Constraint], target: LocalTarget, trees: Trees
     ) -> LocalGeneralization:
-        """A recoding that holds what is asked for adversaries, wherever classes of the whole table can hold it.
+        """Rebuild the classes that break a constraint on adversaries, where the table can hold it.
 
         No class tells by itself whether it holds: others count that agree with it on what is known. So the recoding is
         made without, and looked at whole. The classes that hold it among themselves stay. All other tuples are recoded
@@ -284,7 +285,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return LocalGeneralization(self.table.quasi_identifiers, cells)
 
     def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:
-        """What every local recoding of the table loses at least, for the k of a point and the constraints.
+        """Return a lower bound of the loss of every local recoding with a point's k and the constraints.
 
         The loss is the first `GeneralLossMetric` of the objectives; other objectives have no bound. The bound speaks of
         all recodings under the same hierarchies that suppress nothing, whatever method makes them, and so of this one
@@ -326,20 +327,20 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     @cached_property
     def _tests(self) -> Tests:
-        """The requirements as the kernels read them; the order of tuples is the same whatever the weights."""
+        """Requirements for kernels; the order of tuples is the same for all weights."""
         trees = Trees.of(self.table.tuples, self._nodes)
         return Requirements(1, self._requirements).tests(self.table.tuples, trees)
 
     def _grouped(
         self, X: NDArray[Any], columns: tuple[Any, ...] | None = None
     ) -> Iterator[tuple[Rows, EquivalenceClasses]]:
-        """Rows of X and their equivalence classes, one at a time."""
+        """Yield rows of X and their equivalence classes, one at a time."""
         read = self._columns if columns is None else columns
         for row, x in enumerate(X):
             yield np.array([row]), self.table.local_classes(self.decode(x), read)
 
     def checked(self, X: ArrayLike) -> Points:
-        """Points as an (n, n_var) int64 array.
+        """Return points as an (n, n_var) int64 array.
 
         Args:
             X: (n, n_var) array of whole numbers.
@@ -358,7 +359,7 @@ class LocalRecodingProblem(AnonymizationProblem):
 
 
 class _Recodings:
-    """The recodings that were made last, shared by all copies of a problem and by threads; a pickle holds none."""
+    """Recodings made last, shared by copies of a problem and by threads, and never pickled."""
 
     def __init__(self) -> None:
         # What gives the recodings of an earlier process.
@@ -374,14 +375,14 @@ class _Recodings:
         return _Recodings, ()
 
     def find(self, key: LocalTarget) -> LocalGeneralization | None:
-        """A recoding that was kept, which then is the last one; or None."""
+        """Return a kept recoding, or None, and mark it as the latest."""
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
             return self._known.get(key)
 
     def keep(self, key: LocalTarget, made: LocalGeneralization) -> None:
-        """Keep a recoding, and forget the oldest ones where there are too many bytes; the last one always stays."""
+        """Keep a recoding, and forget the oldest beyond the memory limit; the last one stays."""
         with self._lock:
             if key not in self._known:
                 self._known[key] = made

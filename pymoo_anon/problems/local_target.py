@@ -1,4 +1,4 @@
-"""What a point of a local search space asks for: k, a price of classes, weights, and what every class has to hold."""
+"""Target of a point of a local search space: k, a price of classes, weights, and requirements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.local import Kind, Requirement
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
@@ -26,6 +25,7 @@ from pymoo_anon.objectives.privacy import (
     TCloseness,
 )
 from pymoo_anon.objectives.privacy.identity import smallest_k
+from pymoo_anon.recoding import Kind, Requirement
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 
@@ -36,7 +36,7 @@ _LEAST_WEIGHT = 1e-3
 
 @dataclass(frozen=True)
 class LocalTarget:
-    """What a local recoding is made for.
+    """Target of a local recoding.
 
     Attributes:
         k: The least number of rows of a class.
@@ -53,7 +53,7 @@ class LocalTarget:
 
 
 def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
-    """The targets of k, ascending: the least that constraints allow, then all numbers of two digits and zeros.
+    """List the targets of k, ascending: the least allowed, then all numbers of two digits and zeros.
 
     So 25, 150 and 2,000 are among them, and the steps above 10 are a tenth at most. The last is the number of rows.
     """
@@ -64,13 +64,15 @@ def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
 
 
 def prices_of(table: Microdata) -> tuple[float, ...]:
-    """The prices of a class, ascending: none, then every second is twice as much, up to a cell for every row."""
+    """List the prices of a class, ascending: none, then doubled at every second one, up to a cell for every row."""
     scale = np.unique(np.rint(np.sqrt(2.0 ** np.arange(2 * table.n_rows.bit_length()))))
     return 0.0, *scale[scale <= table.n_rows].tolist()
 
 
 def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> NDArray[np.float64]:
-    """(n,) float array: how much the loss of each attribute counts in the objectives together; their mean is 1.
+    """Return the weight of each attribute's loss in all objectives, with a mean of 1.
+
+    (n,) float array.
 
     Each objective that is a general loss with weights of its own counts as much as any other.
     """
@@ -86,7 +88,7 @@ def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> NDAr
 
 
 def least_k(constraints: Sequence[Constraint]) -> int:
-    """The least k in rows that the constraints allow."""
+    """Return the least k in rows that the constraints allow."""
     found = [1]
     for one in constraints:
         if one.depends_on_kept:
@@ -100,7 +102,7 @@ def least_k(constraints: Sequence[Constraint]) -> int:
 
 
 def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -> list[Requirement]:
-    """What constraints ask of every class, of those that the kernels have a test of."""
+    """Translate the constraints that the kernels can test."""
     found = []
     for one in constraints:
         measure, make = one.objective, _TESTS.get(type(one.objective))
@@ -111,7 +113,7 @@ def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -
 
 
 def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> bool:
-    """Whether every recoding that the kernels make holds a constraint, if any does."""
+    """Return whether every recoding of the kernels holds a constraint, if any recoding does."""
     risk_or_k = isinstance(constraint.objective, KAnonymity | ProsecutorRisk) and constraint.objective.column is None
     if constraint.depends_on_kept:
         return holds_by_construction(whole_classes(constraint), tuples)
@@ -119,7 +121,7 @@ def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> boo
 
 
 def whole_classes(constraint: Constraint) -> Constraint:
-    """A constraint on what adversaries know, as one on each class alone; where it holds, so does the first."""
+    """Return a stricter constraint on single classes, for one on the background knowledge of adversaries."""
     return replace(constraint, objective=constraint.objective.knowing())
 
 

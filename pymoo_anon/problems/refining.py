@@ -1,4 +1,4 @@
-"""Refinement: a point of a full-domain or bit-string front as a local recoding in which no cell is coarser."""
+"""Refinement: a full-domain or bit-string point as a local recoding with no coarser cell."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo_anon._messages import examples, number
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.local import Requirements, Trees, recode
 from pymoo_anon.objectives.base import marked_class
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
@@ -19,11 +18,12 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirements_of
+from pymoo_anon.recoding import Requirements, Trees, recode
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
 
 
 def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "bottom-up") -> LocalGeneralization:
-    """Recode each class of a generalization locally, so that no cell is coarser than there and nobody less protected.
+    """Recode each class of a generalization locally, with no coarser cell and no weaker protection.
 
     Every class is divided, as far as each part still has k rows and holds what single classes hold at the point: l of
     each kind, alpha, t, beta, k in persons, be they measured or required. The parts then have the smallest nodes of the
@@ -86,7 +86,7 @@ def _check_levels(problem: AnonymizationProblem) -> None:
 def _promised(
     problem: AnonymizationProblem, classes: EquivalenceClasses, required: Sequence[Constraint]
 ) -> list[Constraint]:
-    """What single classes hold at a point, as constraints; k first."""
+    """Return the values that single classes hold at a point, as constraints; k first."""
     k = KAnonymity()
     promised: list[Constraint] = [k >= float(k.evaluate(classes)[0])]
     for measure in dict.fromkeys([*problem.measured, *(one.objective for one in required)]):
@@ -99,7 +99,10 @@ def _promised(
 def _divided(
     problem: AnonymizationProblem, parts: Ints, divided: NDArray[np.bool_], promised: Sequence[Constraint], method: str
 ) -> NDArray[np.int32]:
-    """(n_distinct, n_attributes) int32 array: the cells after each part is divided; roots for what is not."""
+    """Return the cells after each part is divided; roots for undivided tuples.
+
+    (n_distinct, n_attributes) int32 array.
+    """
     tuples = problem.table.tuples
     nodes = [hierarchy.nodes for hierarchy in problem.table.quasi_identifiers.values()]
     trees = Trees.of(tuples, nodes, base_weights(problem.objectives, tuples.names), parts)
@@ -113,7 +116,7 @@ def _divided(
 
 
 def _check_groups(problem: AnonymizationProblem, generalization: Generalization) -> None:
-    """Refuse a point with a group that is no node of its hierarchy: a part of it could need a coarser one."""
+    """Raise if a group of the point is no node of its hierarchy, since its parts could need a coarser one."""
     others = []
     for name, hierarchy in problem.table.quasi_identifiers.items():
         nodes, groups = hierarchy.nodes, generalization.groups[name]
@@ -137,7 +140,7 @@ def _check_kept(
     before: EquivalenceClasses,
     after: EquivalenceClasses,
 ) -> None:
-    """Refuse a refinement in which single classes hold less than at the point, or that breaks what is required."""
+    """Raise if single classes hold less than at the point, or break a requirement."""
     names = measure_names([*problem.measured, *(one.objective for one in required)])
     for measure, name in names.items():
         old, new = (float(measure.evaluate(classes)[0]) for classes in (before, after))

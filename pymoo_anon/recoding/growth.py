@@ -1,7 +1,8 @@
-"""Growth: a class begins with one tuple and takes in what widens its cells least, until it has k rows.
+"""Growth: a class begins with one tuple and takes in the tuple that widens its cells least, until it has k rows.
 
-For many attributes, where an iceberg cube would not end. From every seed, work is the square of the number of tuples
-times the tuples of a class. So it is for blocks of few tuples, and a budget limits the seeds where classes are large.
+For many attributes, where an iceberg cube would not end. Cells only widen, so the cost of joining a tuple is a lower
+bound for the rest of the growth, and few tuples are compared again. Work is still the square of the number of tuples,
+so growth is for blocks of few tuples, and a budget limits the seeds where classes are large.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.classes import sort_by_cells
-from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
+from pymoo_anon.recoding.moves import sort_by_cells
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
 
-# What adds less than this to the cost of cells adds nothing.
+# A smaller rise of the cost of cells is rounding.
 _NOTHING = 1e-12
 
 
@@ -24,40 +25,37 @@ class Seeds(NamedTuple):
 
     attributes: Ints  # (n_attributes,) int64, in the order in which tuples are sorted and compared
     order: Ints  # (n,) int64, the tuples, sorted by their positions
-    shared: Ints  # (n,) int64, in how many attributes each has the positions of the one before
-    # (n, n_attributes) int64, where the next one stands that differs in one of the attributes up to this one.
-    skip: Ints
-    scores: Values  # (n,) float, what a class costs a row that grows from each tuple, infinite for none
+    scores: Values  # (n,) float, the score of the class that grows from each tuple, infinite for none
     is_taken: Flags  # (n,) Boolean, the tuples that are in the class or in one that is made
     members: Ints  # (n,) int64, the tuples of the class, as places in `order`
     cells: Ints  # (n_attributes,) int64, the cells of the class
-    rest: Values  # (n_attributes + 1,) float, what the cells from each attribute on cost
-    reached: Values  # (n_attributes + 1,) float, what the cells before each attribute cost with the tuple at hand
+    rest: Values  # (n_attributes + 1,) float, the cost of the cells from each attribute on
+    joined: Values  # (n,) float, lower bounds of the cost of the cells with each tuple, infinite for taken ones
     tally: Ints  # (1,) int64, the tuples that were looked at
 
     @classmethod
     def of(cls, trees: Trees, left: Ints) -> Seeds:
-        """The seeds that some tuples are."""
+        """Make seeds of some tuples."""
         attributes = by_first_step(trees)
-        order, shared, skip = sort_by_cells(trees.positions[np.ix_(left, attributes)])
+        order, _, _ = sort_by_cells(trees.positions[np.ix_(left, attributes)])
         n, n_attributes = len(left), len(attributes)
         return cls(
             attributes=attributes,
             order=left[order],
-            shared=shared,
-            skip=skip,
             scores=np.full(n, np.inf),
             is_taken=np.zeros(n, dtype=np.bool_),
             members=np.empty(n, dtype=np.int64),
             cells=np.empty(n_attributes, dtype=np.int64),
             rest=np.zeros(n_attributes + 1),
-            reached=np.zeros(n_attributes + 1),
+            joined=np.empty(n),
             tally=np.zeros(1, dtype=np.int64),
         )
 
 
 def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Ints:
-    """Return the class of every tuple that finds one, (n_tuples,) int64 counted from 0.
+    """Return the class of every tuple that finds one.
+
+    (n_tuples,) int64, counted from 0.
 
     A class has k rows, and costs a price beside the loss of its cells, in cells. Tuples of k to 2k rows are one class,
     if they may be. A round that has looked at as many tuples as the budget tries no more seeds. The tuples that are
@@ -80,7 +78,7 @@ def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Int
 
 @njit(cache=True, nogil=True, allocates=False)
 def _score(order, k, most, price, budget, trees, seeds):  # type: ignore[no-untyped-def]
-    """Score seeds in order until the budget is used up, and one at least."""
+    """Score seeds in order until the budget is used up, and at least one."""
     least = np.inf
     for i in order:
         if least < np.inf and seeds.tally[0] >= budget:
@@ -93,7 +91,10 @@ def _score(order, k, most, price, budget, trees, seeds):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True, allocates=False)
 def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-untyped-def]
-    """Make classes in the order of their scores; where tuples are gone by then, the seed waits for the next turn."""
+    """Make classes in the order of their scores.
+
+    A seed whose tuples are taken by then waits for the next round.
+    """
     n_classes = np.int64(0)
     for r in range(len(class_of)):
         n_classes = max(n_classes, class_of[r] + 1)
@@ -112,7 +113,7 @@ def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
-    """Grow a class from a tuple: until it has k rows, and then for as long as its score falls.
+    """Grow a class from a tuple to k rows, and further while its score falls.
 
     Returns:
         How many members it has, and its score: what its cells cost, and the share of each row of its price. It is
@@ -121,12 +122,13 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
     r = seeds.order[i]
     for depth in range(len(seeds.attributes)):
         seeds.cells[depth] = trees.leaves[trees.positions[r, seeds.attributes[depth]]]
-    seeds.members[0], n, rows, start = i, np.int64(1), trees.rows[r], np.int64(i)
-    seeds.is_taken[i] = True
+    for other in range(len(seeds.order)):
+        seeds.joined[other] = np.inf if seeds.is_taken[other] else 0.0
+    n, rows = _take(i, np.int64(0), np.int64(0), trees, seeds)
     cost = _sum_up(trees, seeds)
     while rows < k or price > 0.0:
         need = max(k - rows, 1)
-        best, added = _next_tuple(start, np.inf, np.float64(min(most, need)), np.float64(need), trees, seeds)
+        best, added = _next_tuple(i, np.float64(min(most, need)), np.float64(need), trees, seeds)
         if best < 0:
             break
         r = seeds.order[best]
@@ -136,27 +138,27 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
         for depth in range(len(seeds.attributes)):
             position = trees.positions[r, seeds.attributes[depth]]
             seeds.cells[depth] = join(trees, seeds.cells[depth], position)
-        seeds.members[n] = best
-        seeds.is_taken[best] = True
-        n += 1
-        rows += trees.rows[r]
+        n, rows = _take(best, n, rows, trees, seeds)
         cost = _sum_up(trees, seeds)
     if rows < k or cost >= FORBIDDEN:
         return n, np.inf
-    # What stands below the cells joins for nothing.
-    while True:
-        best, _ = _next_tuple(start, _NOTHING, 1.0, 1.0, trees, seeds)
-        if best < 0:
-            return n, cost + price / rows
-        seeds.members[n] = best
-        seeds.is_taken[best] = True
-        n += 1
-        rows += trees.rows[seeds.order[best]]
+    # Tuples below the cells join for nothing.
+    for other in range(len(seeds.order)):
+        if seeds.joined[other] < cost + _NOTHING and _join_cost(other, cost + _NOTHING, trees, seeds) < cost + _NOTHING:
+            n, rows = _take(other, n, rows, trees, seeds)
+    return n, cost + price / rows
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _take(i, n, rows, trees, seeds):  # type: ignore[no-untyped-def]
+    """Append a tuple to the class, and return the number of its members and rows."""
+    seeds.members[n], seeds.is_taken[i], seeds.joined[i] = i, True, np.inf
+    return n + 1, rows + trees.rows[seeds.order[i]]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
-    """What the cells of the class cost a row, and what those from each attribute on do."""
+    """Sum the costs of the cells from each attribute on, and return the cost a row."""
     last = len(seeds.attributes)
     for step in range(last):
         depth = last - 1 - step
@@ -165,37 +167,34 @@ def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _next_tuple(start, least, most, need, trees, seeds):  # type: ignore[no-untyped-def]
-    """The tuple that widens the cells of the class least, by the rows that it brings of those needed.
+def _next_tuple(start, most, need, trees, seeds):  # type: ignore[no-untyped-def]
+    """Find the tuple that costs least per row still needed.
 
-    Tuples are met in their order, from `start` on and round to it, since near ones agree in dear attributes. What one
-    widens in the first few attributes bounds what it and all that agree with it there widen in all; `most` bounds the
-    rows that one brings. Only what is below `least` counts.
+    Tuples are met in their order, from `start` on and round to it, since near ones agree in dear attributes.
 
     Returns:
         Its place, -1 for none, and what it adds to the cost of the cells, a row that it brings.
     """
-    found, deepest = np.int64(-1), len(seeds.attributes)
-    i, stop, depth = start, len(seeds.order), np.int64(0)
-    # Invariant: `reached` is right up to `depth` for the tuple at hand.
-    while i < stop or start > 0:
-        seeds.tally[0] += 1
-        if i >= stop:
-            i, stop, start, depth = np.int64(0), start, np.int64(0), np.int64(0)
-        bound = least * most * (1.0 - 1e-12) + seeds.rest[0]
-        r = seeds.order[i]
-        while depth < deepest and seeds.reached[depth] + seeds.rest[depth] < bound:
-            node = join(trees, seeds.cells[depth], trees.positions[r, seeds.attributes[depth]])
-            seeds.reached[depth + 1] = seeds.reached[depth] + trees.costs[node]
-            depth += 1
-        if seeds.reached[depth] + seeds.rest[depth] >= bound:
-            i = seeds.skip[i, max(depth - 1, 0)]
-        else:
-            if not seeds.is_taken[i]:
-                added = max(seeds.reached[depth] - seeds.rest[0], 0.0) / min(np.float64(trees.rows[r]), need)
-                if added < least:
-                    found, least = i, added
-            i += 1
-        if i < stop:
-            depth = min(depth, seeds.shared[i])
+    found, least, n = np.int64(-1), np.inf, len(seeds.order)
+    seeds.tally[0] += n // 16
+    for turn in range(n):
+        i = start + turn if start + turn < n else start + turn - n
+        # A tuple within rounding of the least so far comes too late.
+        limit = least * most * (1.0 - 1e-12) + seeds.rest[0]
+        if seeds.joined[i] < limit and _join_cost(i, limit, trees, seeds) < limit:
+            added = max(seeds.joined[i] - seeds.rest[0], 0.0) / min(np.float64(trees.rows[seeds.order[i]]), need)
+            if added < least:
+                found, least = np.int64(i), added
     return found, least
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _join_cost(i, limit, trees, seeds):  # type: ignore[no-untyped-def]
+    """Return and store the cost of the cells with a tuple, or a lower bound that reaches the limit."""
+    r, depth, spent = seeds.order[i], 0, 0.0
+    seeds.tally[0] += 1
+    while depth < len(seeds.attributes) and spent + seeds.rest[depth] < limit:
+        spent += trees.costs[join(trees, seeds.cells[depth], trees.positions[r, seeds.attributes[depth]])]
+        depth += 1
+    seeds.joined[i] = spent + seeds.rest[depth]
+    return seeds.joined[i]

@@ -1,7 +1,7 @@
-"""What every class has to hold, as tests of whole sets of tuples.
+"""Requirements on every class, as tests of sets of tuples.
 
-All of them hold for the union of two sets that hold them: a set that breaks one can be merged with others, and where
-the whole table breaks one, no recoding holds it.
+The union of two sets that hold a requirement holds it, too. So a set that breaks one can be merged with others, and if
+the whole table breaks one, every recoding does.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.trees import Trees
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.recoding.trees import Trees
 
 
 class Kind(IntEnum):
-    """What a requirement asks of the values of a column in a class."""
+    """Kinds of requirements on the values of a column in a class."""
 
     #: At least so many distinct values; of a column of persons, k in persons.
     DISTINCT = 0
@@ -41,13 +41,13 @@ class Kind(IntEnum):
     ENHANCED_BETA = 7
 
 
-# What kernels compare with; numba takes members of an enumeration, but compiles them slowly.
+# Whole numbers for kernels, since numba compiles members of an enumeration slowly.
 _DISTINCT, _ENTROPY, _RECURSIVE, _ALPHA, _TREE, _ORDER, _BETA, _ENHANCED_BETA = (int(kind) for kind in Kind)
 
 
 @dataclass(frozen=True, eq=False)
 class Requirement:
-    """One requirement on the values of a column in every class.
+    """Requirement on the values of a column in every class.
 
     Args:
         kind: What it asks.
@@ -69,7 +69,7 @@ class Requirement:
 
 
 class Tests(NamedTuple):
-    """Requirements as kernels read them.
+    """Requirements as arrays, for kernels.
 
     The values that a test reads are numbered apart from those of other tests, unless both read the same. A test in a
     tree of several levels reads each level as values of their own.
@@ -90,21 +90,24 @@ class Tests(NamedTuple):
     counts: Ints  # int64, as long as `values`, how many rows of the tuple have that value
 
     def subset(self, chosen: Ints) -> Tests:
-        """The same tests for some of the tuples, (n,) int64 array."""
+        """Return the same tests for some of the tuples, (n,) int64 array."""
         lengths = np.diff(self.starts)[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         entries = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
         return self._replace(starts=starts, values=self.values[entries], counts=self.counts[entries])
 
     def by_sizes(self) -> Tests:
-        """What numbers of rows decide of the requirements: a class of l values, or of k persons, has l rows."""
+        """Return the part of the requirements that numbers of rows decide.
+
+        A class of l values, or of k persons, has at least as many rows.
+        """
         of_values = self.bounds[self.kinds <= _RECURSIVE]
         k = max(self.k, int(np.ceil(of_values.max(initial=1))))
         none = {name: own[:0] for name, own in self._asdict().items() if name not in ("k", "n_rows", "starts")}
         return self._replace(k=k, starts=np.zeros_like(self.starts), **none)
 
     def keeps_whole(self, rows: Ints) -> bool:
-        """Whether all tuples together, which stand for (n_tuples,) int64 rows, hold the requirements."""
+        """Return whether all tuples together, of (n_tuples,) int64 rows, hold the requirements."""
         return bool(hold_whole(np.arange(len(rows)), rows.sum(), self, scratch_for(self)))
 
 
@@ -117,7 +120,7 @@ class Scratch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Requirements:
-    """What every class has to hold.
+    """Requirements on every class.
 
     Args:
         k: The least number of rows.
@@ -128,7 +131,7 @@ class Requirements:
     others: Sequence[Requirement] = ()
 
     def tests(self, tuples: DistinctTuples, trees: Trees) -> Tests:
-        """The requirements as kernels read them; the trees of the table tell the order of its tuples."""
+        """Return the requirements for kernels, with the tuples in the order of the trees."""
         facets: dict[Hashable, _Facet] = {}
         own, n_values = [], 0
         for one in self.others:
@@ -167,7 +170,7 @@ class Requirements:
 
 
 class _Facet(NamedTuple):
-    """What one or several tests read of a column."""
+    """Values of a column as one or several tests read them."""
 
     first: int  # The first of its values
     stop: int  # The value after the last
@@ -176,7 +179,7 @@ class _Facet(NamedTuple):
 
 
 def _facet_of(tuples: DistinctTuples, requirement: Requirement, groups: Ints, first: int) -> _Facet:
-    """The values of a column, or the groups that they are in at some levels, numbered from `first` on."""
+    """Number the values of a column, or their groups at some levels, from `first` on."""
     column = tuples.columns[requirement.column]
     rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
     totals, entries, stop = [], [], first
@@ -189,13 +192,13 @@ def _facet_of(tuples: DistinctTuples, requirement: Requirement, groups: Ints, fi
 
 
 def scratch_for(tests: Tests) -> Scratch:
-    """Memory for the tests of one thread."""
+    """Allocate memory for the tests of one thread."""
     return Scratch(np.zeros(len(tests.totals), dtype=np.int64), np.empty(len(tests.totals), dtype=np.int64))
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
-    """Whether the tuples in members[a:b], which stand for so many rows, hold all requirements."""
+    """Return whether the tuples in members[a:b], of so many rows, hold all requirements."""
     if rows < tests.k:
         return False
     if len(tests.kinds) == 0:
@@ -212,13 +215,13 @@ def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False)
 def hold_whole(members, rows, tests, scratch):  # type: ignore[no-untyped-def]
-    """Whether all `members` hold all requirements; arguments as of `hold`."""
+    """Return whether all members hold all requirements."""
     return hold(members, np.int64(0), np.int64(len(members)), rows, tests, scratch)
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
-    """Fill the histogram with the values of a set; how many of them there are."""
+    """Fill the histogram with the values of a set, and return the number of distinct ones."""
     n_touched = np.int64(0)
     for i in range(a, b):
         r = members[i]
@@ -233,9 +236,9 @@ def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _holds(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
-    """Whether the set in the histogram holds one requirement.
+    """Return whether the set in the histogram holds one requirement.
 
-    What is compared is computed as the measures compute it, so that both decide alike.
+    Terms are computed as the measures compute them, so that both decide alike.
     """
     kind, bound = tests.kinds[t], tests.bounds[t]
     first, stop = tests.first[t], tests.stop[t]
@@ -275,7 +278,7 @@ def _holds(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
-    """Whether r_1 < c (r_l + ... + r_m), r being the counts of the values, the most frequent first."""
+    """Return whether r_1 < c (r_l + ... + r_m), with the counts r of the values in descending order."""
     rank = np.int64(np.ceil(tests.bounds[t]))
     if rank <= 1:
         return True
@@ -305,7 +308,7 @@ def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _in_order(first, stop, rows, tests, scratch):  # type: ignore[no-untyped-def]
-    """The earth mover's distance of the set in the histogram from the table, in an order of values."""
+    """Return the earth mover's distance of a set from the table, in an order of values."""
     own, n_rows = np.float64(rows), np.float64(tests.n_rows)
     high, low, below, expected = 0.0, 0.0, 0.0, 0.0
     for value in range(first, stop - 1):

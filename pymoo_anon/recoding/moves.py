@@ -1,4 +1,8 @@
-"""Classes that tuples join and leave, each with the smallest cells that hold its tuples."""
+"""Moves of tuples between classes: join, leave, relocate, repair.
+
+Relocation is sequential clustering, as k-means one point at a time: tuples move to classes that take them at less loss,
+and every class keeps its requirements. Repair merges classes that break one.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,23 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Flags, Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.requirements import Scratch, Tests, hold, scratch_for
-from pymoo_anon.engine.local.trees import Trees, by_first_step, cells_of_classes, join
+from pymoo_anon.recoding.tests import Scratch, Tests, hold, scratch_for
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, cells_of_classes, join, widen
+
+# A move has to save more than rounding may make up.
+_LEAST = 1e-9
+
+# Classes that have changed are looked at one by one.
+_MOST_CHANGED = 100
 
 
 class Classes(NamedTuple):
-    """Classes of tuples as chains. A class without rows is none."""
+    """Classes of tuples as chains, with the smallest cells that hold them. A class without rows is empty."""
 
     class_of: Ints  # (n_tuples,) int64, the class of each tuple, -1 for none
     cells: Ints32  # (n_classes, n_attributes) int32, the smallest nodes that hold the tuples of each class
     rows: Ints  # (n_classes,) int64
-    costs: Values  # (n_classes,) float, what the cells of each class cost a row
+    costs: Values  # (n_classes,) float, the cost a row of each class
     heads: Ints  # (n_classes,) int64, the first tuple of each class, -1 for none
     following: Ints  # (n_tuples,) int64, the next tuple of the class, -1 for none
     preceding: Ints  # (n_tuples,) int64, the one before, -1 for none
@@ -33,7 +43,7 @@ class Classes(NamedTuple):
     skip: Ints
     changed: Ints  # (n_classes,) int64, the classes whose cells may have changed since they were sorted
     has_changed: Flags  # (n_classes,) Boolean, the same
-    # (n_attributes + 1, 2) float, what the cells of the class at hand cost so far with the tuple, and how much more
+    # (n_attributes + 1, 2) float, the cost so far of the class at hand with the tuple, and how much more
     # that is than without.
     reached: Values
     members: Ints  # (n_tuples,) int64, memory for the tuples of a class
@@ -44,10 +54,17 @@ class Classes(NamedTuple):
     scratch: Scratch  # Memory for tests
 
     @classmethod
-    def of(cls, trees: Trees, tests: Tests, class_of: Ints) -> Classes:
-        """The classes of `class_of`, (n_tuples,) int64, counted from 0; -1 for tuples without one."""
+    def of(cls, trees: Trees, tests: Tests, class_of: Ints, room: int = 0) -> Classes:
+        """Make the classes of `class_of`, and empty ones up to the room.
+
+        Args:
+            trees: The trees and tuples.
+            tests: The requirements on every class.
+            class_of: (n_tuples,) int64, counted from 0, and -1 for tuples without a class.
+            room: The least number of classes.
+        """
         own = np.array(class_of, dtype=np.int64)
-        n_classes, n_tuples = int(own.max(initial=-1)) + 1, len(own)
+        n_classes, n_tuples = max(int(own.max(initial=-1)) + 1, room), len(own)
         cells = cells_of_classes(trees, own, n_classes)
         rows = np.bincount(own[own >= 0], trees.rows[own >= 0], n_classes).astype(np.int64)
         by_attribute = np.where(cells < 0, 0.0, trees.costs[cells])
@@ -83,7 +100,7 @@ class Classes(NamedTuple):
         return float(self.rows @ self.costs + price * np.count_nonzero(self.rows))
 
     def sort(self) -> None:
-        """Sort the classes anew, so that searches are fast; whatever they find is the same without it."""
+        """Sort the classes by their cells, which makes searches fast and changes none of their results."""
         keys = self.cells[:, self.attributes]
         self.order[:], self.shared[:], self.skip[:] = sort_by_cells(keys)
         self.sorted[:] = keys[self.order]
@@ -92,7 +109,7 @@ class Classes(NamedTuple):
 
 
 def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
-    """Rows of cells in ascending order, and what a search needs that skips all rows that begin alike.
+    """Sort rows of cells, and index where their first attributes change.
 
     Returns:
         (n,) int64 arrays: the rows in order, and in how many of the first attributes each is like the one before. An
@@ -112,7 +129,6 @@ def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
 
 @njit(cache=True, nogil=True, allocates=False)
 def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-def]
-    """Chain the tuples of every class, the first one first."""
     for i in range(len(class_of)):
         r = len(class_of) - 1 - i
         c = class_of[r]
@@ -125,7 +141,7 @@ def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """The class that takes a tuple at least added loss, and holds all requirements then.
+    """Find the class that takes a tuple at least added loss and holds all requirements then.
 
     Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
     side. What a tuple adds to one is at least what it adds in the first few attributes, if the class had but k rows;
@@ -171,7 +187,7 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _place_of(node, classes):  # type: ignore[no-untyped-def]
-    """Where in their order the classes begin whose first cell is a node or comes after it."""
+    """Find the first class in order whose first cell is a node or follows it."""
     low, high = np.int64(0), np.int64(len(classes.order))
     while low < high:
         middle = (low + high) // 2
@@ -184,7 +200,7 @@ def _place_of(node, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
-    """Compare one cell of a class with a tuple: what was reached at its depth, and what it adds."""
+    """Add one cell of a class to the costs reached, with and without a tuple."""
     classes.tally[0] += 1
     if node < 0:
         return  # a class without tuples, which nothing joins
@@ -195,7 +211,7 @@ def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """The loss that a tuple adds to a class whose cells were all compared; infinite where it must not join."""
+    """Return the loss that a tuple adds to a class, or infinity if it must not join."""
     n = classes.rows[c]
     if n == 0 or c == classes.class_of[r]:
         return np.inf
@@ -208,7 +224,7 @@ def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def holds_with(c, r, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Whether a class and one more tuple hold all requirements but k."""
+    """Return whether a class and one more tuple hold all requirements but k."""
     n = list_members(c, np.int64(0), classes)
     classes.members[n] = r
     return hold(
@@ -218,7 +234,7 @@ def holds_with(c, r, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def list_members(c, n, classes):  # type: ignore[no-untyped-def]
-    """Append the tuples of a class to `members`, of which n are taken; how many are taken then."""
+    """Append the tuples of a class to the first n of `members`, and return the new n."""
     r = classes.heads[c]
     while r >= 0:
         classes.members[n] = r
@@ -229,7 +245,7 @@ def list_members(c, n, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _mark(c, classes):  # type: ignore[no-untyped-def]
-    """Note that a class is no longer where it was sorted."""
+    """Note that a class has changed since it was sorted."""
     if not classes.has_changed[c]:
         classes.has_changed[c] = True
         classes.changed[classes.tally[1]] = c
@@ -238,17 +254,9 @@ def _mark(c, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
-    """A tuple that is in no class joins one."""
+    """Put a tuple that is in no class into one."""
     _mark(c, classes)
-    cost = 0.0
-    for j in range(classes.cells.shape[1]):
-        position = trees.positions[r, j]
-        if classes.rows[c] == 0:
-            classes.cells[c, j] = trees.leaves[position]
-        else:
-            classes.cells[c, j] = join(trees, classes.cells[c, j], position)
-        cost += trees.costs[classes.cells[c, j]]
-    classes.costs[c] = cost
+    classes.costs[c] = widen(classes.cells[c], r, trees)
     classes.rows[c] += trees.rows[r]
     classes.class_of[r] = c
     classes.preceding[r], classes.following[r] = -1, classes.heads[c]
@@ -259,7 +267,7 @@ def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def leave(r, trees, classes):  # type: ignore[no-untyped-def]
-    """A tuple leaves its class; the cells of the class are found anew."""
+    """Take a tuple out of its class, and shrink the cells of the class."""
     c = classes.class_of[r]
     _mark(c, classes)
     if classes.preceding[r] >= 0:
@@ -280,7 +288,7 @@ def leave(r, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
-    """What the cells of a tuple's class would cost a row without it; its class has other tuples."""
+    """Return the cost a row of a tuple's class without it; other tuples remain."""
     cost = 0.0
     c = classes.class_of[r]
     for j in range(classes.cells.shape[1]):
@@ -290,7 +298,7 @@ def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
-    """The smallest node of an attribute that holds a class without a tuple; -1 if nothing is left."""
+    """Return the smallest node of an attribute that holds a class without a tuple, or -1."""
     low, high = np.int64(-1), np.int64(-1)
     own = classes.cells[c, j]
     q = classes.heads[c]
@@ -305,3 +313,197 @@ def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
     if low < 0:
         return np.int64(-1)
     return join(trees, trees.leaves[low], high)
+
+
+def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
+    """Move single tuples and dissolve classes while that saves loss.
+
+    Some numbers of classes may be unused afterwards.
+
+    Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
+    the loss of its cells, in cells. The budget is about how many cells may be compared.
+    """
+    classes = Classes.of(trees, tests, class_of)
+    before = -1
+    while before < classes.tally[2] and classes.tally[0] < budget:
+        before, r, c = int(classes.tally[2]), 0, 0
+        while r < len(classes.class_of):
+            classes.sort()
+            r = _move(r, int(budget), trees, tests, classes)
+        while c < len(classes.rows):
+            classes.sort()
+            c = _dissolve(c, float(price), int(budget), trees, tests, classes)
+    return classes.class_of
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Move each tuple, in order, to its nearest class if that saves loss.
+
+    Returns:
+        The tuple to go on with once the classes are sorted anew.
+    """
+    for r in range(start, len(classes.class_of)):
+        if classes.tally[1] > _MOST_CHANGED:
+            return np.int64(r)
+        c = classes.class_of[r]
+        n = classes.rows[c] - trees.rows[r]
+        if classes.costs[c] == 0.0 or n < tests.k or classes.tally[0] >= budget:
+            continue
+        saved = classes.rows[c] * classes.costs[c] - n * cost_without(r, trees, classes) - _LEAST
+        if saved <= 0.0 or not _holds_without(r, n, tests, classes):
+            continue
+        other, _ = nearest_class(r, saved, trees, tests, classes)
+        if other >= 0:
+            leave(r, trees, classes)
+            enter(r, other, trees, classes)
+            classes.tally[2] += 1
+    return np.int64(len(classes.class_of))
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
+    """Return whether the class of a tuple holds all requirements without it."""
+    if len(tests.kinds) == 0:
+        return True
+    n = list_members(classes.class_of[r], np.int64(0), classes)
+    for i in range(n):
+        if classes.members[i] == r:
+            classes.members[i] = classes.members[n - 1]
+            break
+    return hold(classes.members, np.int64(0), n - 1, rows, tests, classes.scratch)
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Spread the tuples of each class, in order, over others where that saves loss.
+
+    One tuple after the other joins another class. Where not all find one, or it does not pay, they return.
+
+    Returns:
+        The class to go on with once the classes are sorted anew.
+    """
+    own = classes.moving
+    for c in range(start, len(classes.rows)):
+        if classes.tally[1] > _MOST_CHANGED:
+            return np.int64(c)
+        left = classes.rows[c] * classes.costs[c] + price - _LEAST
+        if classes.rows[c] == 0 or left <= 0.0 or classes.tally[0] >= budget:
+            continue
+        n = list_members(c, np.int64(0), classes)
+        for i in range(n):
+            own[i] = classes.members[i]
+        n_placed, n_changed = np.int64(0), classes.tally[1]
+        while n_placed < n:
+            other, added = nearest_class(own[n_placed], left, trees, tests, classes)
+            if other < 0:
+                break
+            left -= added
+            leave(own[n_placed], trees, classes)
+            enter(own[n_placed], other, trees, classes)
+            n_placed += 1
+        if n_placed == n:
+            classes.tally[2] += 1
+            continue
+        for i in range(n_placed):
+            leave(own[i], trees, classes)
+            enter(own[i], c, trees, classes)
+        # All have the cells again that they were sorted by.
+        for i in range(n_changed, classes.tally[1]):
+            classes.has_changed[classes.changed[i]] = False
+        classes.tally[1] = n_changed
+    return np.int64(len(classes.rows))
+
+
+def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
+    """Let tuples without a class join one, and merge classes until all hold their requirements.
+
+    Returns (n_tuples,) int64 classes, counted from 0; some numbers may be unused.
+
+    A tuple without a class, -1, joins the one that takes it at least added loss. What finds none is a class together.
+    Then each class that breaks a requirement, large ones first, is merged with the one that costs least: with one whose
+    union holds, if there is any. Where all tuples together do not hold, they become one class.
+    """
+    classes = Classes.of(trees, tests, class_of)
+    _join_rest(trees, tests, classes)
+    rest = classes.class_of < 0
+    if rest.any():
+        own = np.where(rest, len(classes.rows), classes.class_of)
+        classes = Classes.of(trees, tests, own)
+    # Large ones first: small ones are left for others to join.
+    _merge_broken(np.argsort(-classes.rows, kind="stable"), trees, tests, classes)
+    return classes.class_of
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
+    for r in range(len(classes.class_of)):
+        if classes.class_of[r] < 0:
+            c, _ = nearest_class(r, np.inf, trees, tests, classes)
+            if c >= 0:
+                enter(r, c, trees, classes)
+
+
+@njit(cache=True, nogil=True, allocates=False)
+def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Merge each class that breaks a requirement, in turn, until it holds or is the only one."""
+    for c in turns:
+        while classes.rows[c] > 0 and not _holds(c, tests, classes):
+            other = _partner(c, trees, tests, classes)
+            if other < 0:
+                break
+            r = classes.heads[other]
+            while r >= 0:
+                following = classes.following[r]
+                enter(r, c, trees, classes)
+                r = following
+            classes.heads[other] = -1
+            classes.rows[other] = 0
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _holds(c, tests, classes):  # type: ignore[no-untyped-def]
+    n = list_members(c, np.int64(0), classes)
+    return hold(classes.members, np.int64(0), n, classes.rows[c], tests, classes.scratch)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Find the class that is cheapest to merge with another, or -1.
+
+    Classes whose union holds all requirements come first.
+
+    None that must be apart from it is its partner.
+    """
+    n, cost = classes.rows[c], classes.costs[c]
+    near, least, whole, least_whole = np.int64(-1), np.inf, np.int64(-1), np.inf
+    for other in range(len(classes.rows)):
+        rows = classes.rows[other]
+        if rows == 0 or other == c:
+            continue
+        limit = (least_whole + n * cost + rows * classes.costs[other]) / (n + rows)
+        joined = _joined_cost(c, other, limit, trees, classes)
+        if joined > limit or joined >= FORBIDDEN:
+            continue
+        added = (n + rows) * joined - n * cost - rows * classes.costs[other]
+        if added < least:
+            near, least = np.int64(other), added
+        if added < least_whole:
+            m = list_members(other, list_members(c, np.int64(0), classes), classes)
+            if hold(classes.members, np.int64(0), m, n + rows, tests, classes.scratch):
+                whole, least_whole = np.int64(other), added
+    return whole if whole >= 0 else near
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def _joined_cost(c, other, limit, trees, classes):  # type: ignore[no-untyped-def]
+    """Return the cost a row of two merged classes, or a partial sum above the limit."""
+    cost = 0.0
+    for j in classes.attributes:
+        node, below = classes.cells[c, j], classes.cells[other, j]
+        while trees.first[below] < trees.first[node] or trees.stop[below] > trees.stop[node]:
+            node = trees.parent[node]
+        cost += trees.costs[node]
+        if cost > limit:
+            break
+    return cost

@@ -1,23 +1,22 @@
-"""Large neighbourhood search: free a few classes that lie near each other, build them anew, keep what loses less.
+"""Large neighbourhood search (Shaw 1998): free a few classes that lie near each other, and rebuild them at less loss.
 
-As Shaw (1998) has it, for local recodings. Where to begin, and which tuples belong together, is told by the prices of
-a dual ascent: a tuple that is released at much more than its price probably is in the wrong class.
+A dual ascent prices the tuples. A tuple that is released at much more than its price probably is in the wrong class, so
+neighbourhoods begin there.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.classes import Classes
-from pymoo_anon.engine.local.dual import Ascent
-from pymoo_anon.engine.local.items import Items
-from pymoo_anon.engine.local.requirements import Scratch, Tests, hold
-from pymoo_anon.engine.local.trees import Trees, by_first_step, join
+from pymoo_anon.recoding.bound import Ascent, Items
+from pymoo_anon.recoding.moves import Classes, enter
+from pymoo_anon.recoding.tests import Tests, hold
+from pymoo_anon.recoding.trees import Trees, join, widen
 
 # Passes of the ascent that make the prices.
 _PASSES = 12
@@ -25,7 +24,7 @@ _PASSES = 12
 # Of each neighbourhood: how many classes it has at most, and how many tuples, or as many as this times k.
 _NEAR, _TUPLES, _TUPLES_BY_K = 12, 40, 4
 
-# So many tuples are tried as the first of a class, and so much chance is in what is compared.
+# The number of tuples tried as the first of a class, and the share of chance in comparisons.
 _SEEDS, _NOISE = 16, 0.3
 
 # A new neighbourhood has to save more than rounding may make up.
@@ -33,18 +32,12 @@ _LEAST = 1e-9
 
 
 class Search(NamedTuple):
-    """Classes, and memory for the neighbourhood at hand: freed tuples and the new classes that they are put in."""
+    """State of the search: all classes, freed tuples, and the new classes of these."""
 
-    class_of: Ints  # (n_tuples,) int64
-    cells: Ints32  # (room, n_attributes) int32, the smallest nodes that hold each class
-    rows: Ints  # (room,) int64, 0 for a number that is spare
-    costs: Values  # (room,) float, what the cells of each class cost a row
-    heads: Ints  # (room,) int64, the first tuple of each class
-    following: Ints  # (n_tuples,) int64, the next tuple of the class, -1 for none
-    n_tuples: Ints  # (room,) int64
-    spare: Ints  # (room,) int64, numbers without a class
-    prices: Values  # (n_tuples,) float, what each row is priced at
-    attributes: Ints  # (n_attributes,) int64, in the order in which cells are compared
+    classes: Classes  # With empty classes for those that are built while others are freed
+    n_tuples: Ints  # (room,) int64, the number of tuples of each class
+    spare: Ints  # (room,) int64, numbers of empty classes
+    prices: Values  # (n_tuples,) float, the price of a row of each tuple
     order: Ints  # (n_tuples,) int64, in which tuples begin neighbourhoods
     near: Ints  # (_NEAR,) int64, the classes of the neighbourhood
     keys: Values  # (_NEAR,) float, how far they are
@@ -56,33 +49,25 @@ class Search(NamedTuple):
     new_rows: Ints  # (most,) int64
     new_costs: Values  # (most,) float
     grown: Ints  # (2, most) int64, members of the class that grows, and of the best so far
-    members: Ints  # (most,) int64, memory for a test
     tally: Ints  # (3,) int64, how many numbers are spare, the next place of `order`, and the neighbourhoods that paid
     state: NDArray[np.uint64]  # (1,) uint64, where the sequence of random numbers is
-    scratch: Scratch  # Memory for tests
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Values) -> Search:
-        """The search from some classes on."""
+        """Begin a search at given classes."""
         _, numbers = np.unique(class_of, return_inverse=True)
-        classes = Classes.of(trees, tests, numbers)
-        n_classes, n_attributes = classes.cells.shape
+        n_classes, n_attributes = int(numbers.max()) + 1, trees.positions.shape[1]
         # No recoding has more classes, and one cannot be built while another one is freed.
         room = max(int(trees.rows.sum()) // max(tests.k, 1), n_classes) + 1
         most = max(_TUPLES, _TUPLES_BY_K * tests.k)
-        rng = np.random.default_rng(0)
+        spare = np.zeros(room, dtype=np.int64)
+        spare[: room - n_classes] = np.arange(n_classes, room)[::-1]
         return cls(
-            class_of=classes.class_of,
-            cells=_longer(classes.cells, room),
-            rows=_longer(classes.rows, room),
-            costs=_longer(classes.costs, room),
-            heads=_longer(classes.heads, room),
-            following=classes.following,
+            classes=Classes.of(trees, tests, numbers, room),
             n_tuples=np.bincount(numbers, minlength=room).astype(np.int64),
-            spare=_longer(np.arange(n_classes, room)[::-1], room),
+            spare=spare,
             prices=prices,
-            attributes=by_first_step(trees),
-            order=rng.permutation(len(trees.rows)),
+            order=np.random.default_rng(0).permutation(len(trees.rows)),
             near=np.empty(_NEAR, dtype=np.int64),
             keys=np.empty(_NEAR),
             freed=np.empty(most, dtype=np.int64),
@@ -91,22 +76,15 @@ class Search(NamedTuple):
             new_rows=np.empty(most, dtype=np.int64),
             new_costs=np.empty(most),
             grown=np.empty((2, most), dtype=np.int64),
-            members=np.empty(most, dtype=np.int64),
             tally=np.array([room - n_classes, 0, 0]),
             state=np.array([0x9E3779B97F4A7C15], dtype=np.uint64),
-            scratch=classes.scratch,
         )
 
 
-def _longer(values: NDArray[Any], room: int) -> NDArray[Any]:
-    """An array with room for more rows, which are 0."""
-    made = np.zeros((room, *values.shape[1:]), dtype=values.dtype)
-    made[: len(values)] = values
-    return made
-
-
 def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
-    """Classes of less loss, by so many neighbourhoods, the same ones each time; some numbers may be unused.
+    """Try n neighbourhoods, and keep those that lose less.
+
+    The same ones each time. Some numbers of classes may be unused.
 
     Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
     the loss of its cells, in cells.
@@ -118,7 +96,7 @@ def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvem
         ascent.advance()
     search = Search.of(trees, tests, class_of, ascent.prices)
     _try_all(int(n_improvements), float(price), trees, tests, search)
-    return search.class_of
+    return search.classes.class_of
 
 
 @njit(cache=True, nogil=True, allocates=False)
@@ -141,12 +119,12 @@ def _try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
         for c in range(n_built):
             new += search.new_rows[c] * search.new_costs[c] + price
         if new < lost - _LEAST and search.tally[0] + n_near >= n_built and _all_hold(n_freed, n_built, tests, search):
-            _accept(n_near, n_freed, n_built, search)
+            _accept(n_near, n_freed, n_built, trees, search)
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _chance(search):  # type: ignore[no-untyped-def]
-    """The next random number of [0, 1): xorshift (Marsaglia 2003)."""
+    """Return the next random number of [0, 1): xorshift (Marsaglia 2003)."""
     x = search.state[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
@@ -157,14 +135,14 @@ def _chance(search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _begin(search):  # type: ignore[no-untyped-def]
-    """The tuple where the next neighbourhood begins: rather one that is released at more than its price."""
+    """Draw the first tuple of a neighbourhood, preferring those released at more than their price."""
     r = np.int64(0)
     for _ in range(200):
         r = search.order[search.tally[1]]
         search.tally[1] += 1
         if search.tally[1] == len(search.order):
             search.tally[1] = np.int64(0)
-        cost = search.costs[search.class_of[r]]
+        cost = search.classes.costs[search.classes.class_of[r]]
         if cost > 0.0 and _chance(search) < 0.15 + (cost - search.prices[r]) / (0.5 * cost):
             break
     return r
@@ -172,22 +150,22 @@ def _begin(search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
-    """Free the class of a tuple and those near it; how many classes, how many tuples, and what they lose together."""
+    """Free the class of a tuple and those near it, and return the numbers of classes, of tuples, and their loss."""
     most, n_near = len(search.freed), np.int64(0)
-    for c in range(len(search.rows)):
-        if search.rows[c] == 0 or search.n_tuples[c] > most:
+    for c in range(len(search.classes.rows)):
+        if search.classes.rows[c] == 0 or search.n_tuples[c] > most:
             continue
-        if c == search.class_of[r]:
+        if c == search.classes.class_of[r]:
             key = -1.0
         else:
-            # How much the class would have to widen, more or less, and what it would cost then.
+            # The key weighs how far the class has to widen against its cost then.
             luck, limit = 0.5 + _chance(search), np.inf
             if n_near == _NEAR:
-                limit = (search.keys[_NEAR - 1] + luck * search.costs[c]) / (luck + 0.05)
-            cost = _cost_with(search.cells[c], r, limit, trees, search)
+                limit = (search.keys[_NEAR - 1] + luck * search.classes.costs[c]) / (luck + 0.05)
+            cost = _cost_with(search.classes.cells[c], r, limit, trees, search)
             if cost > limit:
                 continue
-            key = max(cost - 0.999 * search.costs[c], 0.0) * luck + 0.05 * cost
+            key = max(cost - 0.999 * search.classes.costs[c], 0.0) * luck + 0.05 * cost
         if n_near < _NEAR:
             n_near += 1
         elif key >= search.keys[_NEAR - 1]:
@@ -200,21 +178,21 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
     n_taken, n_freed, lost = np.int64(0), np.int64(0), 0.0
     while n_taken < n_near and n_freed + search.n_tuples[search.near[n_taken]] <= most:
         c = search.near[n_taken]
-        member = search.heads[c]
+        member = search.classes.heads[c]
         while member >= 0:
             search.freed[n_freed], search.own[n_freed] = member, np.int64(-1)
             n_freed += 1
-            member = search.following[member]
-        lost += search.rows[c] * search.costs[c] + price
+            member = search.classes.following[member]
+        lost += search.classes.rows[c] * search.classes.costs[c] + price
         n_taken += 1
     return n_taken, n_freed, lost
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _cost_with(cells, r, limit, trees, search):  # type: ignore[no-untyped-def]
-    """What cells cost a row if they are widened to hold a tuple; where that is above the limit, something above."""
+    """Return the cost a row of cells widened to hold a tuple, or a partial sum above the limit."""
     cost = 0.0
-    for j in search.attributes:
+    for j in search.classes.attributes:
         cost += trees.costs[join(trees, cells[j], trees.positions[r, j])]
         if cost > limit:
             break
@@ -222,18 +200,8 @@ def _cost_with(cells, r, limit, trees, search):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _widen(cells, r, trees):  # type: ignore[no-untyped-def]
-    """Widen cells to hold a tuple; what they cost a row then."""
-    cost = 0.0
-    for j in range(len(cells)):
-        cells[j] = join(trees, cells[j], trees.positions[r, j])
-        cost += trees.costs[cells[j]]
-    return cost
-
-
-@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def]
-    """Build classes of the freed tuples, of several tries each time the one that loses least beyond its prices.
+    """Build classes of the freed tuples: the best of several tries, again and again.
 
     Returns:
         How many classes there are; some tuples may be in none.
@@ -261,22 +229,28 @@ def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def
                 search.new_rows[n_built], search.new_costs[n_built] = rows, cost
                 for i in range(n):
                     search.grown[1, i] = search.grown[0, i]
-                for j in range(search.new_cells.shape[1]):
-                    search.new_cells[best_cells, j] = search.new_cells[cells, j]
+                _copy_cells(search.new_cells[cells], search.new_cells[best_cells])
         if n_best == 0:
             break
         for i in range(n_best):
             search.own[search.grown[1, i]] = n_built
-        for j in range(search.new_cells.shape[1]):
-            search.new_cells[n_built, j] = search.new_cells[best_cells, j]
+        _copy_cells(search.new_cells[best_cells], search.new_cells[n_built])
         left -= n_best
         n_built += 1
     return n_built
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
+def _copy_cells(source, target):  # type: ignore[no-untyped-def]
+    for j in range(len(source)):
+        target[j] = source[j]
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
 def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
-    """Grow a class from a freed tuple by the tuple that widens it least for its rows, until it holds what it has to.
+    """Grow a class from a freed tuple until it holds all requirements.
+
+    Each step takes the tuple that costs least per row still needed. Afterwards tuples below the cells join.
 
     Returns:
         How many members it has, less than 0 where it never holds; its rows; what it costs a row; and the prices of its
@@ -284,8 +258,8 @@ def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
     """
     cells, members = search.new_cells[len(search.new_cells) - 1], search.grown[0]
     r = search.freed[first]
-    for j in range(len(cells)):
-        cells[j] = trees.leaves[trees.positions[r, j]]
+    cells[:] = -1
+    widen(cells, r, trees)
     members[0], search.own[first] = first, np.int64(-2)
     n, rows, cost, priced = np.int64(1), trees.rows[r], 0.0, trees.rows[r] * search.prices[r]
     while rows < tests.k or not _grown_holds(n, rows, tests, search):
@@ -302,7 +276,7 @@ def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
         if nearest < 0:
             return -n, rows, cost, priced
         r = search.freed[nearest]
-        cost = _widen(cells, r, trees)
+        cost = widen(cells, r, trees)
         members[n], search.own[nearest] = nearest, np.int64(-2)
         n, rows, priced = n + 1, rows + trees.rows[r], priced + trees.rows[r] * search.prices[r]
     n_least, n_rows = n, rows
@@ -322,17 +296,16 @@ def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _grown_holds(n, rows, tests, search):  # type: ignore[no-untyped-def]
-    """Whether the class that grows holds all requirements."""
     if len(tests.kinds) == 0:
         return rows >= tests.k
     for i in range(n):
-        search.members[i] = search.freed[search.grown[0, i]]
-    return hold(search.members, np.int64(0), n, rows, tests, search.scratch)
+        search.classes.members[i] = search.freed[search.grown[0, i]]
+    return hold(search.classes.members, np.int64(0), n, rows, tests, search.classes.scratch)
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
-    """Put the tuples that are in no new class into the one where they add least."""
+    """Put each freed tuple without a class into the new class where it adds least."""
     for i in range(n_freed):
         if search.own[i] < 0:
             _join_cheapest(i, n_built, np.inf, trees, search)
@@ -340,7 +313,7 @@ def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _join_cheapest(i, n_built, limit, trees, search):  # type: ignore[no-untyped-def]
-    """Put a freed tuple into another new class, the one where it adds least, if that is below a limit; whether."""
+    """Put a freed tuple into the other new class where it adds least; return whether that is below the limit."""
     r, cheapest = search.freed[i], np.int64(-1)
     w = trees.rows[r]
     for c in range(n_built):
@@ -354,14 +327,14 @@ def _join_cheapest(i, n_built, limit, trees, search):  # type: ignore[no-untyped
         return False
     search.own[i] = cheapest
     search.new_rows[cheapest] += w
-    search.new_costs[cheapest] = _widen(search.new_cells[cheapest], r, trees)
+    search.new_costs[cheapest] = widen(search.new_cells[cheapest], r, trees)
     return True
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untyped-def]
-    """Move single tuples between new classes for as long as that saves loss, at most three times each."""
-    without = search.new_cells[len(search.new_cells) - 1]
+    """Move single tuples between new classes while that saves loss, at most three times."""
+    without, members = search.new_cells[len(search.new_cells) - 1], search.classes.members
     for _ in range(3):
         moved = False
         for i in range(n_freed):
@@ -370,60 +343,50 @@ def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untype
             if rows < tests.k or search.new_costs[c] == 0.0:
                 continue
             n, cost = np.int64(0), 0.0
+            without[:] = -1
             for q in range(n_freed):
                 if search.own[q] == c and q != i:
-                    search.members[n] = search.freed[q]
+                    members[n] = search.freed[q]
                     n += 1
-                    if n > 1:
-                        cost = _widen(without, search.freed[q], trees)
-                        continue
-                    for j in range(len(without)):
-                        without[j] = trees.leaves[trees.positions[search.freed[q], j]]
+                    cost = widen(without, search.freed[q], trees)
             saved = search.new_rows[c] * search.new_costs[c] - rows * cost - _LEAST
-            if len(tests.kinds) > 0 and not hold(search.members, np.int64(0), n, rows, tests, search.scratch):
+            if len(tests.kinds) > 0 and not hold(
+                search.classes.members, np.int64(0), n, rows, tests, search.classes.scratch
+            ):
                 continue
             if _join_cheapest(i, n_built, saved, trees, search):
                 moved = True
                 search.new_rows[c], search.new_costs[c] = rows, cost
-                for j in range(len(without)):
-                    search.new_cells[c, j] = without[j]
+                _copy_cells(without, search.new_cells[c])
         if not moved:
             break
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _all_hold(n_freed, n_built, tests, search):  # type: ignore[no-untyped-def]
-    """Whether all new classes hold all requirements."""
     for c in range(n_built):
         n = np.int64(0)
         for i in range(n_freed):
             if search.own[i] == c:
-                search.members[n] = search.freed[i]
+                search.classes.members[n] = search.freed[i]
                 n += 1
-        if not hold(search.members, np.int64(0), n, search.new_rows[c], tests, search.scratch):
+        if not hold(search.classes.members, np.int64(0), n, search.new_rows[c], tests, search.classes.scratch):
             return False
     return True
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _accept(n_near, n_freed, n_built, search):  # type: ignore[no-untyped-def]
-    """Put the new classes in the place of the freed ones."""
-    for q in range(n_near):
-        c = search.near[q]
-        search.rows[c] = search.n_tuples[c] = np.int64(0)
-        search.heads[c] = np.int64(-1)
+def _accept(n_near, n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
+    """Replace the freed classes by the new ones."""
+    for c in search.near[:n_near]:
+        search.classes.rows[c] = search.n_tuples[c] = np.int64(0)
+        search.classes.heads[c] = np.int64(-1)
+        search.classes.cells[c] = -1
         search.spare[search.tally[0]] = c
         search.tally[0] += 1
-    for own in range(n_built):
-        search.tally[0] -= 1
-        c = search.spare[search.tally[0]]
-        search.rows[c], search.costs[c] = search.new_rows[own], search.new_costs[own]
-        search.heads[c], search.n_tuples[c] = np.int64(-1), np.int64(0)
-        for j in range(search.cells.shape[1]):
-            search.cells[c, j] = search.new_cells[own, j]
-        for i in range(n_freed):
-            if search.own[i] == own:
-                r = search.freed[i]
-                search.class_of[r], search.following[r], search.heads[c] = c, search.heads[c], r
-                search.n_tuples[c] += 1
+    search.tally[0] -= n_built
+    for i in range(n_freed):
+        c = search.spare[search.tally[0] + n_built - 1 - search.own[i]]
+        enter(search.freed[i], c, trees, search.classes)
+        search.n_tuples[c] += 1
     search.tally[2] += 1

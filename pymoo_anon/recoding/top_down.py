@@ -1,4 +1,4 @@
-"""Top-down: begin with one class of all tuples, and split classes along the trees for as long as that pays.
+"""Top-down recoding: begin with one class, and split classes along the trees while that pays.
 
 Multidimensional recoding as Mondrian's (LeFevre et al. 2006), by hierarchies. The paper cuts an ordered domain at its
 median; since every cell is a node here, a node is split into its children, of numbers, too. In a strict split each
@@ -17,18 +17,18 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.trees import Trees, join
+from pymoo_anon.recoding.trees import Trees, join
 
 # How an attribute is chosen and split, by method.
 _BY_GAIN, _STRICT, _RELAXED = 0, 1, 2
 RULES = {"top-down": _BY_GAIN, "mondrian": _STRICT, "mondrian-relaxed": _RELAXED}
 
-# What becomes of a child: a class of its own, or it stays with the rest.
+# The fate of a child: a class of its own, or a place in the rest.
 _OWN, _REST = 1, 2
 
 
 class Children(NamedTuple):
-    """The children of the node at hand, and what of a class lies below each."""
+    """Children of a node, with the tuples of a class below each."""
 
     touched: Ints  # (n_nodes,) int64, the children that hold a tuple, in the order of their first
     rows: Ints  # (n_nodes,) int64, 0 for all others
@@ -36,14 +36,16 @@ class Children(NamedTuple):
     high: Ints  # (n_nodes,) int64, the last one
     begin: Ints  # (n_nodes,) int64, where its tuples begin among the members, once they are sorted
     n_tuples: Ints  # (n_nodes,) int64, how many tuples there are
-    fate: Ints  # (n_nodes,) int64, 1 for a class of its own, 2 for what stays
+    fate: Ints  # (n_nodes,) int64, 1 for a class of its own, 2 for the rest
     sorted: Ints  # (n_tuples,) int64, memory for sorting
     members: Ints  # (n_tuples,) int64, all tuples; the open classes are slices of them
     slices: Ints  # (n_tuples + 1, 2) int64, where each open class begins and ends
 
 
 def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: str = "top-down") -> Ints:
-    """The class of every tuple, (n_tuples,) int64 counted from 0, after all splits that pay by one of `RULES`.
+    """Return the class of every tuple after all splits that pay by one of `RULES`.
+
+    (n_tuples,) int64, counted from 0.
 
     A class has k rows, unless all tuples have fewer, and costs a price beside the loss of its cells, in cells. One of
     at most `enough` tuples is not split.
@@ -63,8 +65,8 @@ def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: 
 def _split_all(trees, k, price, enough, rule, children, class_of):  # type: ignore[no-untyped-def]
     """Fill `class_of`; arguments as of `top_down`.
 
-    The invariant: the open classes are slices of `members`, each in the order of the tuples, and have k rows, or there
-    is one.
+    Invariant: the open classes are slices of `members`, each in the order of the tuples, and have k rows, or there is
+    one.
     """
     n_tuples, n_attributes = trees.positions.shape
     members, slices = children.members, children.slices
@@ -94,9 +96,9 @@ def _split_all(trees, k, price, enough, rule, children, class_of):  # type: igno
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _spread(j, a, b, trees, children):  # type: ignore[no-untyped-def]
-    """Collect what lies below the children of the smallest node that holds a class; how many of them hold a tuple.
+    """Count the tuples below each child of a class's smallest node, and return the number of children.
 
-    A value has no children.
+    A value has none.
     """
     members = children.members
     low = high = trees.positions[members[a], j]
@@ -124,7 +126,7 @@ def _spread(j, a, b, trees, children):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _child(trees, node, position):  # type: ignore[no-untyped-def]
-    """The child of a node that holds a position."""
+    """Return the child of a node that holds a position."""
     child = trees.leaves[position]
     while trees.parent[child] != node:
         child = trees.parent[child]
@@ -133,7 +135,6 @@ def _child(trees, node, position):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _forget(n_children, children):  # type: ignore[no-untyped-def]
-    """Empty the counts of children."""
     for c in range(n_children):
         children.rows[children.touched[c]] = 0
         children.n_tuples[children.touched[c]] = 0
@@ -141,9 +142,9 @@ def _forget(n_children, children):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _weigh(n_children, k, trees, price, rule, children):  # type: ignore[no-untyped-def]
-    """Decide which children become classes; what the split is worth by the rule, or 0 where nothing is to be gained.
+    """Decide which children become classes, and return the gain of the split by the rule.
 
-    What stays has to have k rows, too. Where it does not, the child that gives up least joins it.
+    The rest needs k rows, too. Where it has fewer, the child that gives up least joins it. No gain is 0.
     """
     rest, n_own = np.int64(0), np.int64(0)
     for c in range(n_children):
@@ -188,14 +189,14 @@ def _weigh(n_children, k, trees, price, rule, children):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _saved(child, trees, children):  # type: ignore[no-untyped-def]
-    """The loss in an attribute that a child saves as a class of its own."""
+    """Return the loss in an attribute that a child saves as a class of its own."""
     own = join(trees, trees.leaves[children.low[child]], children.high[child])
     return children.rows[child] * (trees.costs[trees.parent[child]] - trees.costs[own])
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _part(j, n_open, n_children, trees, children):  # type: ignore[no-untyped-def]
-    """Sort the class behind the open ones by what becomes of its children, what stays first, and open the parts.
+    """Sort the class behind the open ones by child, the rest first, and open its parts.
 
     Returns:
         How many classes are open then.

@@ -1,4 +1,9 @@
-"""How little a local recoding can lose: a lower bound by prices of rows.
+"""Lower bound of the loss of every local recoding, by a dual ascent.
+
+A recoding puts every row below one vector of nodes, and a class of k or more rows pays the cost of its vector for each.
+This is facility location with lower bounds on the facilities. Its dual gives every row a price such that no vector v
+has a set S of k or more rows below it with sum over S of (price - cost of v) > 0. The prices of each class then add up
+to at most its loss, and all prices to at most the loss of any recoding.
 
 A recoding puts every row below one vector of nodes; all rows of a class pay what its vector costs, and a class has k
 rows. That is facility location with lower bounds, and weak duality bounds it: give every row a price so that no vector
@@ -15,15 +20,16 @@ attributes; prices of large k do exceed it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 
 from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.items import Items
-from pymoo_anon.engine.local.requirements import Tests
-from pymoo_anon.engine.local.trees import Trees, by_first_step
+from pymoo_anon.recoding.tests import Kind, Tests
+from pymoo_anon.recoding.trees import Trees, by_first_step
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.
 _FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
@@ -35,12 +41,74 @@ _LOOKS = 3_000
 # So often a set may be paid too much before its prices are cut to the cost of the vector.
 _ROUNDS = 40
 
-# What rounding may make of a sum that is 0.
+# Greatest rounding error of a sum that is 0.
 _ROUNDING = 1e-9
 
 
+class Items(NamedTuple):
+    """Priced items: tuples, or pairs of a tuple and a value where a class needs several values."""
+
+    positions: Ints32  # (n_items, n_attributes) int32, as of `Trees`
+    rows: Ints  # (n_items,) int64, the rows that an item stands for
+    values: Ints  # (n_items,) int64, the value of a pair, counted from 0
+    tuples: Ints  # (n_items,) int64, the tuple of each item
+    k: int  # The least number of rows of a class, at least `n_values`
+    n_values: int  # The least number of distinct values of a class, 0 where it does not matter
+
+    @classmethod
+    def of(cls, trees: Trees, k: int) -> Items:
+        """Take tuples as items, where classes need k rows."""
+        n = len(trees.rows)
+        return cls(trees.positions, trees.rows, np.zeros(n, dtype=np.int64), np.arange(n), int(k), 0)
+
+    @classmethod
+    def readings(cls, trees: Trees, tests: Tests) -> Iterator[Items]:
+        """Yield the items of each requirement; each alone gives a lower bound.
+
+        Numbers of rows and of distinct values are read. The rest of a requirement is not, which can only make a bound
+        lower. Where the whole table breaks one, all tuples are one class whatever is required, and k alone is read.
+        """
+        kept = tests.keeps_whole(trees.rows)
+        needed = [_least_values(tests, t) if kept else 1 for t in range(len(tests.kinds))]
+        # A class of so many values has as many rows.
+        k = max([tests.k, *needed])
+        if max(needed, default=1) == 1:
+            yield cls.of(trees, k)
+        for t, n_values in enumerate(needed):
+            if n_values > 1:
+                yield cls._pairs(trees, tests, t, k, n_values)
+
+    @classmethod
+    def _pairs(cls, trees: Trees, tests: Tests, t: int, k: int, n_values: int) -> Items:
+        """Take the pairs of a tuple and a value that one test reads."""
+        tuples = np.repeat(np.arange(len(trees.rows)), np.diff(tests.starts))
+        own = (tests.first[t] <= tests.values) & (tests.values < tests.stop[t])
+        tuples, values = tuples[own], tests.values[own] - tests.first[t]
+        positions = np.ascontiguousarray(trees.positions[tuples])
+        return cls(positions, tests.counts[own], values, tuples, k, n_values)
+
+
+def _least_values(tests: Tests, t: int) -> int:
+    """Return the least number of distinct values in a class that holds a requirement.
+
+    A share of the most frequent of n values is at least 1 / n, and exp(entropy) at most n. Where the distance from the
+    table is at most t, the values of a class have a share of 1 - t in the table, or some value would gain too much;
+    where no share is above 1 + beta times the table's, they have a share of 1 / (1 + beta).
+    """
+    kind, bound = Kind(int(tests.kinds[t])), float(tests.bounds[t])
+    if kind <= Kind.RECURSIVE:
+        return max(ceil(bound), 1)
+    if kind == Kind.ALPHA:
+        return max(ceil(1.0 / bound - _ROUNDING), 1)
+    if kind == Kind.ORDER or tests.levels[t] > 1:
+        return 1
+    share = 1.0 - bound if kind == Kind.TREE else 1.0 / (1.0 + bound)
+    totals = np.sort(tests.totals[tests.first[t] : tests.stop[t]])[::-1]
+    return int(np.searchsorted(np.cumsum(totals), (share - _ROUNDING) * tests.n_rows)) + 1
+
+
 class Walk(NamedTuple):
-    """Memory for visits to all vectors. A depth is an attribute; dear ones come first."""
+    """State of a visit to all vectors, allocated once. A depth is an attribute; dear ones come first."""
 
     attributes: Ints  # (n_attributes,) int64, the attribute of each depth
     # int32, items: all of them in their order, then at each depth those below each node, in the same order.
@@ -53,7 +121,7 @@ class Walk(NamedTuple):
     ends: Ints  # (n_attributes, room) int64, where they end
     n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
     turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
-    spent: Values  # (n_attributes + 1,) float, what the nodes chosen before each depth cost
+    spent: Values  # (n_attributes + 1,) float, the cost of the nodes chosen before each depth
     touched: Ints32  # (n_nodes,) int32, memory for the nodes of an attribute
     climbing: Ints32  # (2, n_nodes) int32, memory for leaves and how far up each is
     n_below: Ints  # (n_nodes,) int64, items below a node; 0 between steps
@@ -67,7 +135,7 @@ class Walk(NamedTuple):
 
     @classmethod
     def of(cls, trees: Trees, items: Items, attributes: Ints) -> Walk:
-        """Memory for some items and attributes."""
+        """Allocate visits of some items and attributes."""
         n_items, n_attributes = len(items.rows), len(attributes)
         heights = _depths(trees)
         lengths = [n_items, *(n_items * int(heights[j]) for j in attributes)]
@@ -97,7 +165,7 @@ class Walk(NamedTuple):
 
 
 def _depths(trees: Trees) -> Ints:
-    """(n_attributes,) int64 array: the most nodes between a leaf and the root of each tree, both counted."""
+    """Return the greatest number of nodes between a leaf and the root of each tree, both counted."""
     depth = np.ones(len(trees.parent), dtype=np.int64)
     for node, above in enumerate(trees.parent.tolist()):
         if above >= 0:
@@ -107,7 +175,7 @@ def _depths(trees: Trees) -> Ints:
 
 
 class Ascent:
-    """A lower bound that passes raise.
+    """Lower bound that rises with each pass.
 
     Where there are too many attributes for a pass, these are parted, each part has prices of its own, and the prices of
     all parts are added up: a recoding of all attributes is one of each part, and loses what these lose together.
@@ -129,33 +197,33 @@ class Ascent:
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests) -> Ascent:
-        """The ascent from that requirement which bounds most before the first pass."""
+        """Begin at the requirement with the highest bound before the first pass."""
         starts = [cls(trees, items) for items in Items.readings(trees, tests)]
         return max(starts, key=lambda one: one.paid)
 
     @property
     def prices(self) -> Values:
-        """(n_items,) float array: what a row of each item is paid, the best prices so far."""
+        """(n_items,) float array: the best prices so far, for a row of each item."""
         total: Values = np.sum([part.prices for part in self.parts], axis=0)
         return total
 
     @property
     def paid(self) -> float:
-        """What all rows are paid together at the best prices."""
+        """Sum of the best prices over all rows."""
         return sum(part.paid for part in self.parts)
 
     def advance(self) -> None:
-        """One pass: propose greater prices, and lower those of every set that would be paid too much."""
+        """Run one pass: propose greater prices, then lower those of every overpaid set."""
         self.parts = [after for part in self.parts for after in part.advance()]
         self.n_passes += 1
 
     def bound(self) -> float:
-        """What every recoding loses at least, by the best prices, after a check of them all."""
+        """Check the best prices, and return the lower bound that they prove."""
         return sum(part.bound() for part in self.parts)
 
 
 class Part:
-    """The ascent for some of the attributes.
+    """Ascent over some of the attributes.
 
     Attributes:
         prices: (n_items,) float array, the best prices so far.
@@ -174,25 +242,25 @@ class Part:
 
     @classmethod
     def parts_of(cls, trees: Trees, items: Items, attributes: Ints) -> list[Part]:
-        """One part with all the attributes; where it would not end, two or more."""
+        """Make one part of all the attributes, or several where one would not end."""
         made = cls(trees, items, attributes)
         return [made] if made.started else made._parted()
 
     def _parted(self) -> list[Part]:
-        """Two parts, with dear and cheap attributes in both."""
+        """Halve the attributes, with dear and cheap ones in both parts."""
         attributes = self._walk.attributes
         halves = attributes[::2], attributes[1::2]
         return [part for half in halves for part in self.parts_of(self._trees, self._items, half)]
 
     @property
     def paid(self) -> float:
-        """What all rows are paid together at the best prices."""
+        """Sum of the best prices over all rows."""
         return float(self.prices @ self._items.rows)
 
     def advance(self) -> list[Part]:
-        """One pass; the parts afterwards, which are more where the first pass would not end."""
+        """Run one pass, and return the parts, several if the first pass would not end."""
         proposed = self._current + self._step * self._first
-        ended = self._visit(proposed, mends=True)
+        ended = self._visit(proposed, lowers=True)
         if self._is_new and not ended and len(self._walk.attributes) > 1:
             return [after for part in self._parted() for after in part.advance()]
         self._is_new = False
@@ -207,35 +275,35 @@ class Part:
         return [self]
 
     def bound(self) -> float:
-        """What every recoding loses at least, by the best prices, after a check of them all.
+        """Check the best prices, and return the lower bound that they prove.
 
         The check visits all vectors and lowers no price. If some set S is paid e too much, prices that are lower by e /
         k are feasible, since S has k rows or more. Where the check would not end there is no bound.
         """
-        if not self._visit(self.prices.copy(), mends=False):
+        if not self._visit(self.prices.copy(), lowers=False):
             return 0.0
         too_much = float(self._walk.greatest[0]) + _ROUNDING
         return max(self.paid - too_much * int(self._items.rows.sum()) / self._items.k, 0.0)
 
-    def _visit(self, prices: Values, *, mends: bool) -> bool:
-        """Visit all vectors, and lower prices where they are too great, or note by how much; whether it ended."""
+    def _visit(self, prices: Values, *, lowers: bool) -> bool:
+        """Visit all vectors, lower or measure excess prices, and return whether the visit ended."""
         self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
         self._walk.greatest[0] = 0.0
-        ended = _visit_all(mends, self._items, self._trees, self._walk, self._limit(), prices.copy(), prices)
+        ended = _visit_all(lowers, self._items, self._trees, self._walk, self._limit(), prices.copy(), prices)
         return bool(ended)
 
     def _limit(self) -> int:
-        """When the visit that comes next has to end; nothing stops where one attribute is left."""
+        """Reset the looks, and return the limit of the next visit; one attribute alone has none."""
         self._walk.tally[1] = 0
         return self._budget if len(self._walk.attributes) > 1 else 1 << 62
 
 
 @njit(cache=True, nogil=True, allocates=False)
 def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-def]
-    """Find what the cheapest vector costs that could hold a class with each item in it; whether it ended.
+    """Find the cheapest vector that can hold a class with each item, and return whether the search ended.
 
-    The invariant of this loop and the next: what stands at a depth are the nodes for the items below those chosen
-    before, and `turn` says which were tried.
+    Invariant here and in `_visit_all`: each depth holds the nodes for the items below those chosen before, and `turn`
+    counts the nodes tried.
     """
     deepest = len(walk.attributes) - 1
     depth = np.int64(0)
@@ -259,7 +327,7 @@ def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _next_node(depth, trees, walk):  # type: ignore[no-untyped-def]
-    """Where the items of the next node of a depth begin and end, alike after the last; and what is spent."""
+    """Return the items of the next node of a depth as a range, empty after the last, and the cost so far."""
     turn = walk.turn[depth]
     if turn == walk.n_nodes[depth]:
         return np.int64(0), np.int64(0), 0.0
@@ -270,7 +338,7 @@ def _next_node(depth, trees, walk):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
-    """Whether some item had nothing as cheap, and there are enough values."""
+    """Return whether a vector is the cheapest so far for some item, and has enough values."""
     cheaper, n_values = False, np.int64(0)
     walk.tally[0] += 1
     for i in range(a, b):
@@ -285,11 +353,11 @@ def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _visit_all(mends, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
-    """Visit all vectors of which a set could be paid too much; lower its prices, or note by how much; whether it ended.
+def _visit_all(lowers, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
+    """Visit all vectors with overpaid sets, lower or measure their excess, and return whether the visit ended.
 
-    Below a branch are fewer items and dearer vectors, and no price is above the one proposed. So where the best set of
-    a branch is not paid too much at proposed prices, nothing below it is paid too much either.
+    Deeper vectors have fewer items and higher costs, and no price exceeds its proposal. A branch ends where its best
+    set is not overpaid at proposed prices.
     """
     deepest = len(walk.attributes) - 1
     depth = np.int64(0)
@@ -307,8 +375,8 @@ def _visit_all(mends, items, trees, walk, limit, proposed, prices):  # type: ign
             walk.spent[depth] = spent
             _arrange(depth, a, b, items, trees, walk)
             continue
-        if mends:
-            _mend(a, b, spent, items, walk, proposed, prices)
+        if lowers:
+            _lower_prices(a, b, spent, items, walk, proposed, prices)
         else:
             walk.greatest[0] = max(walk.greatest[0], excess)
     return depth < 0
@@ -316,7 +384,7 @@ def _visit_all(mends, items, trees, walk, limit, proposed, prices):  # type: ign
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _best_set(members, a, b, spent, items, walk, prices):  # type: ignore[no-untyped-def]
-    """By how much the best set of rows below a vector is paid too much.
+    """Find the most overpaid set of rows below a vector, and return its excess.
 
     Members come in the order of their prices, the greatest first. The best row of each of the values with the best
     rows is in the set, then the best of all others until there are k, then all that are worth more than they cost.
@@ -352,8 +420,8 @@ def _best_set(members, a, b, spent, items, walk, prices):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _mend(a, b, spent, items, walk, proposed, prices):  # type: ignore[no-untyped-def]
-    """Lower prices below a vector until no set is paid too much.
+def _lower_prices(a, b, spent, items, walk, proposed, prices):  # type: ignore[no-untyped-def]
+    """Lower prices below a vector until no set is overpaid.
 
     Each time the prices of the best set are moved by the least squares, weighed by rows, that make its sum 0.
     """
@@ -387,7 +455,10 @@ def _mend(a, b, spent, items, walk, proposed, prices):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _rank(n, ranked, prices):  # type: ignore[no-untyped-def]
-    """Sort items by price, the greatest first, by Shell's sort: most of them are in order."""
+    """Sort items by price, the greatest first.
+
+    Shell's sort, since most of them are in order.
+    """
     gap = np.int64(1)
     while gap < n // 3:
         gap = 3 * gap + 1
@@ -404,7 +475,7 @@ def _rank(n, ranked, prices):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
-    """List the nodes of the attribute of a depth that hold some of the items at hand, and what each of them holds.
+    """List the nodes of an attribute that hold some of the items, with the items of each.
 
     Items below a node stand in the order in which they came.
     """
@@ -453,7 +524,7 @@ def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _climb(n_leaves, trees, walk):  # type: ignore[no-untyped-def]
-    """Count for the nodes above what was counted for leaves, one step up after the other; how many nodes hold some."""
+    """Sum the counts of leaves into the nodes above, and return the number of nodes with a count."""
     leaves, at = walk.climbing[0], walk.climbing[1]
     for q in range(n_leaves):
         leaves[q] = at[q] = walk.touched[q]

@@ -1,4 +1,4 @@
-"""The trees of all attributes and the tuples that stand in them, as flat arrays: what every local recoding reads.
+"""The trees of all attributes and the tuples in them, as flat arrays.
 
 Only values that occur have a place in these trees. A node stays where its values lie below two of its children, or
 where it is a value; the smallest set that holds given tuples is such a node, so no recoding needs another one.
@@ -16,13 +16,13 @@ from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples
 
-#: What a node costs that must not be released: more than all others together for any number of rows, and small enough
+#: Cost of a node that must not be released: more than all others together for any number of rows, and small enough
 #: to count with.
 FORBIDDEN = 1e12
 
 
 class Trees(NamedTuple):
-    """The trees of all attributes, one after the other, and the distinct tuples in the order of their positions.
+    """Trees of all attributes, one after the other, and the distinct tuples in the order of their positions.
 
     Nodes and positions are counted over all attributes. In each tree a node comes before those below it, and in tree
     order. Since tuples are sorted, nothing that is computed here depends on the order of the rows of a table.
@@ -51,7 +51,7 @@ class Trees(NamedTuple):
         weights: ArrayLike | None = None,
         apart: Ints | None = None,
     ) -> Trees:
-        """The trees of a table.
+        """Build the trees of a table.
 
         Args:
             tuples: Its distinct tuples.
@@ -73,14 +73,14 @@ class Trees(NamedTuple):
 
     @property
     def parts(self) -> Ints:
-        """(n_tuples,) int64 array: the part of each tuple, 0 for all where none must be apart."""
+        """(n_tuples,) int64 array: the part of each tuple, 0 for all if there is one part."""
         if self.costs[self.offsets[-2]] < FORBIDDEN:
             return np.zeros(len(self.rows), dtype=np.int64)
         parts: Ints = (self.positions[:, -1] - self.position_offsets[-2]).astype(np.int64)
         return parts
 
     def subset(self, chosen: Ints) -> Trees:
-        """The trees of some of the tuples, (n,) int64 ascending, without the nodes that these do not need."""
+        """Return the trees of some tuples, (n,) int64 ascending, without needless nodes."""
         trees = []
         for a, b, shift in zip(self.offsets[:-1], self.offsets[1:], self.position_offsets[:-1], strict=True):
             parent = np.where(self.parent[a:b] < 0, -1, self.parent[a:b] - a)
@@ -90,14 +90,14 @@ class Trees(NamedTuple):
         return _joined(trees, positions, self.rows[chosen], self.places[chosen])
 
     def released(self, cells: NDArray[np.integer[Any]]) -> Ints32:
-        """Cells as everybody reads them: numbers within each attribute, tuples in the order of the table."""
+        """Renumber cells within each attribute, and tuples in the order of the table."""
         numbered = np.empty(cells.shape, dtype=np.int32)
         numbered[self.places] = self.numbers[cells]
         return numbered
 
 
 class _Tree(NamedTuple):
-    """The tree of one attribute, its nodes and positions counted from 0."""
+    """Tree of one attribute, its nodes and positions counted from 0."""
 
     first: Ints
     stop: Ints
@@ -107,14 +107,14 @@ class _Tree(NamedTuple):
 
 
 def _parts(n: int) -> _Tree:
-    """The tree of n parts, whose root must not be released."""
+    """Return the tree of n parts, whose root must not be released."""
     parts = np.arange(n)
     first, stop, parent = np.append(0, parts), np.append(n, parts + 1), np.append(-1, np.zeros_like(parts))
     return _Tree(first, stop, parent, np.append(FORBIDDEN, np.zeros(n)), np.arange(n + 1))
 
 
 def _joined(trees: Sequence[_Tree], positions: Ints, rows: Ints, places: Ints) -> Trees:
-    """The trees of all attributes, each without what no tuple needs, one after the other."""
+    """Concatenate the trees of all attributes, each without needless nodes."""
     kept, moved = [], np.empty(positions.shape, dtype=np.int32)
     n_nodes, n_positions = [0], [0]
     for j, tree in enumerate(trees):
@@ -129,7 +129,7 @@ def _joined(trees: Sequence[_Tree], positions: Ints, rows: Ints, places: Ints) -
         offsets=np.array(n_nodes),
         position_offsets=np.array(n_positions),
         parent=parent,
-        # In this order, what is below a node ends where the next position begins.
+        # In this order, the nodes below a node end where the next position begins.
         after=np.searchsorted(first, stop),
         first=first,
         stop=stop,
@@ -143,7 +143,7 @@ def _joined(trees: Sequence[_Tree], positions: Ints, rows: Ints, places: Ints) -
 
 
 def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
-    """A tree with the positions that occur alone, and these positions."""
+    """Reduce a tree to the positions that occur, and renumber these."""
     occurs = np.bincount(positions, minlength=int(tree.stop[0])) > 0
     before = np.concatenate([[0], np.cumsum(occurs)])
     first, stop = before[tree.first], before[tree.stop]
@@ -163,7 +163,10 @@ def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
 
 
 def by_first_step(trees: Trees) -> Ints:
-    """(n_attributes,) int64 array: the attributes, those first where the first step up costs the rows most."""
+    """Sort the attributes by the mean cost of a row's first step up, the highest first.
+
+    (n_attributes,) int64 array.
+    """
     steps = np.zeros(trees.positions.shape[1])
     for j in range(len(steps)):
         above = trees.parent[trees.leaves[trees.positions[:, j]]]
@@ -175,28 +178,37 @@ def by_first_step(trees: Trees) -> Ints:
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def join(trees, node, position):  # type: ignore[no-untyped-def]
-    """The smallest node that holds a node and a position of its attribute."""
+    """Return the smallest node that holds a node and a position of its attribute."""
     while position < trees.first[node] or position >= trees.stop[node]:
         node = trees.parent[node]
     return node
 
 
 def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Ints32:
-    """(n_classes, n_attributes) int32 array: the smallest nodes that hold all tuples of each class, -1 for none.
+    """Return the smallest nodes that hold all tuples of each class, -1 for none.
+
+    (n_classes, n_attributes) int32 array.
 
     `class_of` is (n_tuples,) int64, counted from 0, and -1 for a tuple without a class.
     """
     cells = np.full((n_classes, trees.positions.shape[1]), -1, dtype=np.int32)
-    _widen(trees, class_of, cells)
+    _widen_all(trees, class_of, cells)
     return cells
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def _widen(trees, class_of, cells):  # type: ignore[no-untyped-def]
-    """Let the cells of every class hold its tuples."""
+def _widen_all(trees, class_of, cells):  # type: ignore[no-untyped-def]
     for r in range(len(class_of)):
-        c = class_of[r]
-        if c >= 0:
-            for j in range(cells.shape[1]):
-                position = trees.positions[r, j]
-                cells[c, j] = trees.leaves[position] if cells[c, j] < 0 else join(trees, cells[c, j], position)
+        if class_of[r] >= 0:
+            widen(cells[class_of[r]], r, trees)
+
+
+@njit(cache=True, nogil=True, allocates=False, inner=True)
+def widen(cells, r, trees):  # type: ignore[no-untyped-def]
+    """Widen cells to hold a tuple, and return their cost a row; -1 is an empty cell."""
+    cost = 0.0
+    for j in range(len(cells)):
+        position = trees.positions[r, j]
+        cells[j] = trees.leaves[position] if cells[j] < 0 else join(trees, cells[j], position)
+        cost += trees.costs[cells[j]]
+    return cost

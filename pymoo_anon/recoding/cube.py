@@ -1,8 +1,8 @@
-"""Bottom-up: release the cheapest cells that still cover a class, again and again.
+"""Bottom-up recoding: release the cheapest cells that still cover k rows, again and again.
 
-The cells that cover enough tuples are found as an iceberg cube is computed (Beyer and Ramakrishnan 1999): attribute by
-attribute and depth first. Below a set of tuples are fewer rows and dearer cells, so what is too small, or too dear for
-all tuples of the set, ends its branch. The use of such a cube for recoding is ours.
+The cells are found as an iceberg cube is computed (Beyer and Ramakrishnan 1999): attribute by attribute and depth
+first. A branch narrows the tuples and raises the cost of the cells. It ends where fewer than k rows are left, or where
+the cells cost more than the best ones known for each of its tuples. To recode by such a cube is ours.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 
 from pymoo_anon.engine.arrays import Ints, Ints32, Values
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.local.trees import FORBIDDEN, Trees, by_first_step, join
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
 
-# What cells may cost in one band after the other, in mean weights. Cheap classes are released before dear ones are
+# Limits on the cost of cells, band after band, in mean weights. Cheap classes are released before dear ones are
 # counted, and cost less that way, too: a dear class would take tuples from cheap ones.
 _BANDS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
 
 
 class Cube(NamedTuple):
-    """Memory of the search. A depth is an attribute; dear ones come first."""
+    """State of the search, allocated once. A depth is an attribute; attributes with dear nodes come first."""
 
     attributes: Ints  # (n_attributes,) int64, the attribute of each depth
     sorted: Ints  # (n_attributes, n_tuples) int64, at each depth the tuples at hand by position
@@ -32,10 +32,10 @@ class Cube(NamedTuple):
     n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
     turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
     path: Ints  # (n_attributes,) int64, the node that is chosen at each depth
-    spent: Values  # (n_attributes + 1,) float, what the nodes chosen before each depth cost
-    spine: Ints  # (n_nodes, 2) int64, memory for nodes that are not yet complete and where they begin
+    spent: Values  # (n_attributes + 1,) float, the cost of the nodes chosen before each depth
+    stack: Ints  # (n_nodes, 2) int64, nodes that may hold more tuples, and where they begin
     counts: Ints  # (n_positions + 1,) int64, memory for sorting; 0 between steps
-    best: Values  # (n_tuples,) float, the least score of cells that cover each tuple, or what it has to be below
+    best: Values  # (n_tuples,) float, the least score of cells that cover each tuple, at first its limit
     owner: Ints  # (n_tuples,) int64, which cells that is, -1 for none
     cells: Ints32  # (n_vectors, n_attributes) int32, cells that were the best of a tuple
     tally: Ints  # (2,) int64, the number of cells, and the tuples that were looked at
@@ -43,7 +43,7 @@ class Cube(NamedTuple):
 
     @classmethod
     def of(cls, trees: Trees) -> Cube:
-        """Memory for a search over all tuples."""
+        """Allocate a search over all tuples."""
         n_tuples, n_attributes = trees.positions.shape
         widths = np.diff(trees.offsets)
         room = int(min(widths.max(), 2 * n_tuples))
@@ -59,7 +59,7 @@ class Cube(NamedTuple):
             turn=np.zeros(n_attributes, dtype=ints),
             path=np.zeros(n_attributes, dtype=ints),
             spent=np.zeros(n_attributes + 1),
-            spine=np.empty((int(widths.max()) + 1, 2), dtype=ints),
+            stack=np.empty((int(widths.max()) + 1, 2), dtype=ints),
             counts=np.zeros(int(np.diff(trees.position_offsets).max()) + 1, dtype=ints),
             best=np.empty(n_tuples),
             owner=np.empty(n_tuples, dtype=ints),
@@ -70,11 +70,11 @@ class Cube(NamedTuple):
 
 
 def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> tuple[Ints, bool]:
-    """The class of every tuple that finds one, (n_tuples,) int64 counted from 0, and whether the search ended.
+    """Return the classes of k rows that a cube finds, and whether it ended within its budget.
 
-    A class has k rows, and costs a price beside the loss of its cells, in cells. The tuples that are left over have -1:
-    where the search ended, they have fewer than k rows together, or in each part that must be apart. The budget is
-    about how many tuples it may look at, each time that it looks; what it has released until then stays.
+    Classes are (n_tuples,) int64, counted from 0. A class costs a price beside the loss of its cells, in cells. Tuples
+    without a class have -1: where the search ended, they have fewer than k rows together, or in each part that must be
+    apart. The budget is the number of tuples to look at, counted at each look. Classes made before it is used up stay.
     """
     cube = Cube.of(trees)
     class_of = np.full(len(trees.rows), -1)
@@ -95,16 +95,16 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
             index = Index.of(trees, left)
             if _release(candidates, int(k), float(cap), float(price), index, class_of, trees, cube) == 0:
                 break
-            # Who found no cells finds none now: there are fewer tuples.
+            # A tuple without cells finds none later either: fewer tuples wait then.
             waiting = (class_of < 0) & (cube.owner >= 0)
     return class_of, bool(cube.tally[1] < budget or trees.rows[class_of < 0].sum() < k)
 
 
 @njit(cache=True, nogil=True, allocates=False)
 def _search(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def]
-    """Find the best cells of every tuple among those that cover k rows, until the budget is used up.
+    """Find the cheapest cells that cover k rows for every tuple, until the budget is used up.
 
-    The invariant: what stands at a depth are the tuples below the nodes chosen before it, and `turn` the nodes tried.
+    Invariant: each depth holds the tuples below the nodes chosen before it, and `turn` counts the nodes tried there.
     """
     deepest = len(cube.attributes) - 1
     _arrange(0, left, 0, len(left), trees, cube)
@@ -135,7 +135,6 @@ def _search(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
-    """Whether a score is below the best of a tuple."""
     for i in range(a, b):  # noqa: SIM110 (a generator is not compiled)
         if score < best[members[i]]:
             return True
@@ -144,7 +143,7 @@ def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _enter(a, b, score, cube):  # type: ignore[no-untyped-def]
-    """Enter the chosen cells as the best of those tuples that had none as good."""
+    """Store the chosen cells as the best of each tuple that had worse ones."""
     deepest = len(cube.attributes) - 1
     n_cells = cube.tally[0]
     if n_cells == len(cube.cells):
@@ -161,7 +160,7 @@ def _enter(a, b, score, cube):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _compact(cube):  # type: ignore[no-untyped-def]
-    """Drop cells that are nobody's best any more; how many are left, at most one for each tuple."""
+    """Drop cells that are no longer the best of any tuple, and return the number left."""
     moved = cube.moved
     for v in range(len(moved)):
         moved[v] = 0
@@ -183,11 +182,11 @@ def _compact(cube):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _arrange(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
-    """Sort tuples by their position in the attribute of a depth, and list the nodes that hold some of them.
+    """Sort the tuples of a branch by the attribute of a depth, and list the nodes that hold some of them.
 
-    Only the smallest nodes for what they hold are listed. A node comes after those below it, so that a tuple meets
-    cheap cells first. The invariant of the spine: its nodes lie above each other, hold the last position, and are not
-    complete; each begins where its first tuple stands.
+    A node is listed only if no node below it holds the same tuples, and after the nodes below it, so that a tuple meets
+    cheap cells first. The stack holds nodes that lie above each other and contain the last position; each begins where
+    its first tuple stands.
     """
     j, n = cube.attributes[depth], b - a
     own, sums = cube.sorted[depth], cube.sums[depth]
@@ -195,7 +194,7 @@ def _arrange(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
     cube.tally[1] += n
     cube.turn[depth] = 0
     n_nodes, height = np.int64(0), np.int64(0)
-    spine = cube.spine
+    stack = cube.stack
     for i in range(n + 1):
         if i < n:
             sums[i + 1] = sums[i] + trees.rows[own[i]]
@@ -203,25 +202,28 @@ def _arrange(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
             if i > 0 and position == trees.positions[own[i - 1], j]:
                 continue
         begin, last = np.int64(i), np.int64(-1)
-        while height > 0 and (i == n or position >= trees.stop[spine[height - 1, 0]]):
+        while height > 0 and (i == n or position >= trees.stop[stack[height - 1, 0]]):
             height -= 1
-            last, begin = spine[height, 0], spine[height, 1]
+            last, begin = stack[height, 0], stack[height, 1]
             cube.nodes[depth, n_nodes], cube.begins[depth, n_nodes], cube.ends[depth, n_nodes] = last, begin, i
             n_nodes += 1
         if i < n:
             if last >= 0:
                 above = join(trees, last, position)
-                if height == 0 or spine[height - 1, 0] != above:
-                    spine[height, 0], spine[height, 1] = above, begin
+                if height == 0 or stack[height - 1, 0] != above:
+                    stack[height, 0], stack[height, 1] = above, begin
                     height += 1
-            spine[height, 0], spine[height, 1] = trees.leaves[position], i
+            stack[height, 0], stack[height, 1] = trees.leaves[position], i
             height += 1
     cube.n_nodes[depth] = n_nodes
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _sort(source, a, n, j, target, trees, cube):  # type: ignore[no-untyped-def]
-    """Sort n tuples from `a` on by position: by counting where positions are dense, else by Shell's sort."""
+    """Sort n tuples from `a` on by position.
+
+    Dense positions are counted, others sorted by Shell's sort.
+    """
     low = high = np.int64(trees.positions[source[a], j])
     for i in range(n):
         position = np.int64(trees.positions[source[a + i], j])
@@ -256,13 +258,13 @@ def _sort(source, a, n, j, target, trees, cube):  # type: ignore[no-untyped-def]
 
 
 def _mean_weight(trees: Trees) -> float:
-    """The mean over the attributes of the greatest cost that may be released."""
+    """Return the mean over the attributes of the highest cost that may be released."""
     allowed = np.where(trees.costs < FORBIDDEN, trees.costs, 0.0)
     return float(np.maximum.reduceat(allowed, trees.offsets[:-1]).mean())
 
 
 class Index(NamedTuple):
-    """The tuples that are left, by position."""
+    """Waiting tuples, by position in each attribute."""
 
     tuples: Ints  # (n_attributes, n_left) int64, in each attribute's order
     # (n_positions + 1,) int64, how many of these tuples stand before each position, all attributes in a row.
@@ -270,7 +272,7 @@ class Index(NamedTuple):
 
     @classmethod
     def of(cls, trees: Trees, left: Ints) -> Index:
-        """The index of some tuples."""
+        """Index some tuples."""
         positions = trees.positions[left]
         by_position = [left[np.argsort(own, kind="stable")] for own in positions.T]
         counts = np.bincount(positions.ravel(), minlength=int(trees.position_offsets[-1]))
@@ -279,9 +281,9 @@ class Index(NamedTuple):
 
 @njit(cache=True, nogil=True, allocates=False)
 def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: ignore[no-untyped-def]
-    """Make classes of the tuples that are left below each cells, where these are k rows; how many tuples that were.
+    """Make a class of the waiting tuples below each candidate, and return the number of tuples released.
 
-    Others may have been released since the cells were found, so everything is looked at again.
+    Earlier candidates may have taken tuples, so rows and cost are computed anew.
     """
     n_attributes = trees.positions.shape[1]
     n_classes = np.int64(0)
@@ -316,7 +318,7 @@ def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _is_below(r, v, trees, cube):  # type: ignore[no-untyped-def]
-    """Whether cells hold a tuple."""
+    """Return whether cells hold a tuple."""
     for j in range(cube.cells.shape[1]):
         node, position = cube.cells[v, j], trees.positions[r, j]
         if position < trees.first[node] or position >= trees.stop[node]:

@@ -1,8 +1,0 @@
-"""Local recodings, fast: trees of all attributes, requirements as tests of sets of tuples, and what recodes by them."""
-
-from pymoo_anon.engine.local.dual import Ascent
-from pymoo_anon.engine.local.recode import check_ways, recode
-from pymoo_anon.engine.local.requirements import Kind, Requirement, Requirements, Tests
-from pymoo_anon.engine.local.trees import Trees
-
-__all__ = ["Ascent", "Kind", "Requirement", "Requirements", "Tests", "Trees", "check_ways", "recode"]

@@ -1,0 +1,8 @@
+"""Local recodings, fast: trees of all attributes, requirements on classes, search and lower bounds."""
+
+from pymoo_anon.recoding.bound import Ascent
+from pymoo_anon.recoding.recode import check_ways, recode
+from pymoo_anon.recoding.tests import Kind, Requirement, Requirements, Tests
+from pymoo_anon.recoding.trees import Trees
+
+__all__ = ["Ascent", "Kind", "Requirement", "Requirements", "Tests", "Trees", "check_ways", "recode"]

@@ -1,0 +1,192 @@
+"""Local recoding of a table: each class of tuples has levels of its own.
+
+Large tables are split from the top into blocks, and each block is recoded alone. Its classes depend on nothing else, so
+threads may work on as many blocks as they like.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from pymoo_anon._messages import one_of
+from pymoo_anon.engine.arrays import Ints, Ints32
+from pymoo_anon.recoding.cube import bottom_up
+from pymoo_anon.recoding.growth import grow
+from pymoo_anon.recoding.moves import Classes, relocate, repair
+from pymoo_anon.recoding.neighbourhood import improve
+from pymoo_anon.recoding.tests import Tests
+from pymoo_anon.recoding.top_down import RULES, top_down
+from pymoo_anon.recoding.trees import Trees, cells_of_classes
+
+# A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
+_BLOCK = 30_000
+_ROWS_OF_K = 500
+
+# For each tuple of a block, a cube may look at so many, whatever k is. A round of growth has one budget for all sizes
+# of blocks: small ones try every seed, and in large ones a few seeds give nearly the same classes.
+_LOOKS = 1_000
+_GROWN = 16_000_000
+
+# Tuples that a cube leaves are recoded in blocks of about so many tuples, and again in blocks of so many classes.
+_LEFT = 1_000
+_CLASSES = 16
+
+# Sequential clustering may compare so many cells in a block; with all requirements, so many for each tuple.
+_COMPARED = 20_000_000
+_COMPARED_OF_ALL = 2_000
+
+_WAYS = {"method": ("bottom-up", *RULES), "structure": ("sizes", "direct")}
+
+
+def check_ways(**given: str) -> None:
+    """Refuse an unknown method or structure.
+
+    Raises:
+        ValueError: There is not.
+    """
+    for name, value in given.items():
+        one_of(name, value, _WAYS[name])
+
+
+def recode(
+    trees: Trees,
+    tests: Tests,
+    price: float = 0.0,
+    method: str = "bottom-up",
+    structure: str = "sizes",
+    n_threads: int | None = None,
+    n_improvements: int = 0,
+) -> Ints32:
+    """Return a recoding in which every class holds all requirements.
+
+    The cells depend on nothing but the arguments: not on the order of the rows of the table, nor on a clock.
+
+    Args:
+        trees: The trees and tuples, `Trees.of`.
+        tests: What every class has to hold, `Requirements.tests`. Where the whole table breaks it, every recoding does,
+            and all tuples are one class.
+        price: What a class costs beside the loss of its cells, in cells; larger prices make fewer and larger classes.
+        method: "bottom-up"; or "top-down", which loses more and takes a tenth of the time; or "mondrian", strict, or
+            "mondrian-relaxed", which lose still more.
+        structure: What classes are made by. "sizes": by numbers of rows alone, then those that break a requirement are
+            merged, so that classes tell little of the values. "direct": tuples then move between classes as all
+            requirements allow, which loses less. Who knows the method can conclude from it that parts of a class, which
+            sizes would have kept apart, break one.
+        n_threads: How many parts of a large table are worked on at once, for the same cells; None is all processors.
+        n_improvements: So many times a few classes are freed and built anew, and kept where they lose less.
+
+    Returns:
+        (n_tuples, n_attributes) int32 array, for every tuple of the table the numbers of its nodes in
+        `Hierarchy.nodes`. Tuples with equal cells are one class.
+
+    Raises:
+        ValueError: `method` or `structure` is none of these.
+    """
+    check_ways(method=method, structure=structure)
+    class_of = trees.parts
+    if tests.keeps_whole(trees.rows):
+        sizes, direct = tests.by_sizes(), structure == "direct" and len(tests.kinds) > 0
+        if method in RULES:
+            class_of = top_down(trees, sizes.k, price, method=method)
+        else:
+            class_of = classes_by_sizes(trees, sizes, price, n_threads or os.cpu_count() or 1)
+        if not direct:
+            class_of = improve(trees, sizes, class_of, price, n_improvements)
+        if len(tests.kinds) > 0:
+            class_of = repair(trees, tests, class_of)
+        if direct:
+            class_of = relocate(trees, tests, class_of, price, _COMPARED_OF_ALL * len(class_of))
+            class_of = improve(trees, tests, class_of, price, n_improvements)
+    return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
+
+
+def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
+    """Return the class of every tuple, made bottom-up by numbers of rows alone.
+
+    (n_tuples,) int64, counted from 0.
+
+    Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The classes are the same
+    for any number of threads.
+    """
+    size = max(_BLOCK, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
+    blocks = _blocks(trees, sizes.k, size)
+
+    def recoded(block: Ints) -> Ints:
+        return _recoded(trees if len(blocks) == 1 else trees.subset(block), sizes, price)
+
+    with ThreadPoolExecutor(max(1, min(n_threads, len(blocks)))) as pool:
+        return _laid_out(len(trees.rows), blocks, list(pool.map(recoded, blocks)))
+
+
+def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
+    """Split tuples from the top into blocks of about a number of tuples, each of k rows or more.
+
+    Parts that must be apart stand whole in a block, and large ones have blocks of their own.
+    """
+    if len(trees.rows) <= size:
+        return [np.arange(len(trees.rows))]
+    parts = trees.parts
+    if parts.any():
+        # A block with pieces of several parts could hold a piece of fewer than k rows, which would join another part.
+        sizes = np.bincount(parts)
+        large = sizes > size
+        ends = np.cumsum(np.where(large, 0, sizes))
+        pack_of = np.where(large, len(parts) + np.arange(len(sizes)), (ends - sizes) // size)
+        packs = [(own, large[parts[own[0]]]) for own in _by_number(pack_of[parts])]
+        split = [(own, _blocks(trees.subset(own), k, size) if one else [np.arange(len(own))]) for own, one in packs]
+        return [own[block] for own, blocks in split for block in blocks]
+    # No block is much smaller than the others, so that few tuples end where they do not belong.
+    least = max(k, int(trees.rows.mean() * size / 4))
+    return _by_number(top_down(trees, least, enough=size))
+
+
+def _by_number(numbers: Ints) -> list[Ints]:
+    """Return the places of each number that occurs, ascending."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+
+
+def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
+    """Return the class of every tuple of one block."""
+    class_of = _cubed(trees, sizes.k, price, lambda rest: _divided(rest, sizes, price))
+    return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
+
+
+def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
+    """Return the classes that a cube makes within its budget, and those that another way makes of the rest."""
+    class_of, ended = bottom_up(trees, k, price, budget=_LOOKS * len(trees.rows))
+    if not ended:
+        left = np.flatnonzero(class_of < 0)
+        classes = of_rest(trees.subset(left))
+        class_of[left] = np.where(classes < 0, -1, classes + class_of.max() + 1)
+    return class_of
+
+
+def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
+    """Recode the tuples that a cube has left in small blocks, and return their classes."""
+
+    def grown(rest: Trees) -> Ints:
+        return grow(rest, sizes.k, price, budget=_GROWN)
+
+    def made(block: Ints) -> Ints:
+        own = trees.subset(block)
+        return grown(own) if own.rows.sum() < 2 * sizes.k else _cubed(own, sizes.k, price, grown)
+
+    # At large k blocks of either size may lose less, and both take little time.
+    n, larger = len(trees.rows), max(_LEFT, int(_CLASSES * sizes.k / trees.rows.mean()))
+    divisions = [_blocks(trees, sizes.k, size) for size in sorted({min(_LEFT, n), min(larger, n)})]
+    ways = [_laid_out(n, blocks, [made(block) for block in blocks]) for blocks in divisions]
+    return min(ways, key=lambda way: Classes.of(trees, sizes, repair(trees, sizes, way)).loss(price))
+
+
+def _laid_out(n_tuples: int, blocks: list[Ints], classes: list[Ints]) -> Ints:
+    """Number the classes of each block after those of the block before."""
+    class_of, n_classes = np.full(n_tuples, -1), 0
+    for block, own in zip(blocks, classes, strict=True):
+        class_of[block] = np.where(own < 0, -1, own + n_classes)
+        n_classes += int(own.max(initial=-1)) + 1
+    return class_of
