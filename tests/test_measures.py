@@ -51,7 +51,7 @@ def of_the_package():
     return {short: kind for short, kind in Objective.registered.items() if kind.__module__.startswith("pymoo_anon.")}
 
 
-def test_names_that_help_reads_from_the_source_are_the_registered_ones():
+def test_names_that_help_tells_are_the_registered_ones():
     assert sorted(of_the_package(), key=str.casefold) == MEASURES
     assert len(MEASURES) == 22
     assert all(kind.short == short for short, kind in of_the_package().items())
