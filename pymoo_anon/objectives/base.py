@@ -110,7 +110,7 @@ class Objective(Boundable):
         return tuple(sensitive) if self.every else ()
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """Return the value of each of n generalizations, (n,) float array.
+        """Return the value of each of n generalizations. (n,) float array.
 
         Args:
             classes: The classes of n generalizations. Their arrays are read, never kept or changed.
@@ -132,7 +132,7 @@ class Objective(Boundable):
         raise NotImplementedError(f"{type(self).__name__} must define evaluate_one or evaluate")
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """Return the value of each class, (n_classes,) float array.
+        """Return the value of each class. (n_classes,) float array.
 
         It is defined where `worst_class` is true.
 
@@ -176,7 +176,7 @@ class Objective(Boundable):
         """
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """Return the least and the greatest value of any generalization of a table.
+        """Return the least and the greatest value of any generalization.
 
         Args:
             tuples: The distinct tuples of the table.
@@ -184,7 +184,7 @@ class Objective(Boundable):
         return -np.inf, np.inf
 
     def spacing(self, tuples: DistinctTuples) -> float:
-        """Return the least difference of two different values, 0 if none is known.
+        """Return the least difference of two values, or 0.
 
         Args:
             tuples: The distinct tuples of the table.
@@ -233,14 +233,14 @@ class Objective(Boundable):
 
 
 def _same(own: object, other: object) -> bool:
-    """Compare two attributes, of which either may be an array and the other None."""
+    """Compare two attributes, which may be arrays."""
     if isinstance(own, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(own, other)  # type: ignore[arg-type]
     return own == other
 
 
 def checked_column(column: Any) -> Any:
-    """Return the name of a column, which is hashable and not None."""
+    """Return the checked name of a column."""
     if column is None or not isinstance(column, Hashable):
         raise TypeError(f"column must be the name of a column, got {column!r}")
     return column
@@ -283,9 +283,9 @@ class LossObjective(Objective):
 
 
 class WorstClassObjective(Objective):
-    """The value of the worst kept class, or of the whole table without kept classes.
+    """The value of the worst kept class.
 
-    A subclass defines `of_classes`.
+    It is that of the whole table if all are suppressed. A subclass defines `of_classes`.
     """
 
     worst_class = True
@@ -300,24 +300,8 @@ class WorstClassObjective(Objective):
         return worst
 
 
-class FewestObjective(WorstClassObjective):
-    """The fewest of something over all kept classes.
-
-    It is the maximum of `value_range` if all are suppressed.
-    """
-
-    maximize = True
-    whole = True
-
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        fewest = np.empty(len(classes))
-        most = int(self.value_range(classes.tuples)[1])
-        _write_least(classes.starts, self.of_classes(classes), classes.kept, most, fewest)
-        return fewest
-
-
 def one_class(tuples: DistinctTuples, *columns: Hashable) -> EquivalenceClasses:
-    """Return the whole table as one class, with the values of some columns."""
+    """Return the whole table as one class."""
     return _single(tuples, tuples.n_rows, {column: tuples.totals(column) for column in columns})
 
 
@@ -350,7 +334,7 @@ def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, Ints]
 
 @njit(cache=True, nogil=True)
 def sums_of_squares(starts, sizes, kept, cost):  # type: ignore[no-untyped-def]
-    """Return the sum of the squared kept sizes, (n,) float array.
+    """Return the sum of the squared kept sizes. (n,) float array.
 
     Suppressed tuples cost `cost` each. A cost of 0 makes them one class.
     """
@@ -365,14 +349,3 @@ def sums_of_squares(starts, sizes, kept, cost):  # type: ignore[no-untyped-def]
                 suppressed += sizes[c]
         sums[i] = total + suppressed * (cost if cost > 0 else suppressed)
     return sums
-
-
-@njit(cache=True, nogil=True, allocates=False)
-def _write_least(starts, numbers, kept, most, fewest):  # type: ignore[no-untyped-def]
-    """Write the least number of a kept class, or `most` without kept classes."""
-    for i in range(len(fewest)):
-        least = most
-        own, stays = numbers[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
-        for c in range(len(own)):
-            least = min(least, own[c] if stays[c] else most)
-        fewest[i] = least

@@ -44,7 +44,7 @@ class Boundable:
 
 @dataclass(frozen=True)
 class Constraint:
-    """A bound on the value of an objective, made by `KAnonymity() >= 5`.
+    """A bound on the value of an objective: `KAnonymity() >= 5`.
 
     Args:
         objective: The bounded measure.
@@ -86,7 +86,7 @@ class Constraint:
         return self.objective.known is not None
 
     def broken(self, classes: EquivalenceClasses) -> Flags:
-        """Tell which classes break a constraint that bounds every class, (n_classes,) Boolean array.
+        """Tell which classes break a constraint that bounds every class. (n_classes,) Boolean array.
 
         Args:
             classes: The classes of one or several generalizations.
@@ -94,7 +94,7 @@ class Constraint:
         return ~self.keeps(self.objective.of_classes(classes))
 
     def keeps(self, values: Values) -> Flags:
-        """Tell which values keep the bound, (n,) Boolean array.
+        """Tell which values keep the bound. (n,) Boolean array.
 
         Args:
             values: (n,) array, values of the objective with their natural sign.
@@ -102,7 +102,7 @@ class Constraint:
         return keeps(values, self.bound, self.at_least)
 
     def violation(self, values: Values) -> Values:
-        """Return pymoo's G: at most 0 where `keeps` is true, (n,) float array.
+        """Return pymoo's G: at most 0 where `keeps` is true. (n,) float array.
 
         Args:
             values: (n,) float array, values of the objective with their natural sign.

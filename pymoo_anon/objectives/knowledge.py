@@ -83,7 +83,7 @@ def known_of(given: Any) -> BackgroundKnowledge:
 
 
 def sets_of(known: Any, names: Sequence[Name]) -> list[tuple[int, ...]]:
-    """List the known sets, as places among the quasi-identifiers of a table."""
+    """List the known sets as places among quasi-identifiers."""
     if known is None:
         return [tuple(range(len(names)))]
     if isinstance(known, any_of):
@@ -130,7 +130,7 @@ def sets_in_words(known: BackgroundKnowledge) -> list[str]:
 
 
 def reach_of(known: BackgroundKnowledge) -> str:
-    """Describe the adversaries that a promise covers, and those that it does not.
+    """Describe the adversaries that a promise covers.
 
     >>> reach_of((("age", "zip"), ("sex", "zip")))  # doctest: +NORMALIZE_WHITESPACE
     'for adversaries of whom each knows one of: age and zip; sex and zip. This does not hold for somebody who knows what

@@ -33,7 +33,7 @@ MISSING = _Missing()
 
 
 def values_of(values: Sequence[Any] | pd.Series) -> pd.Series:
-    """Return values as objects that compare, with `MISSING` for a missing one."""
+    """Return values as objects, with `MISSING` for a missing one."""
     column = pd.Series(values, dtype=object).reset_index(drop=True)
     return column.where(column.notna(), MISSING)
 
@@ -60,11 +60,11 @@ class Labels:
         return pd.Series([len(places) for places in self.places], index=self.index)
 
     def totals(self, by_value: Ints) -> pd.Series[int]:
-        """Sum an (n_values,) array over the values that each label stands for."""
+        """Sum an (n_values,) array over the values of each label."""
         return pd.Series([int(by_value[places].sum()) for places in self.places], index=self.index)
 
     def members(self, labels: Sequence[Any]) -> Flags:
-        """Tell which values of the domain some labels stand for, (n, n_values) Boolean array."""
+        """Tell which values of the domain some labels stand for. (n, n_values) Boolean array."""
         found = self.index.get_indexer(pd.Index(values_of(labels), dtype=object))
         unknown = [label for label, place in zip(labels, found, strict=True) if place < 0]
         if unknown:
@@ -76,14 +76,14 @@ class Labels:
 
 
 def _labels_of_groups(name: Name, generalization: Generalization) -> Labels:
-    """Return the labels of a column that is recoded value by value."""
+    """Return the labels of a column recoded value by value."""
     groups = generalization.groups[name]
     texts = label_texts({name: generalization.labels[name]})[name]
     return Labels(texts, by_group(groups), None, len(groups), "generalization")
 
 
 def _labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
-    """Return the labels of a column with cells of any level, each at its lowest."""
+    """Return the labels of a column with cells of any level."""
     known: dict[str | None, tuple[Ints, int]] = {}
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
         for label, places in zip(labels, by_group(groups), strict=True):
@@ -173,7 +173,7 @@ class Recount:
 
     @cached_property
     def n_rows(self) -> int:
-        """Number of rows of the original table, with those that the release lacks."""
+        """Number of rows of the original table, or of the release without one."""
         if self._original is None:
             return self.n_released
         n_rows = int(self.whole(self.names[0]).sum())
@@ -257,13 +257,13 @@ class Recount:
         return not isinstance(self._generalization, Generalization)
 
     def became(self, name: Name, places: Ints) -> pd.Series:
-        """Return the label that each place of a column became in a full-domain recoding."""
+        """Return the label of each place in a full-domain recoding."""
         assert isinstance(self._generalization, Generalization)
         texts = self.labels[name].texts
         return values_of([texts[group] for group in self._generalization.groups[name][places]])
 
     def places(self, name: Name, values: Sequence[Any]) -> Ints:
-        """Return the places of original values in the domain of a quasi-identifier."""
+        """Return the places of original values in the domain."""
         given = [None if value is MISSING else value for value in values]
         return fitted(name, self.hierarchies[name], given)[1]
 
@@ -285,7 +285,7 @@ class Recount:
         return rows.reindex(labels.index, fill_value=0)
 
     def counts(self, column: Name) -> pd.DataFrame:
-        """Count each value of a column in each class: columns `cell`, `value`, `n`."""
+        """Count each value of a column in each class. Columns: `cell`, `value`, `n`."""
         if column not in self.columns:
             raise KeyError(f"frame must have the column {column!r} to count it again")
         pairs = self.found.assign(cell=self._cell_of, value=self.found[self._keys([column])[0]])
@@ -302,7 +302,7 @@ class Recount:
         return self._wholes[column]
 
     def shares(self, column: Name) -> pd.DataFrame:
-        """Return the share `p` of each value in its class and `q` in the table.
+        """Return the shares of each value in class and table, `p` and `q`.
 
         Columns `cell`, `value`, `n` and `size`, so that p is n / size, `whole` and `rows`, so that q is whole / rows.
         """

@@ -26,12 +26,12 @@ def check_table(table: Any) -> None:
 
 
 def column_index(table: Microdata) -> pd.Index:
-    """Return the quasi-identifiers as columns of a frame, with tuples as single names."""
+    """Return the quasi-identifiers as columns of a frame."""
     return pd.Index(list(table.quasi_identifiers), dtype=object, tupleize_cols=False)
 
 
 def free_name(name: str, taken: Container[Any]) -> str:
-    """Return the name of a column, marked if a quasi-identifier or an objective has it."""
+    """Return the name of a column, marked if it is taken."""
     return f"{name} (measured)" if name in taken else name
 
 
@@ -50,7 +50,7 @@ def plain_array(X: ArrayLike) -> NDArray[Any]:
 
 
 def one_point(x: ArrayLike, point: str, n_var: int) -> NDArray[Any]:
-    """Return one point as a (1, n_var) array, with or without its outer axis."""
+    """Return one point, given in either shape, as a row."""
     given = plain_array(x)
     if given.shape not in ((n_var,), (1, n_var)):
         raise ValueError(f"x must be one {point}, got shape {given.shape}")
@@ -60,7 +60,7 @@ def one_point(x: ArrayLike, point: str, n_var: int) -> NDArray[Any]:
 def whole_numbers(
     X: ArrayLike, points: str, whole: str, ranged: str, lowest: NDArray[np.int64], highest: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return points of whole numbers within their ranges as an (n, n_var) int64 array.
+    """Return points of whole numbers as an int64 array.
 
     Args:
         X: The points.
@@ -78,7 +78,7 @@ def whole_numbers(
             f"X must hold {whole}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
             "them whole in any algorithm"
         )
-    # Before they are cast: what is too large would become another number.
+    # Before they are cast: a number that is too large would become another one.
     outside = given[((given < lowest) | (given > highest)).any(axis=1)]
     if len(outside):
         least = lowest.tolist() if lowest.any() else 0
@@ -116,7 +116,7 @@ def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint,
 
 
 def known_of_all(measures: Iterable[Objective], names: Sequence[Name]) -> BackgroundKnowledge:
-    """Return the union of the assumed background knowledge, or None for all columns."""
+    """Return the union of background knowledge, or None for all columns."""
     found = {measure.known for measure in measures if not measure.is_loss} or {None}
     if len(found) == 1 or None in found:
         return found.pop() if len(found) == 1 else None
@@ -133,7 +133,7 @@ def adversaries_of(names: Mapping[Objective, str]) -> list[dict[str, Any]]:
 
 
 def reaches_of(measures: Iterable[Objective]) -> list[str]:
-    """Describe the measures with background knowledge, and the adversaries that each covers."""
+    """Describe the adversaries that measures cover."""
     by_known: dict[BackgroundKnowledge, list[str]] = {}
     for measure in dict.fromkeys(measures):
         if measure.known is not None:
@@ -184,7 +184,7 @@ def safe_repr(measure: Objective) -> str:
 
 
 def measure_names(measures: Iterable[Objective], taken: Container[Any] = ()) -> dict[Objective, str]:
-    """Return a short, unique name for each measure, without values of the data.
+    """Return a unique name for each measure, without values of the data.
 
     >>> from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric
     >>> list(measure_names([DistinctLDiversity("a"), DistinctLDiversity("b"), GeneralLossMetric()]).values())
@@ -202,7 +202,7 @@ def measure_names(measures: Iterable[Objective], taken: Container[Any] = ()) -> 
 
 
 def bound(constraint: Constraint, name: str) -> str:
-    """Return a constraint with the name of its measure: "k >= 5"."""
+    """Return a constraint in words: "k >= 5"."""
     return f"{name} {'>=' if constraint.at_least else '<='} {number(constraint.bound)}"
 
 
@@ -243,7 +243,7 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
 
 
 def broken_by_marked(n: int, promised: Sequence[tuple[Objective, float, float]]) -> str | None:
-    """Describe the promise that the class of marked rows breaks, or return None.
+    """Describe the promise that marked rows break, or return None.
 
     Args:
         n: The number of marked rows.

@@ -22,7 +22,7 @@ _SMALL = 1 << 12
 
 
 class Kind(IntEnum):
-    """The rule by which a proof combines bounds from several evaluated nodes.
+    """The rule by which a proof combines bounds.
 
     Attributes:
         FIXED: Each of them bounds the value. The best of these bounds holds.
@@ -64,7 +64,7 @@ class SuppressionBudget:
         return len(self.gone)
 
     def merged(self, ids: Ints, n: int) -> SuppressionBudget:
-        """Return the budget of n classes that hold the classes of the node.
+        """Return the budget of n merged classes.
 
         Args:
             ids: (n_classes,) int64 array, the new class of each class.
@@ -76,12 +76,12 @@ class SuppressionBudget:
         return replace(self, small=small, gone=gone[:, small])
 
     def wholly_gone(self, classes: EquivalenceClasses) -> Flags:
-        """Tell which of the small classes have no tuple left, (n_cases, m) Boolean array."""
+        """Tell which of the small classes have no tuple left. (n_cases, m) Boolean array."""
         return self.gone >= classes.sizes[self.small]
 
 
 class Bounding:
-    """A family of measures that share their bounds for nodes that nobody evaluated.
+    """A family of measures with the same bounds of unevaluated nodes.
 
     Floors are minimised: the negative of a measure that is better when higher.
 
@@ -99,7 +99,7 @@ class Bounding:
         self.measure = measure
 
     def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Values | None:
-        """Return floors of n generalizations without grouping, (n, n_attributes) float array.
+        """Return floors of n generalizations without grouping. (n, n_attributes) float array.
 
         A floor is the sum of a row.
         """
@@ -136,7 +136,7 @@ class Bounding:
 
 
 def fewest_unavoidable(numbers: NDArray[Any], classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-    """Return the smallest number of a class that not every suppression can remove.
+    """Return the smallest number that no suppression can remove.
 
     Let no part of a class have a larger number than the class, as with distinct values. Take the smallest t for which
     the classes with a number of at most t hold more tuples than can still be suppressed. Then some part of one of them
@@ -196,7 +196,7 @@ def _at_most_budget(classes: EquivalenceClasses, limit: int, by_k: bool) -> Supp
 def _violating_budget(
     classes: EquivalenceClasses, rule: Violating, constraints: Sequence[Constraint]
 ) -> SuppressionBudget:
-    """Return one case: the tuples of each class that the constraints surely cost.
+    """Return the tuples of each class that constraints surely cost.
 
     Each constraint alone needs so many tuples of a class suppressed, so all together need at least the most of these.
     Tuples of different classes are different tuples, so the classes add up.
@@ -231,7 +231,7 @@ def _write_fewest(numbers, starts, sizes, gone, limit, tally, fewest):  # type: 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _fewest(numbers, first, end, sizes, gone, limit, tally):  # type: ignore[no-untyped-def]
-    """Return `fewest_unavoidable` of one node, with the classes from `first` to `end`."""
+    """Return `fewest_unavoidable` of the classes from `first` to `end`."""
     for v in range(len(tally)):
         tally[v] = 0
     room, everything, all_whole = np.int64(limit), np.int64(0), True
@@ -312,7 +312,7 @@ class AdditiveLoss(Bounding):
 
 
 def _rounding(tuples: DistinctTuples) -> float:
-    """Return more than the relative error of a sum over the attributes."""
+    """Return more than the relative error of a sum over attributes."""
     return float((len(tuples.domain_sizes) + 2) * 2.0**-51)
 
 
@@ -348,7 +348,7 @@ class SquaresOverClasses(Bounding):
     kind = Kind.SQUARES
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-        """Return the sum over the classes that are left, plus the squared limit."""
+        """Return the sum over remaining classes, plus the squared limit."""
         squares = self.measure.squares(classes)
         gone = np.where(below.wholly_gone(classes), squares[below.small], 0).sum(axis=1)
         # Python's whole numbers are rounded once: a value is exact beyond 2^53, so its bound has to be exact, too.
@@ -356,14 +356,14 @@ class SquaresOverClasses(Bounding):
         return np.array([float(total - int(lost) + below.limit**2) for lost in gone])
 
     def most_of_specializations(self, classes: EquivalenceClasses) -> Values:
-        """Return the greatest sum over kept classes of any specialization, node by node."""
+        """Return the greatest sum over kept classes of any specialization."""
         # Whole numbers are rounded once.
         return np.add.reduceat(self.measure.squares(classes), classes.starts[:-1]).astype(float)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassGains:
-    """A minimised loss as the greatest loss, less a gain for every kept class.
+    """A minimised loss as the gains of kept classes.
 
     A class of n tuples, each in the group g_a of attribute a, gains
 

@@ -16,7 +16,7 @@ from pymoo_anon.table.suppression import kept_by
 
 
 class Monotone(Bounding):
-    """A measure whose value no part of a class exceeds: k, k-map, distinct l.
+    """A measure without better parts of classes: k, k-map, distinct l.
 
     The measure has `of_classes`, where higher is better.
 
@@ -58,7 +58,7 @@ class Monotone(Bounding):
         return fewest_unavoidable(self.values_of(classes), classes, below)
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
-        """Return the sizes of the classes that the constraint alone suppresses, else 0."""
+        """Return the sizes of the classes that break the constraint."""
         return np.where(kept_by([constraint], classes), 0, classes.sizes)
 
 
@@ -87,13 +87,13 @@ class FollowsK(Monotone):
         return np.where(np.isneginf(needs), np.inf, np.where(found > 0, found, -np.inf))
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-        """Return the value of the largest k, which splitting classes does not raise."""
+        """Return the value of the largest k."""
         best: Values = self.measure.of_k(below.most_k)
         return best
 
 
 class Shares(NamedTuple):
-    """The shares that values may have of their class under a value of the measure.
+    """The greatest shares of values for a value of the measure.
 
     For a value x of the measure, the tuples that an entry counts may be a share of min(offset + slope x, cap) of their
     class.
@@ -116,7 +116,7 @@ class Shares(NamedTuple):
 
 
 class WorstShare(Bounding):
-    """A measure of the most frequent value of the worst class: alpha, t, beta.
+    """A measure of too frequent values: alpha, t, beta.
 
     The measure has `of_classes`, where lower is better, and `shares`, a `Shares` of the classes. It may know a tighter
     bound in `best_of_specializations`.
@@ -137,7 +137,7 @@ class WorstShare(Bounding):
         return bounds if own is None else np.maximum(bounds, own)
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
-        """Return the fewest tuples without which the rest of a class keeps the constraint."""
+        """Return the fewest tuples whose loss makes a class keep the constraint."""
         shares: Shares = self.measure.shares(classes)
         needed = np.empty(len(classes.sizes))
         _write_too_many(float(constraint.bound), classes.sizes, needed, *shares)
@@ -158,7 +158,7 @@ class WorstDiversity(Bounding):
     """
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-        """Return the best diversity left, at most the distinct values of some kept class."""
+        """Return the best diversity after suppression."""
         removed = np.minimum(below.limit, classes.sizes - 1)
         left: Values = self.measure.diversity(classes, removed)
         # Where the limit takes a whole class, the class says nothing.
@@ -167,7 +167,7 @@ class WorstDiversity(Bounding):
         return np.minimum(best, fewest_unavoidable(distinct, classes, below))
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
-        """Return the fewest tuples without which the rest of a class keeps the constraint.
+        """Return the fewest tuples whose loss makes a class keep the constraint.
 
         All tuples if nothing helps. By bisection, with the invariant: with `low` removed a class breaks the constraint;
         with `high` it keeps it, or is gone.
@@ -184,7 +184,7 @@ class WorstDiversity(Bounding):
 
 @njit(cache=True, nogil=True, allocates=False)
 def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # type: ignore[no-untyped-def]
-    """Lower the worst value of n nodes to the one after the best suppression.
+    """Lower the worst value of n nodes by the best suppression.
 
     `limit` tuples are removed, and the value is a little less than exact. It stays infinite where there is no finite
     one. `shares` are the arrays of a `Shares`.
@@ -211,7 +211,7 @@ def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # typ
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: ignore[no-untyped-def]
-    """Tell whether the classes above a value have to lose more than the limit."""
+    """Tell whether a value needs more suppression than the limit."""
     total = 0.0
     for c in range(first, end):
         if of_classes[c] > value:

@@ -30,7 +30,7 @@ _LARGEST_DENOMINATOR = 1 << 32
 
 
 class _WeightedLoss(LossObjective):
-    """The weighted losses of all cells of the table, as a sum or a mean."""
+    """The weighted losses of all cells, as a sum or a mean."""
 
     bounding = AdditiveLoss
     shown = ("weights",)
@@ -75,7 +75,7 @@ class _WeightedLoss(LossObjective):
         return np.array([(self.weights or {}).get(name, 1.0) for name in names])
 
     def _parts(self, n_rows: int, n_columns: int) -> tuple[int, int]:
-        """Return the divisors of the sum: for the rows, and for the columns."""
+        """Return the divisors of the sum for rows and columns."""
         return 1, 1
 
     def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
@@ -305,15 +305,15 @@ class Precision(LossObjective):
         return (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """Return the precision that suppression of a tuple takes, attribute by attribute."""
+        """Return the precision that suppression of a tuple takes."""
         return np.repeat(-self.attribute_terms(tuples, maps) / tuples.n_rows, tuples.domain_sizes, axis=1)
 
     def _lengths(self, tuples: DistinctTuples) -> Ints:
-        """Return the height of each hierarchy, 1 for one of the original values alone."""
+        """Return the height of each hierarchy, at least 1."""
         return np.array([max(len(levels) - 1, 1) for levels in tuples.levels], dtype=np.int64)
 
     def _levels(self, tuples: DistinctTuples, maps: Ints) -> Ints:
-        """Return the level of each attribute, (n, n_attributes) int64 array."""
+        """Return the level of each attribute. (n, n_attributes) int64 array."""
         found = np.zeros((len(maps), len(tuples.levels)), dtype=np.int64)
         for j, levels in enumerate(tuples.levels):
             if len(levels) > 1:
@@ -358,7 +358,7 @@ def _numerators_of(classes: EquivalenceClasses) -> Ints:
 
 
 def _kept_rows(classes: EquivalenceClasses) -> Ints:
-    """Return the rows of each class as a column, 0 if it is suppressed."""
+    """Return the kept rows of each class as a column."""
     return np.where(classes.kept, classes.sizes, 0)[:, np.newaxis]
 
 
@@ -393,7 +393,7 @@ def _over_one_denominator(numerators: Ints, factors: Sequence[int], denominator:
 
 @lru_cache(maxsize=64)
 def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> tuple[tuple[int, ...], int]:
-    """Return the weights by divisor and n as whole numbers over one denominator.
+    """Return weights / divisors / n over one denominator.
 
     Weights are the decimals that their floats mean.
     """
@@ -403,7 +403,7 @@ def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> t
 
 
 def _unsuppressed(tuples: DistinctTuples, extents: Ints) -> Ints:
-    """Return losses without suppression, before they are divided: (n, n_attributes) int64 array."""
+    """Return losses without suppression, before they are divided. (n, n_attributes) int64 array."""
     return np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
 
 
@@ -453,7 +453,7 @@ def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """Return the bits that each attribute loses without suppression, (n, n_attributes) float array.
+    """Return the bits that each attribute loses without suppression. (n, n_attributes) float array.
 
     A cell costs log2(rows that hold its group / rows that hold its value).
     """
@@ -528,7 +528,7 @@ def _lost_bits_of_nodes(held, became, n_gone, marginals, n_rows, logs):  # type:
 
 @njit(cache=True, nogil=True)
 def _rows_of_groups(groups, offsets, marginals, held):  # type: ignore[no-untyped-def]
-    """Count the rows that hold each group into `held`, attribute after attribute."""
+    """Count the rows that hold each group into `held`."""
     held[:] = 0
     for j in range(len(offsets) - 1):
         for v in range(offsets[j], offsets[j + 1]):

@@ -33,7 +33,7 @@ from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
 
 
 class ClassificationMetric(LossObjective, ColumnObjective):
-    """CM, the classification metric: number of tuples outside the majority of their class.
+    """CM, the classification metric: number of tuples outside their class's majority.
 
     A tuple is penalised where its class label is not the most frequent one of its equivalence class, or where it is
     suppressed (Iyengar 2002). Whole, from 0 to the number of rows; lower is better.
@@ -58,7 +58,7 @@ class ClassificationMetric(LossObjective, ColumnObjective):
         return penalised
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-        """Return the further penalty of suppression: the majorities of the classes that are gone.
+        """Return the penalty of suppression: the majorities of gone classes.
 
         Merging classes puts no tuple into a majority that was outside one, and splitting makes majorities no smaller.
         """
@@ -67,7 +67,7 @@ class ClassificationMetric(LossObjective, ColumnObjective):
         return penalised
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """Return the savings of kept classes: the tuples of their majority are not penalised."""
+        """Return the savings of kept classes, the tuples of their majority."""
         labels = tuples.columns[self.column].histogram()
         worths = tuple(np.zeros(len(own)) for own in spans)
         return ClassGains(float(tuples.n_rows), worths, flat=1.0, labels=labels, denominator=1)
@@ -134,7 +134,7 @@ class Discernibility(LossObjective):
         return total
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """Return the savings of kept classes, n N - n^2 for n of N tuples."""
+        """Return the savings of kept classes: n (N - n)."""
         worths = tuple(np.zeros(len(own)) for own in spans)
         n_rows = float(tuples.n_rows)
         return ClassGains(n_rows**2, worths, flat=n_rows, square=1.0, denominator=1)
@@ -173,7 +173,7 @@ class AverageClassSize(LossObjective):
 
 
 class KLDivergence(LossObjective):
-    """KL: the divergence in bits of the original distribution from the released one.
+    """KL: divergence in bits of the original from the released distribution.
 
     In the released one every tuple is spread evenly over the combinations of domain values that it may stand for, a
     suppressed one over all of them (Kifer and Gehrke 2006). From 0; lower is better.
@@ -231,7 +231,7 @@ def _ratios(recount: Recount) -> Counter[Fraction]:
 
 
 def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.Series:
-    """Return the combinations of domain values that each row of labels may stand for."""
+    """Return the number of tuples that each row of labels covers."""
     cells = pd.Series(1, index=released.index, dtype=object)
     for key, own in zip(keys, labels, strict=True):
         cells *= released[key].map(own.extents).astype(object)
@@ -240,7 +240,7 @@ def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.
 
 @njit(cache=True, nogil=True)
 def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignore[no-untyped-def]
-    """Return the tuples outside the majority of their class, and all suppressed ones."""
+    """Return the tuples outside of majorities, and all suppressed ones."""
     penalised = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(penalised)):
         first, last = starts[i], starts[i + 1]
@@ -295,7 +295,7 @@ def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
-    """Count the kept rows of each group into `held`, at any of its values.
+    """Count the kept rows of each group into `held`.
 
     Returns:
         The number of suppressed rows.

@@ -30,12 +30,12 @@ _MOST_COUNTS = 1 << 20
 
 
 class _FromTable(WorstClassObjective, ColumnObjective):
-    """A distance of the values of a class from those of the table."""
+    """A distance of a class's values from the table's."""
 
     maximize = False
 
     def _compared(self, classes: EquivalenceClasses) -> tuple[Any, ...]:
-        """Return the arguments of the loops, from the classes and from the table."""
+        """Return the arguments of the loops."""
         counts, tuples = self._counts(classes), classes.tuples
         totals = tuples.totals(self.column)
         return classes.sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows
@@ -124,7 +124,7 @@ class TCloseness(_FromTable):
         return _distances_in_tree(*own, levels)  # type: ignore[no-any-return]
 
     def scale(self, tuples: DistinctTuples) -> tuple[Ints, int]:
-        """Return the places of the values in a tree, or in an order.
+        """Return the places of the values in a tree or an order.
 
         Args:
             tuples: The distinct tuples of the table.
@@ -148,12 +148,12 @@ class TCloseness(_FromTable):
         return held, int(np.count_nonzero(totals))
 
     def _places(self, values: tuple[Any, ...]) -> Ints:
-        """Return the place of each value in the order or the hierarchy, or -1."""
+        """Return the place of each value, or -1."""
         order = self.distance if isinstance(self.distance, tuple) else ()
         return _places(self.distance, values, tuple(map(type, (*values, *order))))
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
-        """Bound the surplus of a class, as a share of it, by t."""
+        """Bound the share of the surplus in a class by t."""
         ones = np.ones(len(classes.sizes))
         if self.distance == "equal":
             # The distance is the surplus of the values that are too frequent, or the lack of the others.
@@ -180,7 +180,7 @@ class TCloseness(_FromTable):
         return max(self._farthest(own, whole) for _, own in pairs.groupby(some))
 
     def _farthest(self, pairs: pd.DataFrame, whole: pd.Series[int]) -> Fraction:
-        """Return the greatest distance of some classes, in an order or a hierarchy."""
+        """Return the greatest distance of some classes."""
         held = pairs.pivot_table(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
         sizes, rows = pairs.groupby("cell")["size"].first(), int(whole.sum())
         # The surplus of each value in each class, times its size and the rows.
@@ -319,7 +319,7 @@ class DeltaDisclosure(_FromTable):
 
 @lru_cache(maxsize=64)
 def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...], kinds: tuple[type, ...]) -> Ints:
-    """Return the places of values in an order, which is ascending for "ordered".
+    """Return the places of values in an order.
 
     The types of the values tell apart cached answers: Python takes True for 1.
     """
@@ -342,7 +342,7 @@ def _ratio(shares: pd.DataFrame, row: int | np.integer[Any]) -> Fraction:
 
 
 def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
-    """Return the cost of each class: moves below a node cost the node's level."""
+    """Return the cost of each class in a hierarchy. A move below a node costs the node's level."""
     places = hierarchy.encode(list(extra.columns))
     costs = pd.Series(0, index=extra.index)
     below = extra.set_axis(places, axis=1)
@@ -361,7 +361,7 @@ def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
 
 @njit(cache=True, nogil=True)
 def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, levels):  # type: ignore[no-untyped-def]
-    """Return the earth mover's distance of each class in a tree of values.
+    """Return the earth mover's distances in a tree.
 
     A tuple that moves to another value pays 1 / n_levels for every level at which it leaves its group. The surplus of a
     group has to leave it, so the work is the sum of the surpluses of all groups of all levels. Equal distance is a tree
@@ -396,7 +396,7 @@ def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, leve
 def _distances_in_order(  # type: ignore[no-untyped-def]
     sizes, value_starts, values, counts, totals, n_rows, places, n_places
 ):
-    """Return the earth mover's distance of each class in an order of values.
+    """Return the earth mover's distances in an order.
 
     The surplus up to a place has to pass it, so the work is the sum over the places of |share of the class up to here
     less share of the table up to here|.
@@ -423,7 +423,7 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
-    """Return the tuples and the expected share of the values that are too frequent.
+    """Return tuples and expected share of too frequent values.
 
     These are (n_classes,) float arrays. A third is the share in the table of all values of the class.
     """
@@ -457,7 +457,7 @@ def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # ty
 
 @njit(cache=True, nogil=True)
 def _disclosures(sizes, value_starts, values, counts, totals, n_rows, logs):  # type: ignore[no-untyped-def]
-    """Return the greatest |log2(p / q)| of a value that the class holds."""
+    """Return the greatest |log2(p / q)| of each class."""
     disclosures = np.zeros(len(sizes))
     for c in range(len(sizes)):
         own, greatest, most = np.float64(sizes[c]), 1.0, -1

@@ -17,7 +17,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, FewestObjective, WorstClassObjective, checked_column
+from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective, checked_column
 from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses, SuppressionBudget, fewest_unavoidable
 from pymoo_anon.objectives.bounds.worst_class import Monotone, Shares, WorstDiversity, WorstShare
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
@@ -25,7 +25,7 @@ from pymoo_anon.objectives.recount import Counted, Recount, logarithms
 from pymoo_anon.table.domain_values import is_number
 
 
-class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective, FewestObjective):
+class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
     """l: smallest number of distinct sensitive values in a kept class.
 
     Distinct l-diversity (Dewri et al. 2010, section 3). Whole, from 1 to the number of values of the column; higher is
@@ -44,6 +44,8 @@ class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective, FewestObjecti
 
     short = "l"
     every = True
+    maximize = True
+    whole = True
     shown = ("known",)
     bounding = Monotone
     _name = "l"
@@ -92,7 +94,7 @@ class SquaredValueCounts(ColumnObjective):
         return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
-        """Return the term of each class, (n_classes,) int64 array."""
+        """Return the term of each class. (n_classes,) int64 array."""
         own = self._counts(classes).trimmed()
         return np.add.reduceat(own.counts**2, own.starts[:-1])
 
@@ -108,7 +110,7 @@ class SquaredValueCounts(ColumnObjective):
 
 
 class _WorstDiversity(WorstClassObjective, ColumnObjective):
-    """A diversity that is never above the number of distinct values of a class."""
+    """A diversity of at most the distinct values of a class."""
 
     maximize = True
     bounding = WorstDiversity
@@ -117,7 +119,7 @@ class _WorstDiversity(WorstClassObjective, ColumnObjective):
         return self.diversity(classes, np.zeros(len(classes.sizes), dtype=np.int64))
 
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
-        """Return the best diversity of each class once tuples are removed, (n_classes,) float array."""
+        """Return the best diversity of each class once tuples are removed. (n_classes,) float array."""
         raise NotImplementedError
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -187,7 +189,7 @@ class RecursiveCLDiversity(_WorstDiversity):
         self.c = c
 
     def fraction(self, n_rows: int) -> Fraction:
-        """Return c as the written decimal, so that 0.1 times 30 is 3.
+        """Return c as the written decimal.
 
         A c beyond the rows of a table equals them in effect.
 
@@ -249,7 +251,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
         return self._counts(classes).most_frequent() / classes.sizes
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-        """Return a bound beyond that of the shares, or the worst of all known sets.
+        """Return a bound by few values, or of all known sets.
 
         A class of few values cannot have small shares of all of them, so 1 / values is a bound. Rows that agree on a
         known set are a class of a table of these columns alone. Its specializations are those of the whole table, so
@@ -307,7 +309,7 @@ def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ignore[no-untyped-def]
-    """Return exp(entropy) of each class, once `removed` tuples are gone.
+    """Return exp(entropy) of each class after removal.
 
     Removal raises the entropy most where it takes the most frequent values down to one level: every other removal
     leaves a distribution that is less even.
@@ -337,7 +339,7 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ign
 
 @njit(cache=True, nogil=True)
 def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
-    """Return exp(entropy): the size over the geometric mean of the counts of its rows.
+    """Return exp(entropy): the size over the geometric mean count.
 
     It can be whole for counts that differ: of 4, 2, 1, 1, 1 and 1 rows it is 5, as 10^10 = 5^10 4^4 2^2. Then the pair
     is within 10^-20 of the whole number, which is the float next to it.
@@ -352,7 +354,7 @@ def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
-    """Return the level of the most frequent values once tuples are removed from them.
+    """Return the level of the most frequent values after removal.
 
     Invariant: the i most frequent values hold `held` tuples, and would share a level of (held - removed) / i. It is
     right as soon as no other value is above it.
@@ -369,7 +371,7 @@ def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, removed):  # type: ignore[no-untyped-def]
-    """Return the largest l of each class, once `removed` frequent tuples are gone.
+    """Return the largest l of each class after removal.
 
     Invariant: `tail` is r_l + ... + r_m for the current l, counted down from m. It grows as l falls, so the first l
     that holds is the largest. The inequality stands in whole numbers, none of which is beyond 2^63: a tail times the

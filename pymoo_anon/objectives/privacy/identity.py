@@ -17,7 +17,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import FewestObjective, Objective, WorstClassObjective, sums_of_squares
+from pymoo_anon.objectives.base import Objective, WorstClassObjective, sums_of_squares
 from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses, SuppressionBudget
 from pymoo_anon.objectives.bounds.worst_class import FollowsK, Monotone
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
@@ -26,7 +26,7 @@ from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
 
 
-class KAnonymity(WithBackgroundKnowledge, FewestObjective):
+class KAnonymity(WithBackgroundKnowledge):
     """k: size of the smallest kept class (Dewri et al. 2010, section 3).
 
     Whole, from 1 to the number of rows; higher is better.
@@ -54,6 +54,8 @@ class KAnonymity(WithBackgroundKnowledge, FewestObjective):
 
     short = "k"
     role = "person"
+    maximize = True
+    whole = True
     shown = ("known",)
 
     def __init__(self, person: Hashable | None = None, *, known: Any = None) -> None:
@@ -122,7 +124,7 @@ class SquaredClassSizes(Objective):
         return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
-        """Return the term of each class, (n_classes,) int64 array."""
+        """Return the term of each class. (n_classes,) int64 array."""
         return classes.sizes**2
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -147,9 +149,6 @@ class ProsecutorRisk(WorstClassObjective):
     maximize = False
     step = 0.001
     bounding = FollowsK
-
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        return 1 / KAnonymity().evaluate(classes)
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
         return 1 / classes.sizes
@@ -209,12 +208,12 @@ class MarketerRisk(Objective):
             self.register.check(table)
 
     def persons(self, classes: EquivalenceClasses) -> Ints:
-        """Return the persons of the register that each class fits, at least its tuples."""
+        """Return the persons of the register that each class fits. They are at least its tuples."""
         assert self.register is not None
         return np.maximum(self.register.of_classes(classes).astype(np.int64), classes.sizes)
 
     def everybody(self, n_rows: int) -> int:
-        """Return the persons of the register, at least the rows of the table."""
+        """Return the number of persons in the register. They are at least the rows."""
         assert self.register is not None
         return max(self.register.population.n_rows, n_rows)
 
@@ -228,7 +227,7 @@ class MarketerRisk(Objective):
         return np.array([float(one / n_rows) for one in sums])
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-        """Return the risk after the suppression of the tuples that add most.
+        """Return the risk after the best suppression.
 
         Splitting classes makes them no fewer. A part of a class fits no more persons than the class, so its tuples add
         no less to the sum than they add in the class. Suppressed tuples add 1 / everybody each.
@@ -316,7 +315,7 @@ class RecordsAtRisk(Objective):
         return (at_risk + np.where(suppressed < self.enough, suppressed, 0)) / classes.n_rows
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-        """Return the rows of small classes that no class of suppressed tuples can hide.
+        """Return the rows of small classes that suppression cannot hide.
 
         Parts of a small class are small. So in a specialization its rows are in small classes or suppressed. Where
         fewer tuples than `enough` are suppressed, these are a small class, too.
@@ -336,7 +335,7 @@ class RecordsAtRisk(Objective):
         return f"RecordsAtRisk({self.risk!r})"
 
 
-class KMap(FewestObjective):
+class KMap(WorstClassObjective):
     """k-map: smallest number of persons of a population that a kept class fits.
 
     As k, but counted in a population table of which the released one is a part (Sweeney 2002). Whole, from 0 where none
@@ -354,6 +353,8 @@ class KMap(FewestObjective):
     """
 
     name = "k-map"
+    maximize = True
+    whole = True
     shown = ("population",)
     bounding = Monotone
 
@@ -400,7 +401,7 @@ class KMap(FewestObjective):
         return np.concatenate(found)
 
     def _fitting_cells(self, classes: EquivalenceClasses) -> Values:
-        """Return the persons below the nodes of each class of local recodings."""
+        """Return the persons that each class of local recodings fits."""
         forest, nodes = classes.cells()
         theirs = self.population.tuples
         places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
