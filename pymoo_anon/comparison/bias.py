@@ -219,8 +219,8 @@ def people_by(
         places = np.repeat(np.arange(table.n_distinct), np.diff(own.starts))
         return names, own.values, places, own.counts
     raise ValueError(
-        f"column must be {vector.unit!r} or a quasi-identifier for {vector!r}, whose values are those of tuples with "
-        f"one {vector.unit!r}, got {column!r}"
+        f"column must be {vector.unit!r} or a quasi-identifier for {vector!r}, which has one value for all tuples "
+        f"with one {vector.unit!r}, got {column!r}"
     )
 
 

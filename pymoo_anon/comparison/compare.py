@@ -185,7 +185,7 @@ def _by_name(comparators: Sequence[Comparator]) -> dict[str, Comparator]:
     written = [repr(one) if names.count(one.name) > 1 else one.name for one in comparators]
     if repeated(written):
         raise ValueError(
-            f"comparators must differ by name or by what repr shows, got more than once: {examples(repeated(written))}"
+            f"comparators must differ by name or by repr, got more than once: {examples(repeated(written))}"
         )
     return dict(zip(written, comparators, strict=True))
 

@@ -231,7 +231,7 @@ class Recount:
         """The hierarchy of each quasi-identifier."""
         lacking = [name for name in self.names if name not in (self._hierarchies or {})]
         if self._hierarchies is None or lacking:
-            raise ValueError(f"hierarchies must have that of every quasi-identifier, got none of {examples(lacking)}")
+            raise ValueError(f"hierarchies must have one for every quasi-identifier, got none for {examples(lacking)}")
         return self._hierarchies
 
     @cached_property
@@ -244,8 +244,8 @@ class Recount:
         if lacks_names or (known is None and any(name not in hierarchies for name in self.names)):
             got = None if known is None else examples(list(known.labels))
             raise ValueError(
-                f"generalization must be what {examples(self.names)} were recoded by, got {got}; the measure needs the "
-                "number of values that a label stands for, which the hierarchies of all of them tell, too"
+                f"generalization must be the one that recoded {examples(self.names)}, got {got}; the measure counts "
+                "the values of each label, and the hierarchies of all of these columns serve as well"
             )
         if isinstance(known, Generalization):
             return {name: _labels_of_groups(name, known) for name in self.names}

@@ -155,8 +155,8 @@ def check_known(measures: Sequence[Objective], table: Microdata, rule: Suppressi
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(
-            f"known must name every quasi-identifier in some set of some measure, got none with {examples(unknown)}: "
-            "nothing would generalize what nobody knows; name it, or make it no quasi-identifier"
+            f"known must name every quasi-identifier in some set of some measure, got none with {examples(unknown)}; "
+            "add it to a set, or give it another role"
         )
 
 
