@@ -136,7 +136,7 @@ class Bounding:
 
 
 def fewest_unavoidable(numbers: NDArray[Any], classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-    """Return the smallest number that no suppression can remove.
+    """Return the smallest number that not all kept classes can exceed.
 
     Let no part of a class have a larger number than the class, as with distinct values. Take the smallest t for which
     the classes with a number of at most t hold more tuples than can still be suppressed. Then some part of one of them

@@ -93,7 +93,7 @@ class FollowsK(Monotone):
 
 
 class Shares(NamedTuple):
-    """The greatest shares of values for a value of the measure.
+    """The shares of a class that a value of the measure allows.
 
     For a value x of the measure, the tuples that an entry counts may be a share of min(offset + slope x, cap) of their
     class.

@@ -251,7 +251,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
         return self._counts(classes).most_frequent() / classes.sizes
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
-        """Return a bound by few values, or of all known sets.
+        """Return the bound by the number of values, or by all known sets.
 
         A class of few values cannot have small shares of all of them, so 1 / values is a bound. Rows that agree on a
         known set are a class of a table of these columns alone. Its specializations are those of the whole table, so
