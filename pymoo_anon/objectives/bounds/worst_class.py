@@ -137,7 +137,7 @@ class WorstShare(Bounding):
         return bounds if own is None else np.maximum(bounds, own)
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
-        """Return the fewest tuples whose loss makes a class keep the constraint."""
+        """Return the fewest tuples that a class has to lose for the constraint."""
         shares: Shares = self.measure.shares(classes)
         needed = np.empty(len(classes.sizes))
         _write_too_many(float(constraint.bound), classes.sizes, needed, *shares)
@@ -167,7 +167,7 @@ class WorstDiversity(Bounding):
         return np.minimum(best, fewest_unavoidable(distinct, classes, below))
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
-        """Return the fewest tuples whose loss makes a class keep the constraint.
+        """Return the fewest tuples that a class has to lose for the constraint.
 
         All tuples if nothing helps. By bisection, with the invariant: with `low` removed a class breaks the constraint;
         with `high` it keeps it, or is gone.
