@@ -12,7 +12,7 @@ from pymoo_anon.objectives import (
     Objective,
     SquaredClassSizes,
 )
-from pymoo_anon.objectives.bounds import AdditiveLoss, Bounding, Hereditary, RisingLoss, SquaresOverClasses
+from pymoo_anon.objectives.bounds import AdditiveLoss, Bounding, Monotone, RisingLoss, SquaresOverClasses
 
 
 class Sound(Objective):
@@ -165,10 +165,10 @@ class NoWorth(Sound):
     worst_class = True
 
 
-class NotHereditary(Sound):
+class NotMonotone(Sound):
     """The parts of a class have more than the class."""
 
-    name, maximize, bounding, worst_class = "rarity", True, Hereditary, True
+    name, maximize, bounding, worst_class = "rarity", True, Monotone, True
 
     def of_classes(self, classes):
         return 1 / classes.sizes
@@ -177,13 +177,13 @@ class NotHereditary(Sound):
         return float(np.min(1 / classes.sizes[classes.kept], initial=1.0))
 
 
-class _NothingKnown(Hereditary):
+class _NothingKnown(Monotone):
     def best_of_specializations(self, classes, below):
         return None
 
 
-class PartsHaveMore(NotHereditary):
-    bounding = type("Hereditary", (_NothingKnown,), {})
+class PartsHaveMore(NotMonotone):
+    bounding = type("Monotone", (_NothingKnown,), {})
 
 
 class NotAdditive(GeneralLossMetric):
@@ -278,8 +278,8 @@ BROKEN = [
     ),
     (Miscounted(), "recount of Miscounted() must find the value of a release, got "),
     (MiscountedLocally(), "recount of MiscountedLocally() must find the value of a release, got "),
-    (NotHereditary(), "Hereditary of NotHereditary(): no specialization is better than the best of them, got "),
-    (PartsHaveMore(), "Hereditary of PartsHaveMore(): no part of a class has a greater value than the class, got "),
+    (NotMonotone(), "Monotone of NotMonotone(): no specialization is better than the best of them, got "),
+    (PartsHaveMore(), "Monotone of PartsHaveMore(): no part of a class has a greater value than the class, got "),
     (NotAdditive(), "AdditiveLoss of NotAdditive(): no node is below its floor, got "),
     (LessLeft(), "AdditiveLoss of LessLeft(): no specialization is better than the best of them, got "),
     (NotRising(), "RisingLoss of NotRising(): no generalization is below the floor, got "),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from strategies import populations, tables
 
 from pymoo_anon.objectives import *
+from pymoo_anon.objectives.bounds import Bounding
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
@@ -44,6 +45,12 @@ KINDS = (
     KLDivergence(),
 )
 BOUNDED = [objective for objective in KINDS if objective.bounding is not None]
+
+
+def states(objective, method):
+    """Whether a measure has a bound, by its family or by itself."""
+    by_itself = getattr(type(objective), method, None) is not getattr(Objective, method, None)
+    return by_itself or getattr(objective.bounding, method) is not getattr(Bounding, method, None)
 
 
 def sorted_rows(F):

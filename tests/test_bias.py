@@ -280,8 +280,8 @@ def test_nobody_knows_who_of_equal_tuples_has_which_value_of_another_column():
     table = paper.Microdata.from_frame(frame, {"q": paper.Hierarchy.flat([0, 1])}, ["s", "t"])
     vector = PropertyVector([1, 2, 3], table.tuples, "x", True, unit="s")
     text = (
-        "column must be 's' or a quasi-identifier for PropertyVector('x' of 3 tuples, higher is better), whose values "
-        "are those of tuples with one 's', got 't'"
+        "column must be 's' or a quasi-identifier for PropertyVector('x' of 3 tuples, higher is better), which has "
+        "one value for all tuples with one 's', got 't'"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         gains(table, vector, vector, "t")

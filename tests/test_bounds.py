@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from pymoo.optimize import minimize
-from tasks import BOUNDED, KINDS, Task, found, invented, values_of
+from tasks import BOUNDED, KINDS, Task, found, invented, states, values_of
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import (
@@ -13,7 +13,6 @@ from pymoo_anon.objectives import (
     KAnonymity,
     NormalizedWeightedPenalty,
 )
-from pymoo_anon.objectives.bounds import Bounding
 from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.stored import proof as stored
@@ -32,7 +31,7 @@ STATED = [
     (objective, method)
     for objective in BOUNDED
     for method in METHODS[objective.bounding.kind]
-    if getattr(objective.bounding, method) is not getattr(Bounding, method, None)
+    if states(objective, method)
     # A floor is what a stored proof reads where there is one.
     and not (objective.bounding.has_floor and method == "best_of_specializations")
 ]

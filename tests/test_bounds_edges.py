@@ -10,7 +10,7 @@ from tasks import Task, found
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.engine import DistinctTuples, Grouper
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives.bounds import suppressible
+from pymoo_anon.objectives.bounds import suppression_budget
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 
 #: Classes of 1, 2, 2 and 5 rows, with 1, 2, 1 and 3 values.
@@ -24,22 +24,22 @@ CLASSES = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=3)
 def best(measure, limit, classes=None, **asked):
     """What the family of a measure says of the specializations, case by case."""
     own = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=limit) if classes is None else classes
-    below = suppressible(own, AtMost(limit), (), by_k=asked.get("by_k", False))
+    below = suppression_budget(own, AtMost(limit), (), by_k=asked.get("by_k", False))
     return measure.bounding(measure).best_of_specializations(own, below).tolist()
 
 
 def test_cases_lie_between_the_sizes_that_are_suppressed():
     # At most 3 tuples: the class of 1 goes, of those of 2 only both together, which is too many. So k = 2.
-    below = suppressible(CLASSES, AtMost(3), (), by_k=True)
+    below = suppression_budget(CLASSES, AtMost(3), (), by_k=True)
     assert below.small.tolist() == [0]
     assert below.gone.tolist() == [[0], [1]]
     assert below.most_k.tolist() == [1, 2]
     # Exactly 5 tuples are those of 1 and of 2: k = 5.
     classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=5)
-    below = suppressible(classes, AtMost(5), (), by_k=True)
+    below = suppression_budget(classes, AtMost(5), (), by_k=True)
     assert (below.small.tolist(), below.most_k.tolist()) == ([0, 1, 2], [1, 2, 5])
     assert below.gone.tolist() == [[0, 0, 0], [1, 0, 0], [1, 2, 2]]
-    assert len(suppressible(classes, AtMost(5), (), by_k=False)) == 1
+    assert len(suppression_budget(classes, AtMost(5), (), by_k=False)) == 1
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
@@ -160,15 +160,15 @@ def test_classes_exactly_on_a_bound_keep_it():
 def test_what_surely_goes_counts_against_the_limit():
     classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]))
     constraints = [KAnonymity() >= 2, DistinctLDiversity("s") >= 2]
-    below = suppressible(classes, Violating(3), constraints, by_k=True)
+    below = suppression_budget(classes, Violating(3), constraints, by_k=True)
     assert below.small.tolist() == [0, 2]
     assert below.gone.tolist() == [[1, 2]]
     assert not below.impossible
     # Nothing is left of the limit: the class of two values stays.
     assert below.most_k.tolist() == [2]
     assert best_below(DistinctLDiversity("s"), classes, below) == [2]
-    assert suppressible(classes, Violating(2), constraints, by_k=True).impossible
-    with_room = suppressible(classes, Violating(5), constraints, by_k=True)
+    assert suppression_budget(classes, Violating(2), constraints, by_k=True).impossible
+    with_room = suppression_budget(classes, Violating(5), constraints, by_k=True)
     assert with_room.most_k.tolist() == [5]
     assert best_below(DistinctLDiversity("s"), classes, with_room) == [3]
     assert best_below(SquaredClassSizes(), classes, with_room) == [4 + 25 + 25]

@@ -8,13 +8,13 @@ from command import front, record, search, write_persons
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.declaring import measure_parts, measure_text, measures_in
+from pymoo_anon.cli.declaring import measures_in
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import objective
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import AlphaDeassociation, DistinctLDiversity, KAnonymity, any_of
-from pymoo_anon.problems.arguments import short_name
+from pymoo_anon.objectives.spelling import short_name, spelled
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.table import Hierarchy
 
@@ -146,5 +146,5 @@ def test_one_table_is_no_list_of_adversaries(project):
 def test_short_names_are_read_again(measure):
     text = short_name(measure)
     assert objective("require", text, make_census(50)) == measure
-    assert measure_text(measure_parts(text)) == text
+    assert str(spelled(text)) == text
     assert measures_in(f"k,{text},GLM") == ["k", text, "GLM"] or '"' in text

@@ -245,7 +245,7 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
         (V[:2], "--quasi-identifier must name at least one column, got none"),
         ([*V, "town"], "frame must have the columns 'town', got columns"),
         (["verify", "nowhere.csv", *V[2:], "zip"], "nowhere.csv: no such file"),
-        ([*V, "zip", "--require", "GLM<=3"], "generalization must be what 'zip' were recoded by"),
+        ([*V, "zip", "--require", "GLM<=3"], "generalization must be the one that recoded 'zip'"),
         ([*V, "zip", "--require", "l>=3"], "require: l reads one sensitive column and the table has none"),
     ],
 )

@@ -1,6 +1,7 @@
 """The house stands as it is drawn: imports go down, files stay short, the top level stays tidy."""
 
 import ast
+import inspect
 import re
 import subprocess
 from functools import cache
@@ -176,6 +177,24 @@ def raises(function: ast.FunctionDef) -> bool:
             if not (isinstance(name, ast.Name) and name.id in ("NotImplementedError", "IndexError")):
                 return True
     return False
+
+
+def test_public_methods_say_what_they_do():
+    """A method without a docstring overrides one that has one."""
+    silent, n_seen = [], 0
+    for path in MODULES:
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                for method in node.body:
+                    if isinstance(method, ast.FunctionDef) and not (method.name.startswith("_") or is_setter(method)):
+                        n_seen += 1
+                        if ast.get_docstring(method) is None:
+                            kind = getattr(import_module(name), node.name)
+                            told = inspect.getdoc(getattr(kind, method.name))
+                            silent += [] if told else [f"{path.name} {node.name}.{method.name}"]
+    assert not silent
+    assert n_seen > 300
 
 
 def test_a_module_gives_a_name_once():

@@ -282,7 +282,7 @@ def test_sets_have_one_form():
         ([[["a"]]], "known must be names of quasi-identifiers such as"),
         (["q0", "zap"], "known must name quasi-identifiers, 'q0', 'q1', 'q2', 'q3', got 'zap'"),
         (["q0", "s0"], "known must name quasi-identifiers, got 's0', which is sensitive"),
-        ([["q0", "q1"], ["q2"]], "known must name every quasi-identifier in some set .*, got none with 'q3': nothing"),
+        ([["q0", "q1"], ["q2"]], "known must name every quasi-identifier in some set .*, got none with 'q3'; add"),
         ([[i] for i in range(5001)], "known must be at most 5,000 sets, each of which is grouped anew, got 5,001"),
     ],
 )

@@ -11,8 +11,9 @@ from tasks import Task, found, invented
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, any_of
+from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
-from pymoo_anon.problems.arguments import measure_names, short_name
+from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.publishing import release, verify
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 

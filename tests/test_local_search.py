@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
-from tasks import BOUNDED, KINDS, Task, found, invented, minimal, sorted_rows, tasks, values_of
+from tasks import BOUNDED, KINDS, Task, found, invented, minimal, sorted_rows, states, tasks, values_of
 
 from pymoo_anon.algorithms import ParetoLocalSearch
 from pymoo_anon.algorithms.lessons import LearnedBounds, can_settle
@@ -26,7 +26,7 @@ from pymoo_anon.objectives import (
     KAnonymity,
     NormalizedWeightedPenalty,
 )
-from pymoo_anon.objectives.bounds import Bounding, FollowsK
+from pymoo_anon.objectives.bounds import FollowsK
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Below
 
@@ -138,7 +138,7 @@ STATED = [
     (objective, method)
     for objective in BOUNDED
     for method in (("at",) if issubclass(objective.bounding, FollowsK) else METHODS)
-    if getattr(objective.bounding, method) is not getattr(Bounding, method, None)
+    if states(objective, method)
 ]
 
 

@@ -27,10 +27,13 @@ from pymoo_anon.objectives import (
     KMap,
     Objective,
     ProsecutorRisk,
+    RecordsAtRisk,
     RecursiveCLDiversity,
     TCloseness,
 )
+from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems.arguments import safe_repr
 from pymoo_anon.publishing import RecountError, read_evidence, release, verify
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.testing import check_objective
@@ -51,7 +54,7 @@ def of_the_package():
     return {short: kind for short, kind in Objective.registered.items() if kind.__module__.startswith("pymoo_anon.")}
 
 
-def test_names_that_help_reads_from_the_source_are_the_registered_ones():
+def test_names_that_help_tells_are_the_registered_ones():
     assert sorted(of_the_package(), key=str.casefold) == MEASURES
     assert len(MEASURES) == 22
     assert all(kind.short == short for short, kind in of_the_package().items())
@@ -132,6 +135,22 @@ def test_a_class_without_a_short_name_of_its_own_is_not_registered(registered):
     before = dict(registered)
     type("Own", (KAnonymity,), {})
     assert registered == before
+
+
+def test_a_class_that_is_made_from_another_has_no_short_name_of_it():
+    made = type("Own", (KAnonymity,), {"name": "own k"})(known=["zip"])
+    assert (made.short, short_name(made)) == (None, "own-k")
+
+
+def test_evidence_shows_no_attribute_that_a_measure_does_not_name():
+    made = type("Own", (RecordsAtRisk,), {"shown": ("risk",)})(0.2)
+    made.secret = ["4711"]
+    assert (safe_repr(made), safe_repr(RecordsAtRisk(0.2))) == ("Own(risk=0.2)", "RecordsAtRisk(risk=0.2, enough=5)")
+
+
+def test_losses_say_that_they_are():
+    assert {kind.__name__ for kind in KINDS if kind.is_loss} == {*objectives.loss.__all__} - {"attribute_losses"}
+    assert type("Own", (GeneralLossMetric,), {}).is_loss
 
 
 def double(self, classes):

@@ -129,7 +129,7 @@ class Mine(KAnonymity):
         (
             (RELEASED, QUASI, [GeneralLossMetric()]),
             ValueError,
-            "generalization must be what 'age', 'sex' were recoded by",
+            "generalization must be the one that recoded 'age', 'sex'",
         ),
         (
             (RELEASED, QUASI, [NonUniformEntropy()]),
@@ -150,7 +150,7 @@ def test_losses_need_what_fits_the_release():
     with pytest.raises(ValueError, match=r"column 'sex' must hold labels of its generalization, got '\*'"):
         verify(RELEASED, QUASI, [GeneralLossMetric()], generalization=known)
     with pytest.raises(
-        ValueError, match="hierarchies must have that of every quasi-identifier, got none of 'age', 'sex'"
+        ValueError, match="hierarchies must have one for every quasi-identifier, got none for 'age', 'sex'"
     ):
         verify(RELEASED, QUASI, [KLDivergence()], generalization=known, original=original)
     with pytest.raises(ValueError, match="original must have all rows of the release, got 8 rows and 9 in the release"):

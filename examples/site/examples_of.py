@@ -15,6 +15,7 @@ from words import line_as_rst
 
 from pymoo_anon import objectives
 from pymoo_anon.objectives import ColumnObjective, GeneralLossMetric, KAnonymity, Objective
+from pymoo_anon.objectives.bounds import Bounding
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
 from pymoo_anon.table import Hierarchy, Microdata
@@ -75,7 +76,9 @@ def facts(measure):
         "Of single classes": "yes: ``Violating`` can suppress the classes that break a bound"
         if measure.worst_class
         else "no",
-        "In proofs": f"``{family.__name__}``: {told}"
+        "In proofs": "bounds of its own"
+        if family is Bounding
+        else f"``{family.__name__}``: {told}"
         if family
         else "states no bounds; ``ExhaustiveSearch`` finds its front",
     }

@@ -14,7 +14,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.fronts.dominance import box_of
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import Suppressible
+from pymoo_anon.objectives.bounds.base import SuppressionBudget
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.reading import BoundsReader, Matrix
@@ -125,7 +125,7 @@ class LearnedBounds:
         n = len(self)
         return self._nodes[:n], self._below[:n], self._above[:n]
 
-    def _by_range(self, cases: Matrix, below: Suppressible) -> tuple[Matrix, Ints]:
+    def _by_range(self, cases: Matrix, below: SuppressionBudget) -> tuple[Matrix, Ints]:
         """Bounds in cases of one node as bounds in the ranges that all nodes share, and the greatest k of each.
 
         A range begins in one case and may end in a later one: what holds in all cases from there on holds in it. That

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -328,95 +326,25 @@ def numeral(name: str, value: str) -> float:
     raise ValueError(f"{name} must be a number, got {value!r}")
 
 
-# --- measures --------------------------------------------------------------------------------------------------------
-
-# What stands in brackets; a name in quotes may hold any sign.
-_INSIDE = r'(?:"(?:[^"\\]|\\.)*"|[^\]"])*'
-_MEASURE = re.compile(rf"([\w-]+)\[({_INSIDE})\](?::(.*))?", re.DOTALL)
-_OPEN = re.compile(rf"[\w-]+\[{_INSIDE}", re.DOTALL)
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[,|]|[^,|"]+', re.DOTALL)
-_ANY = re.compile(r"any (\d+)")
-
-
-class Measure(NamedTuple):
-    """A measure as it is spelled."""
-
-    short: str  # Its short name
-    known: list[list[str]] | int | None = None  # The columns of each set, how many there are of any, or None
-    column: str = ""  # The column that it reads, or nothing where none is named
-
-
-def measure_parts(name: str) -> Measure:
-    """The parts of a measure.
-
-    >>> measure_parts('l[age,zip|"a,b"]:diagnosis')
-    Measure(short='l', known=[['age', 'zip'], ['a,b']], column='diagnosis')
-    >>> measure_parts("k[any 3]").known, measure_parts("l:diagnosis").column
-    (3, 'diagnosis')
-    """
-    found = _MEASURE.fullmatch(name.strip())
-    if found is None:
-        short, _, column = name.partition(":")
-        return Measure(short, None, column)
-    short, text, column = found.groups(default="")
-    if known := _ANY.fullmatch(text.strip()):
-        return Measure(short, int(known[1]), column)
-    sets = [[""]]
-    for token in _TOKEN.findall(text):
-        if token == "|":
-            sets.append([""])
-        elif token == ",":
-            sets[-1].append("")
-        else:
-            sets[-1][-1] += _unquoted(token)
-    return Measure(short, sets, column)
-
-
-def _unquoted(token: str) -> str:
-    """A name between commas, which may stand in quotes."""
-    if not token.startswith('"'):
-        return token.strip()
-    try:
-        return str(json.loads(token))
-    except ValueError:
-        raise ValueError(f"a name in quotes must be written as in JSON, got {token}") from None
-
-
-def measure_text(measure: Measure) -> str:
-    """A measure in its one spelling, whatever the order in which columns were named."""
-    if measure.known is None:
-        inside = ""
-    else:
-        # Nothing else of a project file waits for the measures.
-        from pymoo_anon.objectives.base import any_of, known_of, text_of
-
-        known = any_of(measure.known) if isinstance(measure.known, int) else known_of(measure.known)
-        inside = f"[{text_of(known)}]"
-    return f"{measure.short}{inside}{':' if measure.column else ''}{measure.column}"
-
-
 def usual(sensitive: Collection[str]) -> list[str]:
     """Return the objectives of a search that names none."""
     return ["k", *(["l"] if sensitive else []), "GLM"]
 
 
 def measures_in(names: str) -> list[str]:
-    """Names of measures with commas between them; those in brackets divide none.
+    """Return the names of measures with commas between them, of which those in brackets divide none.
 
     >>> measures_in('k[age,zip|sex],"l:a,b",GLM')
     ['k[age,zip|sex]', 'l:a,b', 'GLM']
     """
-    found: list[str] = []
-    for part in parts_of(names):
-        if found and _OPEN.fullmatch(found[-1]):
-            found[-1] += f",{part}"
-        else:
-            found.append(part)
-    return found
+    # To load the measures takes a second.
+    from pymoo_anon.objectives.spelling import rejoined
+
+    return rejoined(parts_of(names))
 
 
 def bounds_of_adversary(given: Any) -> list[str]:
-    """The bounds of a table [[adversary]]: what it requires, of who knows what it says.
+    """Return the bounds that a table [[adversary]] requires, with its background knowledge.
 
     >>> bounds_of_adversary({"known": ["zip", "age"], "require": ["k>=5", "l:diagnosis >= 3"]})
     ['k[age,zip]>=5', 'l[age,zip]:diagnosis>=3']
@@ -428,13 +356,15 @@ def bounds_of_adversary(given: Any) -> list[str]:
     is_number = isinstance(known, int) and not isinstance(known, bool) and known > 0
     if is_number != ("any_of" in given) or not (is_number or _are_names(lists)):
         raise ValueError('known = ["age", "zip"], a list of such lists, or any_of = 3, a positive whole number')
+    from pymoo_anon.objectives.spelling import spelled
+
     bounds = []
     for text in read_bounds(given["require"]):
         name, sign, limit = bound_parts(text)
-        measure = measure_parts(name)
+        measure = spelled(name)
         if measure.known is not None:
             raise ValueError("bounds without brackets: known says what is known")
-        bounds.append(f"{measure_text(measure._replace(known=known if is_number else lists))}{sign}{limit}")
+        bounds.append(f"{measure._replace(known=known if is_number else lists)}{sign}{limit}")
     return bounds
 
 

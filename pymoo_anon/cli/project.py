@@ -226,8 +226,10 @@ class Project:
 
 
 def _same(name: str) -> str:
-    """A measure in its one spelling."""
-    return declaring.measure_text(declaring.measure_parts(name))
+    """Return a measure in its one spelling."""
+    from pymoo_anon.objectives.spelling import spelled
+
+    return str(spelled(name))
 
 
 def _spelled(value: str) -> Any:

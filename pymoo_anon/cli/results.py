@@ -22,7 +22,8 @@ from pymoo_anon.cli.project import Project
 from pymoo_anon.cli.stored import Stored, read_search, write_search
 from pymoo_anon.cli.tables import constraint, problem_of, table_of
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import free_name, short_name
+from pymoo_anon.objectives.spelling import short_name
+from pymoo_anon.problems.arguments import free_name
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.evidence import as_json

@@ -43,7 +43,7 @@ from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
-from pymoo_anon.objectives.base import Knowing, any_of
+from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, any_of
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
@@ -168,7 +168,9 @@ def _of_any(measure: Objective) -> Objective:
     """A measure that reads a table of other quasi-identifiers."""
     if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty):
         return type(measure)()
-    return measure.knowing(any_of(1)) if isinstance(measure, Knowing) and measure.known is not None else measure
+    if isinstance(measure, WithBackgroundKnowledge) and measure.known is not None:
+        return measure.knowing(any_of(1))
+    return measure
 
 
 def _made(name: str, settings: Settings) -> Algorithm:

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.cli.console import said_warnings
-from pymoo_anon.cli.declaring import bound_parts, choice_of, measure_parts, measures_in, numeral, usual
+from pymoo_anon.cli.declaring import bound_parts, choice_of, measures_in, numeral, usual
 from pymoo_anon.cli.engines import dialect_of, open_frame
 from pymoo_anon.cli.names import TABLES, Inputs, Reading, Source, file_names, source_of
 from pymoo_anon.cli.settings import Settings, levels_of, weights_of
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
-from pymoo_anon.objectives.base import Knowing
-from pymoo_anon.problems.arguments import short_name
+from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge
+from pymoo_anon.objectives.spelling import short_name, spelled
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -235,7 +235,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
     for one in known:
         if short_name(one) == name:
             return one
-    short, sets, column = measure_parts(name)
+    short, sets, column = spelled(name)
     kind: Any = choice_of(option, short, dict(sorted(Objective.registered.items(), key=lambda own: own[0].casefold())))
     role = kind.role
     if role is None:
@@ -257,7 +257,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
     if sets is None:
         made: Objective = kind(*columns)
         return made
-    if not issubclass(kind, Knowing):
+    if not issubclass(kind, WithBackgroundKnowledge):
         raise ValueError(f"{option}: {short} takes no columns in brackets, as k, l and alpha do, got {name!r}")
     made = kind(*columns, known=any_of(sets) if isinstance(sets, int) else sets)
     return made

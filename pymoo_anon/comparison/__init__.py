@@ -1,10 +1,10 @@
-"""Which of several anonymizations is better for the people in the table (Dewri et al. 2009).
+"""Comparison of anonymizations for the people in the table (Dewri et al. 2009).
 
-A property gives every tuple a value. A comparator tells which of two such vectors is better, and `compare` asks them
-about many generalizations. `distribution`, `gains` and `worst_off` show whom an anonymization favours,
-`population_uniques` and `individual_risk` who of a population can be found, `inference` what a release tells of those
-who are. `CountQueries`, `total_variation`, `means` and `classification` tell what a release is still good for. A
-property or a comparator of one's own derives from `Property`, `Comparator` or `SetComparator`.
+A property gives every tuple a value. A comparator finds the better of two such vectors, and `compare` applies them to
+many generalizations. `distribution`, `gains` and `worst_off` show whom an anonymization favours, `population_uniques`
+and `individual_risk` the persons of a population that can be found, `inference` the guesses that a release allows.
+`CountQueries`, `total_variation`, `means` and `classification` measure the remaining use of a release. A property or a
+comparator of your own derives from `Property`, `Comparator` or `SetComparator`.
 """
 
 from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off

@@ -1,4 +1,4 @@
-"""The bias of an anonymization: how a property is spread over the tuples, and who is worst off.
+"""The bias of an anonymization: the spread of a property over the tuples.
 
 Dewri et al. 2009 (*On the comparison of microdata disclosure control algorithms*, section 2) name it and ask for
 measures of it. Everything here counts tuples (rows of the table): a value of a distinct tuple as often as it occurs.
@@ -27,14 +27,14 @@ QUANTILES = {"minimum": 0.0, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0
 
 
 def lorenz_curve(vector: Vector) -> Values:
-    """How much of the sum of all values belongs to the tuples that have least (Lorenz 1905).
+    """Return the share of the sum for the tuples with least (Lorenz 1905).
 
     Args:
         vector: A `PropertyVector` or an (N,) array of non-negative values.
 
     Returns:
-        (n + 1, 2) float array of a curve from (0, 0) to (1, 1): the share of the tuples, by ascending value, and the
-        share of the sum that is theirs; one point for each of the n different values. The diagonal where all are 0.
+        (n + 1, 2) float array of a curve from (0, 0) to (1, 1): the share of the tuples, by ascending value, and their
+        share of the sum; one point for each of the n different values. The diagonal where all are 0.
 
     Raises:
         ValueError: A value is negative, or the vector is empty or not finite.
@@ -53,9 +53,9 @@ def lorenz_curve(vector: Vector) -> Values:
 
 
 def gini(vector: Vector) -> float:
-    """The Gini coefficient: how unequal the values of the tuples are, from 0 (all alike) to below 1 (one has all).
+    """Return the Gini coefficient of the values of the tuples.
 
-    Twice the area between the Lorenz curve and the diagonal.
+    It goes from 0 (all alike) to below 1 (one has all): twice the area between the Lorenz curve and the diagonal.
 
     Args:
         vector: A `PropertyVector` or an (N,) array of non-negative values.
@@ -72,14 +72,14 @@ def gini(vector: Vector) -> float:
 
 
 def distribution(vectors: Mapping[Hashable, Vector]) -> pd.DataFrame:
-    """The distributions of one property under several anonymizations, one beside the other.
+    """Return the distribution of one property under each of several anonymizations.
 
     Args:
         vectors: By name of an anonymization, its vector: a `PropertyVector` or an (N,) array.
 
     Returns:
         One row for each anonymization. Columns: the mean; the minimum, the 5 %, 25 %, 50 %, 75 % and 95 % quantiles and
-        the maximum; the Gini coefficient (NaN where values are negative); and how many tuples have the worst value
+        the maximum; the Gini coefficient (NaN where values are negative); and the number of tuples with the worst value
         ("worst off"), which is the greatest for a property that is better when lower.
 
     Raises:
@@ -114,19 +114,19 @@ def worst_off(
     suppression: float | Suppression = 0,
     constraints: Sequence[ClassConstraint] = (),
 ) -> pd.DataFrame:
-    """The equivalence classes whose tuples have the worst value of a property.
+    """Return the equivalence classes with the worst value of a property.
 
     Args:
         table: The table.
         generalization: The generalization.
         measured: The property.
         suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
-        constraints: What must hold of the release; only `Violating` reads them.
+        constraints: The constraints of the release; only `Violating` reads them.
 
     Returns:
         One row for each class, the smallest first. The index holds its generalized quasi-identifiers, `*` throughout
-        for the class of all suppressed tuples. Columns: its size, how many of its tuples have the worst value, and that
-        value, under the property's label.
+        for the class of all suppressed tuples. Columns: its size, the number of its tuples with the worst value, and
+        that value, under the property's label.
 
     Raises:
         TypeError: The suppression is no number and no rule.
@@ -152,23 +152,23 @@ def worst_off(
 
 
 def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any, level: int = 0) -> pd.DataFrame:
-    """Who is better off with the first of two anonymizations, and who with the second.
+    """Count the people better off with each of two anonymizations.
 
     Args:
         table: The table of both.
         d1: The property under the first.
         d2: The same property under the second.
         column: Name of a column with a role, whose values are the groups of people.
-        level: For a quasi-identifier, the level of its hierarchy whose groups are taken instead of the values.
+        level: For a quasi-identifier, the level of its hierarchy with the groups; 0 takes the values.
 
     Returns:
-        One row for each group that occurs. Columns: its tuples; how many of them are better and worse off with the
-        first; and the mean difference, first less second, in units of the property.
+        One row for each group that occurs. Columns: its tuples; the numbers of them that are better and worse off with
+        the first; and the mean difference, first less second, in units of the property.
 
     Raises:
         KeyError: The column has no role.
         ValueError: The vectors are not comparable or of another table, the hierarchy lacks the level, or the vectors
-            tell tuples apart by another column than this, so that it is not known who of them has which value.
+            tell tuples apart by another column than this, so that their values of this one are unknown.
     """
     aligned = align([d1, d2])
     if not isinstance(d1, PropertyVector) or d1.tuples is not table.tuples:
@@ -196,7 +196,11 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
 def people_by(
     table: Microdata, vector: PropertyVector, column: Any, level: int
 ) -> tuple[tuple[Hashable, ...], Ints, Ints, Ints]:
-    """Names of groups, and of tuples that agree in group and value: group, place of the value in the vector, count."""
+    """Count tuples by group of people and by value.
+
+    Returns:
+        Names of the groups; and of tuples that agree in both: group, place of the value in the vector, count.
+    """
     names = table.domain_of(column)
     own = table.tuples.columns[column]
     if column in table.quasi_identifiers:
@@ -215,13 +219,13 @@ def people_by(
         places = np.repeat(np.arange(table.n_distinct), np.diff(own.starts))
         return names, own.values, places, own.counts
     raise ValueError(
-        f"column must be {vector.unit!r} or a quasi-identifier for {vector!r}, whose values are those of tuples with "
-        f"one {vector.unit!r}, got {column!r}"
+        f"column must be {vector.unit!r} or a quasi-identifier for {vector!r}, which has one value for all tuples "
+        f"with one {vector.unit!r}, got {column!r}"
     )
 
 
 def _ascending(vector: Vector) -> tuple[Values, Ints]:
-    """The different values in ascending order, and how many tuples have each."""
+    """Return the sorted different values, and their counts."""
     if isinstance(vector, PropertyVector):
         values, counts = vector.values, vector.counts
     else:

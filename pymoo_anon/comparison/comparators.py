@@ -1,4 +1,4 @@
-"""Comparators: what each has and answers, those of two vectors by an index, those of dominance (Dewri et al. 2009)."""
+"""Comparators of two vectors by an index, and those of dominance (Dewri et al. 2009)."""
 
 from __future__ import annotations
 
@@ -38,14 +38,17 @@ class Tournament:
 
     @property
     def verdicts(self) -> NDArray[np.str_]:
-        """(n, n) array of "better", "worse", "equal" and "incomparable": what holds of the vector of the row."""
+        """The verdicts on the vector of each row. (n, n) array of str.
+
+        They are "better", "worse", "equal" and "incomparable".
+        """
         return np.array(VERDICTS)[self.outcomes]
 
 
 class Comparator:
-    """A way to tell which of two property vectors is better (Dewri et al. 2009, definition 3).
+    """A rule for the better of two property vectors (Dewri et al. 2009, definition 3).
 
-    A comparator of one's own is a subclass with a `name`, a direction and the method `index`.
+    A comparator of your own is a subclass with a `name`, a direction and the method `index`.
 
     Attributes:
         name: Short name.
@@ -68,7 +71,7 @@ class Comparator:
     takes_sets: bool = False
 
     def index(self, d1: Any, d2: Any) -> float:
-        """The index of the first vector against the second.
+        """Return the index of the first vector against the second.
 
         Args:
             d1: A `PropertyVector` or an (N,) array; a set of them, one for each property, where sets are compared.
@@ -80,7 +83,9 @@ class Comparator:
         return float(self._play([d1, d2]).indices[0, 1])
 
     def compare(self, d1: Any, d2: Any) -> str:
-        """The verdict on the first of two vectors: "better", "worse", "equal" or "incomparable".
+        """Return the verdict on the first of two vectors.
+
+        It is "better", "worse", "equal" or "incomparable".
 
         Args:
             d1: As in `index`.
@@ -103,7 +108,9 @@ class Comparator:
         return self._play(vectors)
 
     def shares(self, indices: Values) -> Values:
-        """Both indices of each pair as shares of their sum, so that indices of different units can be added up.
+        """Return both indices of each pair as shares of their sum.
+
+        Indices of different units can then be added up.
 
         Args:
             indices: (n, n) float array of indices.
@@ -116,7 +123,7 @@ class Comparator:
         return found
 
     def _play(self, vectors: Sequence[Any]) -> Tournament:
-        """Compare every vector with every other, here by one call of `index` for each pair."""
+        """Compare every two vectors, here by `index`."""
         if type(self).index is Comparator.index:
             raise NotImplementedError(f"{type(self).__name__} must define index")
         self._aligned(vectors)
@@ -126,7 +133,7 @@ class Comparator:
         return judged(indices, self.maximize)
 
     def _aligned(self, vectors: Sequence[Any]) -> list[Aligned]:
-        """Vectors in line: one part for each property, and a single one where vectors and not sets are compared."""
+        """Align vectors, or sets of them, property by property."""
         if self.takes_sets and (not self.takes_vectors or (len(vectors) > 0 and is_set(vectors[0]))):
             return align_sets(vectors)
         return [align(vectors)]
@@ -136,27 +143,30 @@ class Comparator:
 
 
 def judged(indices: Values, maximize: bool, tolerance: float = 0) -> Tournament:
-    """The tournament that the better index of each pair wins."""
+    """Return the tournament that the better index of each pair wins."""
     above = leads(indices) > tolerance
     wins = above if maximize else above.T
     return Tournament(indices, wins.astype(np.int8) - wins.T.astype(np.int8))
 
 
 def leads(indices: Values) -> Values:
-    """(n, n) float array: the index of the row less that of the column; 0 where both are the same infinity."""
+    """Return the index of the row less that of the column.
+
+    (n, n) float array, 0 where both are the same infinity.
+    """
     equal = indices == indices.T
     return np.subtract(indices, indices.T, out=np.zeros(indices.shape), where=~equal)
 
 
 class _OfOne(Comparator):
-    """A comparator whose index is of one vector alone."""
+    """A comparator with an index of one vector alone."""
 
     def index(self, d1: Any, d2: Any = None) -> float:
-        """The index of the first vector.
+        """Return the index of the first vector.
 
         Args:
             d1: A `PropertyVector` or an (N,) array.
-            d2: Another one, which does not change the index; it may be left out.
+            d2: Another one, which does not change the index. It may be left out.
 
         Raises:
             ValueError: The two are not comparable, empty or not finite, or as the class says of comparing.
@@ -165,7 +175,7 @@ class _OfOne(Comparator):
 
 
 class Minimum(_OfOne):
-    """▶min: the least value that any tuple has (Dewri et al. 2009, section 4). Higher is better.
+    """▶min: the least value of any tuple (Dewri et al. 2009, section 4). Higher is better.
 
     Of class sizes it is k, unless fewer than k tuples are suppressed: these are a class, too. Of a property that is
     better when lower it is the least of the negated values.
@@ -181,11 +191,13 @@ class Minimum(_OfOne):
 
 
 class Rank(_OfOne):
-    """▶rank: Euclidean distance from a point of interest (Dewri et al. 2009, section 5.1). Lower is better.
+    """▶rank: Euclidean distance from a point of interest (Dewri et al. 2009, section 5.1).
+
+    Lower is better.
 
     Args:
-        point: The point, with the natural sign of the property: a number for all tuples, or a vector like those that
-            are compared. None takes the ideal that a `PropertyVector` knows.
+        point: The point, with the natural sign of the property: a number for all tuples, or a vector like the compared
+            ones. None takes the ideal of a `PropertyVector`.
         tolerance: Distances that differ by no more are equal.
 
     Raises:
@@ -213,7 +225,7 @@ class Rank(_OfOne):
         return judged(_by_row(found), self.maximize, self.tolerance)
 
     def _point(self, aligned: Aligned) -> Values:
-        """(m,) float array: the point, such that higher is better."""
+        """Return the point such that higher is better. (m,) float array."""
         known, point = aligned.known, self.point
         if point is None:
             if known is None or known.ideal is None:
@@ -233,10 +245,11 @@ class Rank(_OfOne):
 
 
 class Gainers(Comparator):
-    """P_binary: how many tuples are better off with the first (Dewri et al. 2009, section 3). Higher is better.
+    """P_binary: the number of tuples better off with the first.
 
-    These are the tuples in which the second does not cover the first: P_binary(d1, d2) = N (1 - P_cov(d2, d1)). So its
-    verdicts are those of `Coverage`, and its indices are numbers of people.
+    Higher is better (Dewri et al. 2009, section 3). These are the tuples in which the second does not cover the first:
+    P_binary(d1, d2) = N (1 - P_cov(d2, d1)). So its verdicts are those of `Coverage`, and its indices are numbers of
+    people.
 
     >>> Gainers().index([3, 7, 7], [3, 3, 4]), Gainers().index([3, 3, 4], [3, 7, 7])
     (2.0, 0.0)
@@ -251,9 +264,9 @@ class Gainers(Comparator):
 
 
 class Coverage(Comparator):
-    """▶cov: the share of tuples that are no worse off with the first (Dewri et al. 2009, section 5.2).
+    """▶cov: the share of tuples no worse off with the first.
 
-    From 0 to 1; higher is better.
+    From 0 to 1; higher is better (Dewri et al. 2009, section 5.2).
 
     >>> Coverage().index([2, 2, 3, 4, 5], [3, 2, 4, 2, 3])
     0.6
@@ -269,9 +282,9 @@ class Coverage(Comparator):
 
 
 class Spread(Comparator):
-    """▶spr: by how much tuples are better off with the first, summed over those that are (section 5.3).
+    """▶spr: the gains of tuples better off with the first.
 
-    In units of the property, from 0; higher is better.
+    In units of the property, summed up, from 0; higher is better (Dewri et al. 2009, section 5.3).
 
     >>> Spread().index([2, 2, 3, 4, 5], [3, 2, 4, 2, 3]), Spread().index([3, 2, 4, 2, 3], [2, 2, 3, 4, 5])
     (4.0, 2.0)
@@ -285,7 +298,7 @@ class Spread(Comparator):
 
 
 class Hypervolume(Comparator):
-    """▶hv: the volume of vectors that the first weakly dominates and the second does not (section 5.4).
+    """▶hv: the volume that the first dominates alone (Dewri et al. 2009, section 5.4).
 
     P_hv = (product of d1) - (product of the smaller of d1 and d2) over all tuples. Products of real tables are beyond
     all floats, so the index is the natural logarithm of P_hv, -inf where it is 0. Higher is better. A value of zero
@@ -303,7 +316,7 @@ class Hypervolume(Comparator):
     name = "hv"
 
     def volume(self, d1: Vector, d2: Vector) -> float:
-        """P_hv itself.
+        """Return P_hv itself.
 
         Args:
             d1: A `PropertyVector` or an (N,) array.
@@ -325,7 +338,7 @@ class Hypervolume(Comparator):
         return float(round(found)) if whole else found
 
     def shares(self, indices: Values) -> Values:
-        """Both volumes of each pair as shares of their sum.
+        """Return both volumes of each pair as shares of their sum.
 
         Args:
             indices: (n, n) float array of logarithms.
@@ -348,12 +361,11 @@ class Hypervolume(Comparator):
 
 
 def _by_row(of_vectors: Values) -> Values:
-    """(n, n) float array: an index of one vector alone, the same against every other."""
+    """Return an index of one vector against every other. (n, n) float array."""
     return np.repeat(of_vectors[:, np.newaxis], len(of_vectors), axis=1)
 
 
 def _check_not_negative(aligned: Aligned) -> None:
-    """Refuse vectors that enclose no volume above zero."""
     if not (aligned.values < 0).any():
         return
     known = aligned.known
@@ -367,7 +379,7 @@ def _check_not_negative(aligned: Aligned) -> None:
 
 
 class _Dominance(Comparator):
-    """A comparator whose index is 1.0 where the first is so related to the second, else 0.0: no bias can hide.
+    """A relation of dominance, with the index 1.0 or 0.0.
 
     The verdict is the relation of the two from both directions, whatever the index asks. Sets are compared by Table 4
     of Dewri et al. 2009: one weakly dominates another if each of its vectors does.
@@ -389,7 +401,7 @@ class _Dominance(Comparator):
         return Tournament(self._holds(weak).astype(float), outcomes.astype(np.int8))
 
     def _holds(self, weak: Truths) -> Truths:
-        """(n, n) Boolean array: where the relation holds."""
+        """Tell where the relation holds. (n, n) Boolean array."""
         raise NotImplementedError
 
 
@@ -409,7 +421,10 @@ class WeakDominance(_Dominance):
 
 
 class StrongDominance(_Dominance):
-    """d1 ≻ d2: no tuple is worse off with the first, and one is better off (Dewri et al. 2009, Table 4)."""
+    """d1 ≻ d2: no tuple is worse off with the first, and one is better off.
+
+    Dewri et al. 2009, Table 4.
+    """
 
     name = "strong dominance"
 
@@ -418,7 +433,7 @@ class StrongDominance(_Dominance):
 
 
 class NonDominance(_Dominance):
-    """d1 ∥ d2: some tuple is worse off with the first, and some is with the second (Dewri et al. 2009, Table 4).
+    """d1 ∥ d2: some tuple is worse off with either (Dewri et al. 2009, Table 4).
 
     For sets: neither weakly dominates the other. Table 4 asks for more: a vector of each set that strongly dominates
     its counterpart. Sets whose vectors of one property are themselves incomparable would then have no relation at all.

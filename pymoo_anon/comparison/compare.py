@@ -1,4 +1,4 @@
-"""Which of several generalizations is better for the people in the table: every one against every other."""
+"""Comparison of several generalizations of one table, every one against every other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression
 
-#: What stands for the property in lines about all properties together.
+#: The name in place of a property for all properties together.
 ALL = "all"
 
 _COUNTED = ("better", "worse", "equal", "incomparable")
@@ -26,7 +26,7 @@ _COUNTED = ("better", "worse", "equal", "incomparable")
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Generalizations of one table, compared.
+    """Compared generalizations of one table.
 
     Attributes:
         names: The generalizations.
@@ -67,14 +67,14 @@ class Comparison:
     def ranking(self) -> pd.DataFrame:
         """One row for each property, comparator and generalization.
 
-        Columns: property, comparator, generalization; than how many others it is better and worse; to how many it is
-        equal and incomparable; its rank. Who is better than more others ranks before, as in a tournament (Dewri et al.
-        2009, section 5.4). Among those, who is worse than fewer ranks before. Equals share the smaller rank.
+        Columns: property, comparator, generalization; the numbers of others that it is better than, worse than, equal
+        to and incomparable to; its rank. More wins rank before fewer, as in a tournament (Dewri et al. 2009, section
+        5.4). With equal wins, fewer losses rank before more. Equals share the smaller rank.
         """
         names = pd.Series(self.names, dtype=object)
         frames = []
         for (of, comparator), played in self.tournaments.items():
-            # The diagonal, each against itself, is always equal and no game.
+            # The diagonal is always equal and no game.
             verdicts = played.verdicts
             counts = {one: (verdicts == one).sum(axis=1) - (one == "equal") for one in _COUNTED}
             # A win outweighs all losses, which are fewer than the names.
@@ -95,7 +95,7 @@ class Comparison:
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
-        """Ranks, one row for each generalization, one column for each property and comparator."""
+        """Ranks, one row per generalization, one column per property and comparator."""
         columns = pd.MultiIndex.from_tuples(self.tournaments, names=["property", "comparator"])
         ranks = self.ranking["rank"].to_numpy().reshape(len(columns), len(self.names)).T
         # Names that are tuples stay names.
@@ -156,7 +156,7 @@ def compare(
 
 
 def _named(generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded]) -> dict[Hashable, Decoded]:
-    """The generalizations by name; those of a sequence are numbered from 0."""
+    """Return the generalizations by name, or by number for a sequence."""
     if isinstance(generalizations, Decoded):
         raise TypeError(
             f"generalizations must be a dict or a list of them, got a single {type(generalizations).__name__}"
@@ -168,7 +168,7 @@ def _named(generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded]) -> d
 
 
 def _labels(properties: Sequence[Property]) -> list[str]:
-    """The labels of the properties, which must differ."""
+    """Return the labels of the properties, which must differ."""
     _check(properties, Property, "properties", "Property")
     labels = [one.label for one in properties]
     if ALL in labels:
@@ -179,13 +179,13 @@ def _labels(properties: Sequence[Property]) -> list[str]:
 
 
 def _by_name(comparators: Sequence[Comparator]) -> dict[str, Comparator]:
-    """The comparators by name, or by what repr shows where several have one name."""
+    """Return the comparators by name, or by `repr` for a shared name."""
     _check(comparators, Comparator, "comparators", "Comparator")
     names = [one.name for one in comparators]
     written = [repr(one) if names.count(one.name) > 1 else one.name for one in comparators]
     if repeated(written):
         raise ValueError(
-            f"comparators must differ by name or by what repr shows, got more than once: {examples(repeated(written))}"
+            f"comparators must differ by name or by repr, got more than once: {examples(repeated(written))}"
         )
     return dict(zip(written, comparators, strict=True))
 
@@ -195,7 +195,7 @@ def _tournaments(
     sets: Sequence[Sequence[PropertyVector]],
     comparators: Mapping[str, Comparator],
 ) -> dict[tuple[str, str], Tournament]:
-    """What every comparator says, by property (or all of them together) and comparator."""
+    """Play a tournament of each property and comparator."""
     played = {
         (label, name): comparator.tournament(own)
         for label, own in vectors.items()
@@ -209,7 +209,7 @@ def _tournaments(
 
 
 def _check(given: Sequence[object], kind: type | UnionType, name: str, word: str) -> None:
-    """Refuse anything but a list of at least one object of a kind."""
+    """Check that a list holds objects of a kind."""
     if isinstance(given, kind):
         raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
     if len(given) == 0:

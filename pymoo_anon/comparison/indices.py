@@ -1,4 +1,4 @@
-"""The compiled loops of the comparators: what their indices add up over the tuples of every two vectors.
+"""Compiled loops that sum indices over the tuples of every two vectors.
 
 Values come as an (n, m) float array, a vector a row, such that higher is better, and with an (m,) array of counts of
 tuples: whole numbers, float64 where they are multiplied. Every loop reads a pair once and finds both of its indices.
@@ -16,13 +16,13 @@ from pymoo_anon.engine.sums import add_times
 # precise enough: logarithms of floats are below 746, so that it may be off by 5e-13.
 _CLOSE = 1e-9
 
-# What the logarithms of a tuple may be off by, relative to their size; `_log_ratios` says why.
+# The relative error of the logarithms of a tuple. `_log_ratios` has the proof.
 _ROUNDING = 2.0**-50
 
 
 @njit(cache=True, nogil=True)
 def distances(values, counts, point):  # type: ignore[no-untyped-def]
-    """(n,) float array: the euclidean distance of each vector from a point of m values, over all tuples."""
+    """Return the euclidean distance of each vector from a point. (n,) float array."""
     found = np.empty(len(values), dtype=np.float64)
     for i in range(len(values)):
         high, low = 0.0, 0.0
@@ -36,7 +36,10 @@ def distances(values, counts, point):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def coverages(values, counts):  # type: ignore[no-untyped-def]
-    """(n, n) int64 array: in how many tuples vector i is at least vector j. A tie counts for both."""
+    """Count the tuples with vector i at least vector j. (n, n) int64 array.
+
+    A tie counts for both.
+    """
     n = len(values)
     found = np.empty((n, n), dtype=np.int64)
     for i in range(n):
@@ -54,7 +57,7 @@ def coverages(values, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def spreads(values, counts):  # type: ignore[no-untyped-def]
-    """(n, n) float array: the sum of max(vector i - vector j, 0) over all tuples."""
+    """Sum max(vector i - vector j, 0) over all tuples. (n, n) float array."""
     n = len(values)
     found = np.zeros((n, n), dtype=np.float64)
     for i in range(n):
@@ -74,7 +77,7 @@ def spreads(values, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
-    """Volumes that one vector dominates and the other does not, in logarithms.
+    """Return the logarithms of volumes that one vector dominates alone.
 
     With A the product of a, and C that of the smaller values of a and b, log(A / C) is the sum of log(a / b) where a is
     above b. So A - C = A (1 - C / A) has the logarithm log(A) + log(1 - exp(-that sum)), without any product. `logs`
@@ -99,7 +102,7 @@ def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
     for i in range(n):
         for j in range(i):
             if sizes[i] == -np.inf or sizes[j] == -np.inf:
-                # A product of zero has no volume. It is also what both have in common, so the other's volume is whole.
+                # A product of zero has no volume. The common part is zero, too, so the other volume is whole.
                 found[i, j], found[j, i] = sizes[i], sizes[j]
                 larger[i, j] = (sizes[i] > sizes[j]) - (sizes[i] < sizes[j])
             else:
@@ -113,7 +116,7 @@ def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _log_ratios(a, b, log_a, log_b, counts):  # type: ignore[no-untyped-def]
-    """How far two products of positive values are apart, in logarithms.
+    """Return the distance of two products of positive values, in logarithms.
 
     The product of a is the larger one if `above - below` is positive. Tuples that agree take no part, so that what
     differs is not lost beside what is alike. The sign is certain if the difference is larger than `error`:

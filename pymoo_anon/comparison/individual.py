@@ -1,4 +1,4 @@
-"""What a release tells of people whose class is known: how easily each is found, and what is sensitive of them."""
+"""Risks of persons of a known class: to be found, or guessed at."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _MANY, _TERMS = 50, 60
 
 
 def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: Hashable) -> pd.DataFrame:
-    """The risk of the persons of each class to be found, where every row stands for so many persons.
+    """Return the risk of each class of a weighted sample.
 
-    A class of f rows, whose weights add up to F, stands for about F persons. Of the persons that it really has, f and
-    a negative binomial number more with the success chance p = f / F, an attacker has to guess the right one. The risk
-    is the mean of 1 / persons: (p / f) 2F1(1, 1; f + 1; 1 - p), exactly and for every f (Benedetti and Franconi 1998;
-    Franconi and Polettini 2004). It is meant for a chosen release, which keeps the weights; none has bounds.
+    A class of f rows, whose weights add up to F, stands for about F persons. Of its true persons, f and a negative
+    binomial number more with the success chance p = f / F, an attacker has to guess the right one. The risk is the mean
+    of 1 / persons: (p / f) 2F1(1, 1; f + 1; 1 - p), exactly and for every f (Benedetti and Franconi 1998; Franconi and
+    Polettini 2004). It is meant for a chosen release, which keeps the weights; it has no bounds for a search.
 
     The expected number of persons that are found is the sum of size times risk. Somebody of a household is found with
     the chance 1 less the product of (1 - risk) over its members. Rows of `*` are a class as any other.
 
     Args:
-        frame: A released table: pandas, or what narwhals reads.
+        frame: A released table: pandas, or a frame that narwhals reads.
         quasi_identifiers: The columns that an attacker knows.
-        weight: The column of sampling weights: numbers from 1 on, how many persons a row stands for.
+        weight: The column of sampling weights: numbers from 1 on, the persons that a row stands for.
 
     Returns:
         One row for each class, the greatest risk first, with its values as index. Columns: size, the number of its
@@ -62,7 +62,11 @@ def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: H
 def _pairs(
     frame: Any, quasi_identifiers: Sequence[Hashable], other: Hashable, words: str
 ) -> tuple[pd.DataFrame, pd.MultiIndex]:
-    """How many rows hold each value of another column in each class: class, value, n; and what the classes are."""
+    """Count each value of another column in each class.
+
+    Returns:
+        The columns class, value and n, and the values of the classes.
+    """
     names = list(quasi_identifiers)
     if not names or other in names:
         raise ValueError(f"quasi_identifiers must name columns other than {words}, got {examples(names) or 'none'}")
@@ -76,7 +80,10 @@ def _pairs(
 
 
 def _mean_share(sizes: NDArray[np.int64], population: Values) -> Values:
-    """(n_classes,) float array: the mean of 1 / persons, p times the integral of s^(f - 1) / (p + (1 - p) s) to 1."""
+    """Return the mean of 1 / persons. (n_classes,) float array.
+
+    It is p times the integral of s^(f - 1) / (p + (1 - p) s) from 0 to 1.
+    """
     f, p = sizes.astype(float), sizes / population
     # 2F1(1, 1; f + 1; 1 - p): each term is the last one, times (i + 1) / (f + i + 1) (1 - p).
     term, total = np.ones(len(f)), np.ones(len(f))
@@ -98,22 +105,23 @@ def _mean_share(sizes: NDArray[np.int64], population: Values) -> Values:
 
 
 def inference(frame: Any, quasi_identifiers: Sequence[Hashable], sensitive: Hashable) -> pd.DataFrame:
-    """What can be inferred of a sensitive column, class by class, against the whole release.
+    """Return the best guess of a sensitive column, class by class.
 
-    Somebody who knows the class of a person guesses its likeliest value. Without the class the guess would be the
-    likeliest value of all rows, and right as often as that occurs. Where a class has one value, nothing is left to
-    guess: `found.loc[found["share"] == 1, "size"].sum()` rows.
+    With the class of a person, an attacker guesses its likeliest value. Without it, the guess is the likeliest value of
+    all rows, and right as often as that occurs. Where a class has one value, nothing is left to guess:
+    `found.loc[found["share"] == 1, "size"].sum()` rows.
 
     Args:
-        frame: A released table: pandas, or what narwhals reads. Rows of `*` are a class as any other.
+        frame: A released table: pandas, or a frame that narwhals reads. Rows of `*` are a class as any other.
         quasi_identifiers: The columns that an attacker knows.
-        sensitive: The column that is inferred; a missing value counts as a value.
+        sensitive: The column that is inferred. A missing value counts as a value.
 
     Returns:
         One row for each class, the worst off first, with its values as index. Columns: size, the number of its rows;
-        likeliest, its most frequent value, of several the first by its text; share, that of its rows which have it;
-        overall, that of all rows which have it; distance, the total variation between the values of the class and those
-        of all rows, half the sum of the differences of shares. Shares and distance go from 0 to 1, lower is better.
+        likeliest, its most frequent value, of several the first by its text; share, the share of its rows with this
+        value; overall, the share of all rows with it; distance, the total variation between the values of the class and
+        those of all rows, half the sum of the differences of shares. Shares and distance go from 0 to 1, lower is
+        better.
 
     Raises:
         KeyError: The frame lacks a column.
@@ -130,7 +138,10 @@ def inference(frame: Any, quasi_identifiers: Sequence[Hashable], sensitive: Hash
 
 
 def by_class(pairs: pd.DataFrame) -> pd.DataFrame:
-    """What `inference` tells, by the number of a class; each pair is a class, a value that it holds, and n rows."""
+    """Return the result of `inference` by number of a class.
+
+    Each pair is a class, a value that it holds, and n rows.
+    """
     pairs = pairs.assign(text=pairs["value"].astype(str))
     pairs["size"] = pairs.groupby("class")["n"].transform("sum")
     pairs["share"] = pairs["n"] / pairs["size"]
@@ -145,18 +156,18 @@ def by_class(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:
-    """The k to ask of a table that is a sample, for a k-map that holds of the population, where there is no register.
+    """Return the k of a sample that implies a k-map.
 
-    A class of k - 1 or fewer persons of the population shows more rows than this only by chance. The rows of a class
-    of k persons that is seen at all are taken as a Poisson number that is not 0, with the mean share * k; the answer is
-    the least number of rows above what such a class shows, but with the chance `significance` (El Emam and Dankar
-    2008). So `KAnonymity() >= k_for_k_map(12, 0.1)` is a constraint like any other, with its proofs. It takes every
-    class for one of k persons, and the table for a simple random sample.
+    A class of k - 1 or fewer persons of the population shows more rows than this only by chance. The rows of a class of
+    k persons that is seen at all are taken as a Poisson number that is not 0, with the mean share * k; the answer is
+    the least number of rows that such a class exceeds with at most the chance `significance` (El Emam and Dankar 2008).
+    So `KAnonymity() >= k_for_k_map(12, 0.1)` is a constraint like any other, with its proofs. It takes every class for
+    one of k persons, and the table for a simple random sample.
 
     Args:
-        k: The k-map that is asked for, from 1 on.
+        k: The required k-map, from 1 on.
         share: Rows of the table over persons of the population, above 0, at most 1.
-        significance: The chance of an error that is taken, between 0 and 1.
+        significance: The accepted chance of an error, between 0 and 1.
 
     Returns:
         The k of the table, at most the k that was given.

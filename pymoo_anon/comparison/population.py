@@ -1,4 +1,4 @@
-"""Who would be unique in the population that a table was drawn from: estimates, and never bounds."""
+"""Estimates of the unique persons in the population of a table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FITS = 1e-6
 
 @dataclass(frozen=True)
 class PopulationUniques:
-    """How many persons of a population are unique in it, by several estimators.
+    """Estimates of the persons that are unique in a population.
 
     Attributes:
         n_population: Number of persons in the population.
-        estimates: By estimator, the number of persons; None where it has no estimate, which is not the same as none.
-        missing: By estimator that has no estimate, why.
+        estimates: By estimator, the number of persons. None is no estimate, which differs from 0.
+        missing: By estimator without an estimate, the reason.
     """
 
     n_population: int
@@ -34,12 +34,12 @@ class PopulationUniques:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The lowest and the highest estimate, in persons; None where there is none."""
+        """The lowest and the highest estimate, in persons, or None."""
         known = [estimate for estimate in self.estimates.values() if estimate is not None]
         return (min(known), max(known)) if known else None
 
     def __str__(self) -> str:
-        """One sentence for the range, and one line for each estimator."""
+        """Return the range in a sentence, and a line per estimator."""
         ends, n = self.range, self.n_population
         head = f"No estimate of how many of {n:,} persons are unique in the population."
         if ends is not None:
@@ -56,7 +56,7 @@ class PopulationUniques:
 
 
 class _Sample(NamedTuple):
-    """The different class sizes of a table, how many classes have each, and the population it was drawn from."""
+    """The different class sizes of a table and their frequencies."""
 
     sizes: Values
     counts: Values
@@ -78,34 +78,32 @@ class _Sample(NamedTuple):
         return self.n_rows / self.n_population
 
     def of_size(self, size: int) -> float:
-        """How many classes have a size."""
         return float(self.counts[self.sizes == size].sum())
 
 
 class _NoEstimateError(Exception):
-    """An estimator has no estimate; the message says why."""
+    """The reason why an estimator has no estimate."""
 
 
 def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: int) -> PopulationUniques:
-    """Estimate how many persons of a population no other person of it has the quasi-identifiers of.
+    """Estimate the number of persons that are unique in a population.
 
-    A row that is alone in a table need not be alone in the population. Three estimators tell from the class sizes how
-    many persons are: that of Zayatz (1991); that of Pitman's sampling formula (Hoshino 2001), whose expectation is
-    taken exactly and not by its limit for large populations; and the slide negative binomial one (Chen and
-    Keller-McNulty 1998), with the number of classes by the modified Shlosser estimator (Haas and Stokes 1998). None is
-    best everywhere. Ten samples of one table came out up to 2.2 times too high by Zayatz and 1.6 times by Pitman. So
-    the answer is a range.
+    A row that is alone in a table need not be alone in the population. Three estimators use the class sizes: that of
+    Zayatz (1991); that of Pitman's sampling formula (Hoshino 2001), whose expectation is taken exactly and not by its
+    limit for large populations; and the slide negative binomial one (Chen and Keller-McNulty 1998), with the number of
+    classes by the modified Shlosser estimator (Haas and Stokes 1998). None is best everywhere. Ten samples of one table
+    came out up to 2.2 times too high by Zayatz and 1.6 times by Pitman. So the answer is a range.
 
     It is meant for the chosen release, and for nothing else. An estimate is never a bound, neither on the truth nor on
-    what other generalizations have: merging classes can raise it. With ten classes of one row and two of two rows, of
-    140 persons, Zayatz has 73.4 uniques; where the two of two become one of four, it has 77.1. So no search may leave
-    out a generalization because of it, and it is no objective.
+    the estimates of other generalizations: merging classes can raise it. With ten classes of one row and two of two
+    rows, of 140 persons, Zayatz has 73.4 uniques; where the two of two become one of four, it has 77.1. So no search
+    may leave out a generalization because of it, and it is no objective.
 
-    The table must be a simple random sample of the population, with one row a person. Where it is the whole
-    population, its own unique rows are the answer, and no estimator is asked.
+    The table must be a simple random sample of the population, with one row a person. Where it is the whole population,
+    its own unique rows are the answer, and no estimator is asked.
 
     Args:
-        classes: The classes of one generalization, of which those that are kept count; or (n_classes,) array of whole
+        classes: The classes of one generalization, of which the kept ones count; or (n_classes,) array of whole
             numbers, the class sizes.
         n_population: Number of persons in the population, at least the number of rows.
 
@@ -129,7 +127,7 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
 
 
 def _estimated(sample: _Sample) -> PopulationUniques:
-    """What each estimator says, or why it says nothing."""
+    """Return the estimate of each estimator, or the reason for none."""
     estimates: dict[str, float | None] = {}
     missing = {}
     for name, estimator in _ESTIMATORS.items():
@@ -147,7 +145,7 @@ def _estimated(sample: _Sample) -> PopulationUniques:
 
 
 def _sizes_of(classes: EquivalenceClasses | ArrayLike) -> Ints:
-    """The class sizes, checked."""
+    """Return the checked class sizes."""
     if isinstance(classes, EquivalenceClasses):
         if len(classes) != 1:
             raise ValueError(f"classes must be of one generalization, got {len(classes)}; take classes[i]")
@@ -163,7 +161,7 @@ def _sizes_of(classes: EquivalenceClasses | ArrayLike) -> Ints:
 
 
 def _drawn(sizes: Ints, n_population: int) -> _Sample:
-    """Class sizes as those of a sample, where the population has as many persons."""
+    """Return class sizes as a sample of a population."""
     if not is_whole(n_population):
         raise TypeError(f"n_population must be a whole number of persons, got {n_population!r}")
     if n_population < sizes.sum():
@@ -175,11 +173,13 @@ def _drawn(sizes: Ints, n_population: int) -> _Sample:
 
 
 def _zayatz(sample: _Sample) -> float:
-    """Zayatz: the unique rows, times the chance that such a class is one of one person, over the sampled share.
+    """Estimate uniques by Zayatz.
+
+    They are the unique rows, times the chance that such a class is one of one person, over the sampled share.
 
     A class of j persons is seen as one row with the hypergeometric chance h(j) = j C(N - j, n - 1) / C(N, n). By Bayes,
     with the sizes in the table standing for those in the population, f_1 h(1) / sum of f_j h(j) of the unique rows are
-    unique there; and h(1) is the sampled share. What is used of h(j) is its ratio to h(1).
+    unique there; and h(1) is the sampled share. Only the ratio of h(j) to h(1) is used.
     """
     n, N, unique = sample.n_rows, sample.n_population, sample.of_size(1)
     if unique == 0:
@@ -196,7 +196,7 @@ def _zayatz(sample: _Sample) -> float:
 
 
 def _pitman(sample: _Sample) -> float:
-    """Pitman: the expected uniques of N draws by his formula, with the parameters that the table fits best."""
+    """Estimate uniques by Pitman's formula for N draws."""
     from scipy.special import betaln
 
     theta, alpha = _pitman_parameters(sample)
@@ -206,7 +206,7 @@ def _pitman(sample: _Sample) -> float:
 
 
 def _pitman_parameters(sample: _Sample) -> tuple[float, float]:
-    """Theta above 0 and alpha between 0 and 1 at which the derivatives of the likelihood are 0 (Hoshino 2001)."""
+    """Return theta and alpha of the greatest likelihood (Hoshino 2001)."""
     from scipy.special import digamma
 
     n, u, unique = sample.n_rows, sample.n_classes, sample.of_size(1)
@@ -234,7 +234,10 @@ def _pitman_parameters(sample: _Sample) -> tuple[float, float]:
 
 
 def _slide_negative_binomial(sample: _Sample) -> float:
-    """Slide negative binomial: K classes of 1 + NB(alpha, beta) persons, of whom K beta^alpha classes have one."""
+    """Estimate uniques by a slide negative binomial.
+
+    K classes have 1 + NB(alpha, beta) persons, and K beta^alpha of them have one.
+    """
     share, once, twice = sample.share, sample.of_size(1), sample.of_size(2)
     if once == 0 or twice == 0:
         raise _NoEstimateError(f"as no class has {'one row' if once == 0 else 'two rows'}")
@@ -252,7 +255,7 @@ def _slide_negative_binomial(sample: _Sample) -> float:
 
 
 def _shlosser(sample: _Sample) -> float:
-    """The number of classes in the population: the modified Shlosser estimator (Haas and Stokes 1998)."""
+    """Estimate the classes of the population (Haas and Stokes 1998)."""
     p, j, f = sample.share, sample.sizes, sample.counts
     unseen = (1 - p) ** j
     # (1 - p)^j ((1 + p)^j - 1), where the second power may be too large for a float.
@@ -264,7 +267,11 @@ def _shlosser(sample: _Sample) -> float:
 def _solved(
     sides: Callable[[float, float], list[tuple[float, float]]], first: tuple[float, float], why: str
 ) -> tuple[np.float64, np.float64]:
-    """A number above 0 and one between 0 and 1 at which both sides of two equations are the same, by least squares."""
+    """Solve two equations by least squares.
+
+    Returns:
+        A number above 0 and one between 0 and 1.
+    """
     from scipy.optimize import least_squares
 
     def inside(point: Values) -> tuple[np.float64, np.float64]:

@@ -1,4 +1,4 @@
-"""Properties: what a generalization gives to every single tuple of privacy, loss and utility."""
+"""Properties: the privacy, loss and utility of every single tuple."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pymoo_anon.objectives.base import checked_column
 
 
 class Property:
-    """A value for every tuple of a table, from the equivalence classes of one generalization.
+    """A value for every tuple of a table under one generalization.
 
-    A property of one's own is a subclass with a `name`, a direction and the method `of_tuples`; one that reads a column
-    sets `column`. Properties hold nothing of a table, so that one object serves many tables.
+    A property of your own is a subclass with a `name`, a direction and the method `of_tuples`. One that reads a column
+    sets `column`. Properties hold nothing of a table, so one object serves many tables.
 
     Attributes:
         name: Short name.
         maximize: Whether higher is better.
-        words: What a picture calls it, or None for the name.
+        words: Name in pictures, or None for `name`.
         column: The column that is read, or None.
         unit: None, or the column whose values tell apart tuples that are equal otherwise; as in `PropertyVector`.
 
@@ -50,14 +50,14 @@ class Property:
     unit: Any = None
 
     def measure(self, classes: EquivalenceClasses) -> PropertyVector:
-        """The property vector of one generalization.
+        """Return the property vector of one generalization.
 
         Args:
-            classes: The classes of one generalization, as `Microdata.equivalence_classes` returns them.
+            classes: The classes of one generalization, from `Microdata.equivalence_classes`.
 
         Raises:
-            ValueError: They are not of one generalization, do not have the class of each distinct tuple, or the
-                table lacks the column.
+            ValueError: They are not of one generalization, do not have the class of each distinct tuple, or the table
+                lacks the column.
         """
         if len(classes) != 1 or classes.class_of is None:
             raise ValueError(
@@ -73,11 +73,11 @@ class Property:
         )
 
     def of_tuples(self, classes: EquivalenceClasses) -> NDArray[Any]:
-        """The value of every tuple.
+        """Return the value of every tuple.
 
         Args:
-            classes: The classes of one generalization, with `class_of`. `released` tells who is in one class once the
-                suppressed tuples are one. The arrays are read, never kept or changed.
+            classes: The classes of one generalization, with `class_of`. `released` merges the suppressed tuples into
+                one class. The arrays are read, never kept or changed.
 
         Returns:
             (n_distinct,) array, one value for each distinct tuple; where there is a `unit`, one for each distinct tuple
@@ -89,11 +89,11 @@ class Property:
         raise NotImplementedError(f"{type(self).__name__} must define of_tuples")
 
     def best(self, tuples: DistinctTuples) -> float | None:
-        """The best value that any tuple of a table could have, or None where it is not known."""
+        """Return the best value of any tuple, or None."""
         return None
 
     def check(self, tuples: DistinctTuples) -> None:
-        """Refuse a table that this property cannot measure.
+        """Check that the table has the column.
 
         Raises:
             ValueError: It lacks the column.
@@ -103,7 +103,7 @@ class Property:
 
     @property
     def label(self) -> str:
-        """The name, with the column where one is read."""
+        """The name, with the column if one is read."""
         return self.name if self.column is None else f"{self.name} of {self.column}"
 
     def __repr__(self) -> str:
@@ -111,48 +111,48 @@ class Property:
 
 
 class ClassSize(Property):
-    """Size of the tuple's equivalence class, whole, from 1 to the number of rows; higher is better.
+    """Size of the tuple's equivalence class.
 
-    Suppressed tuples form one class of their own. So the least of these sizes is k or, where fewer than k tuples are
-    suppressed, their number.
+    Whole, from 1 to the number of rows; higher is better. Suppressed tuples form one class of their own. So the least
+    of these sizes is k or, where fewer than k tuples are suppressed, their number.
     """
 
     name = "class size"
     maximize = True
 
     def of_tuples(self, classes: EquivalenceClasses) -> Ints:
-        """(n_distinct,) int64 array of class sizes."""
         class_of, sizes = released(classes)
         return sizes[class_of]
 
     def best(self, tuples: DistinctTuples) -> float:
-        """The number of rows."""
         return tuples.n_rows
 
 
 class BreachProbability(Property):
-    """1 / size of the tuple's class: the chance to pick its person from the class (section 1); lower is better."""
+    """1 / size of the tuple's class.
+
+    The chance to pick the tuple's person; lower is better (Dewri et al. 2009, section 1).
+    """
 
     name = "breach probability"
     words = "probability of a privacy breach"
     maximize = False
 
     def of_tuples(self, classes: EquivalenceClasses) -> Values:
-        """(n_distinct,) float array of probabilities."""
         class_of, sizes = released(classes)
         chances: Values = (1 / sizes)[class_of]
         return chances
 
     def best(self, tuples: DistinctTuples) -> float:
-        """1 / number of rows."""
         return 1 / tuples.n_rows
 
 
 class SensitiveCount(Property):
-    """How many tuples of the tuple's class have its sensitive value, itself included (section 3); higher is better.
+    """Number of tuples of the class with the tuple's sensitive value.
 
-    Whole, from 1. Tuples that differ in the column only may have different counts: the vector has a value for each
-    distinct tuple and value of the column that occur together.
+    Whole, from 1, the tuple included; higher is better (Dewri et al. 2009, section 3). Tuples that differ in the column
+    only may have different counts: the vector has a value for each distinct tuple and value of the column that occur
+    together.
 
     Args:
         column: Name of a column with a role: sensitive, label or quasi-identifier.
@@ -169,17 +169,17 @@ class SensitiveCount(Property):
         self.column = self.unit = checked_column(column)
 
     def of_tuples(self, classes: EquivalenceClasses) -> Ints:
-        """(n_pairs,) int64 array of counts."""
         of_pairs, _ = _values_in_class(classes, self.column)
         return of_pairs
 
     def best(self, tuples: DistinctTuples) -> float:
-        """How often the most frequent value occurs in the table."""
         return int(tuples.totals(self.column).max())
 
 
 class DistinctValues(Property):
-    """Number of distinct values of a column in the tuple's class, whole, from 1; higher is better.
+    """Number of distinct values of a column in the tuple's class.
+
+    Whole, from 1; higher is better.
 
     Args:
         column: Name of a column with a role: sensitive, label or quasi-identifier.
@@ -195,20 +195,18 @@ class DistinctValues(Property):
         self.column = checked_column(column)
 
     def of_tuples(self, classes: EquivalenceClasses) -> Ints:
-        """(n_distinct,) int64 array of numbers of values."""
         _, distinct = _values_in_class(classes, self.column)
         return distinct
 
     def best(self, tuples: DistinctTuples) -> float:
-        """The number of values that occur in the table."""
         return int(np.count_nonzero(tuples.totals(self.column)))
 
 
 class TupleLoss(Property):
-    """The tuple's share of the general loss metric, GLM (Iyengar 2002); lower is better.
+    """The tuple's share of the general loss metric (Iyengar 2002).
 
-    The sum over the quasi-identifiers of (values in the group - 1) / (values in the domain - 1). It goes from 0 to the
-    number of quasi-identifiers, which is what a suppressed tuple loses.
+    The sum over the quasi-identifiers of (values in the group - 1) / (values in the domain - 1). From 0 to the number
+    of quasi-identifiers, the loss of a suppressed tuple; lower is better.
     """
 
     name = "loss"
@@ -216,7 +214,6 @@ class TupleLoss(Property):
     maximize = False
 
     def of_tuples(self, classes: EquivalenceClasses) -> Values:
-        """(n_distinct,) float array of losses."""
         domains = np.diff(classes.tuples.offsets)
         # A domain of one value has nothing to lose: 0 / 1.
         losses = (_extents(classes) / np.maximum(domains - 1, 1)).sum(axis=1)
@@ -224,15 +221,14 @@ class TupleLoss(Property):
         return _of_classes(classes, losses)
 
     def best(self, tuples: DistinctTuples) -> float:
-        """0."""
         return 0
 
 
 class TupleUtility(Property):
-    """What a tuple keeps of its information (Iyengar's utility as in section 5.5); higher is better.
+    """The tuple's remaining information (Iyengar 2002, as in section 5.5).
 
-    The sum over the quasi-identifiers of 1 - (values in the group) / (values in the domain). It goes from 0, which a
-    suppressed tuple has, to less than their number.
+    The sum over the quasi-identifiers of 1 - (values in the group) / (values in the domain). From 0, the utility of a
+    suppressed tuple, to less than their number; higher is better.
     """
 
     name = "utility"
@@ -240,18 +236,16 @@ class TupleUtility(Property):
     maximize = True
 
     def of_tuples(self, classes: EquivalenceClasses) -> Values:
-        """(n_distinct,) float array of utilities."""
         utilities = (1 - (_extents(classes) + 1) / np.diff(classes.tuples.offsets)).sum(axis=1)
         utilities[classes.suppressed] = 0
         return _of_classes(classes, utilities)
 
     def best(self, tuples: DistinctTuples) -> float:
-        """What a tuple has that is not generalized."""
         return float((1 - 1 / np.diff(tuples.offsets)).sum())
 
 
 def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
-    """Who is in one class of the release, where all suppressed tuples are one class (section 3).
+    """Merge all suppressed tuples into one class, as in a release.
 
     Args:
         classes: The classes of one generalization, with the class of each distinct tuple.
@@ -270,7 +264,7 @@ def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
 
 
 def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, Ints]:
-    """How often each tuple's value of a column occurs in its class, and how many values that class holds."""
+    """Count each tuple's value in its class, and the class's values."""
     own = classes.tuples.columns[column]
     class_of, sizes = released(classes)
     of_pairs, distinct = counts_in_class(class_of, len(sizes), own.starts, own.values, own.counts, own.n_values)
@@ -278,14 +272,14 @@ def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, In
 
 
 def _extents(classes: EquivalenceClasses) -> Ints:
-    """(n_classes, n_attributes) int64 array: the number of domain values in each cell's group, less one."""
+    """Return the size of each cell's group, less one. (n_classes, n_attributes) int64 array."""
     (extents,), cells = classes.extents()
     own: Ints = extents[cells]
     return own
 
 
 def _of_classes(classes: EquivalenceClasses, values: Values) -> Values:
-    """(n_distinct,) float array: each distinct tuple's value, of (n_classes,) values of the classes."""
+    """Return each distinct tuple's value from the values of classes."""
     assert classes.class_of is not None
     found: Values = values[classes.class_of[0]]
     return found
@@ -293,12 +287,12 @@ def _of_classes(classes: EquivalenceClasses, values: Values) -> Values:
 
 @njit(cache=True, nogil=True)
 def counts_in_class(class_of, n_classes, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
-    """How often each entry's value of a column occurs in its tuple's class, and how many values each class holds."""
+    """Count each entry's value in its class, and the class's values."""
     n_distinct = len(class_of)
     members = np.empty(n_distinct + n_classes + 1, dtype=np.int64)
     sort_by_class(class_of, n_distinct, n_classes, members)
-    # The tally is 0 throughout whenever a class begins. Each class fills it, reads it, and empties what it filled, so
-    # that a class costs what its entries cost, and not the number of values.
+    # Invariant: the tally is 0 whenever a class begins. Each class empties its own entries, so that its cost does not
+    # depend on the number of values.
     tally = np.zeros(n_values, dtype=np.int64)
     of_entry = np.empty(len(values), dtype=np.int64)
     distinct = np.zeros(n_classes, dtype=np.int64)

@@ -1,6 +1,6 @@
-"""Comparators of two sets of property vectors, one vector for each property (Dewri et al. 2009, sections 5.5 to 5.7).
+"""Comparators of sets of property vectors, one vector for each property (Dewri et al. 2009, sections 5.5 to 5.7).
 
-Each asks comparators of vectors about the single properties, and puts their indices together.
+Each combines the indices that comparators of vectors give for the single properties.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pymoo_anon.engine.arrays import Values
 
 
 class SetComparator(Comparator):
-    """A way to tell which of two sets of property vectors is better (Dewri et al. 2009, section 5).
+    """A rule for the better of two sets of property vectors (Dewri et al. 2009, section 5).
 
-    `index`, `compare` and `tournament` take sets: sequences of as many vectors as there are properties, in one order.
-    A comparator of one's own is a subclass with a `name`, a direction and the method `index`.
+    `index`, `compare` and `tournament` take sets: sequences of as many vectors as there are properties, in one order. A
+    comparator of your own is a subclass with a `name`, a direction and the method `index`.
     """
 
     takes_vectors = False
@@ -29,15 +29,15 @@ class SetComparator(Comparator):
 
 
 class Weighted(SetComparator):
-    """▶WTD: the weighted sum of the indices of the properties (Dewri et al. 2009, section 5.5). Higher is better.
+    """▶WTD: the weighted sum of the indices of the properties (Dewri et al. 2009, section 5.5).
 
-    Indices that are better when lower enter negated.
+    Higher is better. Indices that are better when lower enter negated.
 
     Args:
         weights: (r,) array, a weight for each property, above 0 and of sum 1.
         comparators: One comparator of vectors for all properties, or one for each.
-        normalize: Whether both indices of a pair are divided by the sum of their absolute values, so that properties
-            of different units can be added up; of a hypervolume these are the volumes, not their logarithms.
+        normalize: Whether both indices of a pair are divided by the sum of their absolute values, so that properties of
+            different units can be added up; of a hypervolume these are the volumes, not their logarithms.
 
     Raises:
         TypeError: There is no comparator of vectors for each property.
@@ -70,10 +70,10 @@ class Weighted(SetComparator):
 
 
 class Lexicographic(SetComparator):
-    """▶LEX: number of the first property, from 1, in which the first set is better (section 5.6). Lower is better.
+    """▶LEX: number of the first property with a better first set.
 
-    The first set is better in a property if its index is better by more than the tolerance. The number is infinite
-    where there is no such property.
+    It counts from 1, and lower is better (Dewri et al. 2009, section 5.6). The first set is better in a property if its
+    index is better by more than the tolerance. The number is infinite where there is no such property.
 
     Args:
         tolerances: (r,) array of non-negative differences, one for each property, the most important first.
@@ -99,11 +99,11 @@ class Lexicographic(SetComparator):
     def _play(self, vectors: Sequence[Any]) -> Tournament:
         games = _games(self.comparators, vectors)
         first = np.full(games[0].indices.shape, np.inf)
-        # From the last property to the first: what an earlier one decides is written over.
+        # From the last property to the first: an earlier one overwrites a later one.
         for number in range(len(games), 0, -1):
             one, game = self.comparators[number - 1], games[number - 1]
             lead = leads(_higher_is_better(one, game.indices))
-            # The indices of what the comparator calls equal may differ by a rounding.
+            # Indices of vectors that the comparator calls equal may differ by a rounding.
             first[(lead > self.tolerances[number - 1]) & (game.outcomes != 0)] = number
         return judged(first, self.maximize)
 
@@ -112,7 +112,9 @@ class Lexicographic(SetComparator):
 
 
 class Goal(SetComparator):
-    """▶GOAL: sum of the squared differences of the indices from their goals (section 5.7). Lower is better.
+    """▶GOAL: squared distance of the indices from their goals.
+
+    Lower is better (Dewri et al. 2009, section 5.7).
 
     Args:
         goals: (r,) array, the desired index of each property, with its natural sign.
@@ -145,7 +147,7 @@ class Goal(SetComparator):
 def _of_properties(
     name: str, numbers: ArrayLike, comparators: Comparator | Sequence[Comparator]
 ) -> tuple[Values, tuple[Comparator, ...]]:
-    """A number and a comparator for each property."""
+    """Return a number and a comparator for each property."""
     own = finite_values(numbers, name)
     each = [comparators] * len(own) if isinstance(comparators, Comparator) else list(comparators)
     for one in each:
@@ -159,17 +161,20 @@ def _of_properties(
 
 
 def _games(comparators: Sequence[Comparator], sets: Sequence[Any]) -> list[Tournament]:
-    """What the comparator of each property says of its vectors."""
+    """Play a tournament of each property with its comparator."""
     parts = align_sets(sets, len(comparators))
     return [one.tournament(part.vectors) for one, part in zip(comparators, parts, strict=True)]
 
 
 def _higher_is_better(comparator: Comparator, indices: Values) -> Values:
-    """Indices such that higher is better, as the paper asks before section 5.5."""
+    """Negate indices that are better when lower."""
     return indices if comparator.maximize else -indices
 
 
 def _sums(terms: Sequence[Values]) -> Values:
-    """(n, n) float array, the sum of (n, n) terms, rounded once: the order of the properties does not matter."""
+    """Return the sum of (n, n) terms, rounded once.
+
+    The order of the properties does not matter.
+    """
     stacked = np.stack(terms, axis=-1)
     return np.array([math.fsum(row) for row in stacked.reshape(-1, len(terms)).tolist()]).reshape(stacked.shape[:-1])

@@ -1,8 +1,8 @@
-"""What a release is still good for: count queries, distributions and means of columns, classifiers.
+"""The remaining use of a release: count queries, distributions and means of columns, classifiers.
 
-Its reader has boxes of values, over each of which its rows are spread evenly. Whoever reads "15–19" knows nothing more
-of the age: a row is an equal part of a row at each value of its group, and one of `*` at each of the domain. The domain
-is that of the hierarchies, for a table as for every release of it.
+A reader takes a release as blocks of values, with the rows of a block spread evenly over it. Somebody who reads "15–19"
+knows nothing more of the age: a row is an equal part of a row at each value of its group, and one of `*` at each of the
+domain. The domain is that of the hierarchies, for a table as for every release of it.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from pymoo_anon.table.suppression import HOW_RELEASED
 
 
 class Column(NamedTuple):
-    """One quasi-identifier of boxes; by places the values of each group stand side by side."""
+    """One quasi-identifier of blocks. By places, the values of each group stand side by side."""
 
     places: Ints  # (n_values,), the place of every domain value
     first: Ints  # (n_groups,), the first place of each group
     stop: Ints  # (n_groups,), the place after its last
-    cells: Ints  # (n_boxes,), the group of each box
+    cells: Ints  # (n_blocks,), the group of each block
 
     def shares(self, wanted: NDArray[np.bool_]) -> Values:
-        """(n_boxes,) float array: the share of wanted values in the group of each box; `wanted` is of the domain."""
+        """Return the share of wanted values in each block's group."""
         before = np.zeros(len(wanted) + 1)
         before[1 + self.places] = wanted
         before = np.cumsum(before)
@@ -46,35 +46,41 @@ class Column(NamedTuple):
         return of_groups[self.cells]
 
     def midpoints(self, numbers: Values) -> Values:
-        """(n_boxes,) float array: the middle of the least and the greatest number of each box's group; NaN is none."""
+        """Return the midpoint of each block's group.
+
+        (n_blocks,) float array, NaN without numbers.
+        """
         in_order = np.full(len(numbers) + 1, np.nan)
         in_order[self.places] = numbers
-        # Each group is an interval of places; what lies between one and the next is left out again.
+        # Each group is an interval of places. The gaps between the intervals are left out again.
         ends = np.column_stack([self.first, self.stop]).ravel()
         least, greatest = (np.asarray(end.reduceat(in_order, ends))[::2] for end in (np.fmin, np.fmax))
         middle: Values = (least + greatest) / 2
         return middle[self.cells]
 
 
-class Boxes(NamedTuple):
-    """Boxes of cells: how many rows each holds, (n_boxes,), and its cells by quasi-identifier."""
+class Blocks(NamedTuple):
+    """The rows of each block, (n_blocks,), and its cells by quasi-identifier."""
 
     rows: Ints
     columns: tuple[Column, ...]
 
 
-def of_table(table: Microdata) -> Boxes:
-    """A table as it is: every distinct tuple is a box of single values."""
+def of_table(table: Microdata) -> Blocks:
+    """Return a table with every distinct tuple as a block."""
     tuples = table.tuples
     each = [np.arange(n) for n in tuples.domain_sizes]
     # Side by side in memory, they are read several times as fast.
     codes = np.ascontiguousarray(tuples.codes.T)
     columns = (Column(own, own, own + 1, cells) for own, cells in zip(each, codes, strict=True))
-    return Boxes(tuples.counts, tuple(columns))
+    return Blocks(tuples.counts, tuple(columns))
 
 
-def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -> Boxes:
-    """A release: every class that is kept is a box, in their order, then one of `*` if suppressed rows are marked."""
+def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -> Blocks:
+    """Return a release: every kept class is a block, in order.
+
+    A block of `*` follows if suppressed rows are marked.
+    """
     one_of("suppressed", suppressed, HOW_RELEASED)
     own = classes.tuples
     if len(classes) != 1 or own.n_rows != table.n_rows or own.domain_sizes != table.tuples.domain_sizes:
@@ -87,11 +93,11 @@ def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -
         # The last group is the whole domain.
         first, stop = np.append(first, 0), np.append(stop, n_values)
         columns.append(Column(places, first, stop, np.append(cells[kept], np.full(len(marked), len(first) - 1))))
-    return Boxes(np.append(classes.sizes[kept], marked), tuple(columns))
+    return Blocks(np.append(classes.sizes[kept], marked), tuple(columns))
 
 
 def _groups(classes: EquivalenceClasses, j: int) -> Column:
-    """The groups of one quasi-identifier, and the cells of all classes."""
+    """Return one quasi-identifier of all classes."""
     a, b = classes.tuples.offsets[j : j + 2]
     if classes.maps is not None:
         groups = classes.maps[0, a:b]
@@ -106,9 +112,10 @@ def _groups(classes: EquivalenceClasses, j: int) -> Column:
 
 
 def numbers_of(hierarchy: Hierarchy) -> Values | None:
-    """(n_values,) float array: a domain of numbers or days as numbers, bins as the middle of theirs, gaps as NaN.
+    """Return a domain of numbers or days as numbers, or None.
 
-    None where the domain consists of something else. A text with a zero in front is a code, such as a postal one.
+    (n_values,) float array. A bin has its middle, and a missing value NaN. A text with a zero in front is a code, such
+    as a postal one.
     """
     domain, bins = [value for value in hierarchy.domain if value is not None], hierarchy.bins
     try:
@@ -132,20 +139,21 @@ def numbers_of(hierarchy: Hierarchy) -> Values | None:
 # A query asks for at most so many attributes. Errors are relative to at least such a share of the rows.
 _ATTRIBUTES, _SANITY = 3, 0.001
 
-# What the summary tells of the errors, and which share of the queries has no greater one.
+# The columns of the summary, and the share of the queries with no greater error.
 _TOLD = {"median": 0.5, "90 %": 0.9}
 
 
 @dataclass(frozen=True)
 class CountQueries:
-    """Random queries such as "how many have an age of 31 to 47, and are female?", asked of a table and its releases.
+    """Random queries for counts, asked of a table and its releases.
 
-    A query asks for one to three quasi-identifiers, each number of them as likely. Of each it wants a random number of
-    values: a range, where the values are numbers or days, else any of them. It is drawn from the domains of the
-    hierarchies alone, so that the same queries are asked of every release. A release answers as if its rows were spread
-    evenly over the values of their groups, and rows of `*` over the domain. The error is relative to the true count, as
-    Xiao and Tao 2006 have it, or to 0.1 % of the rows where that is larger: of nothing every error would be infinite.
-    Answers need the table, so they are for those who may see it.
+    An example is "how many have an age of 31 to 47, and are female?". A query asks for one to three quasi-identifiers,
+    each number of them as likely. Of each it wants a random number of values: a range, where the values are numbers or
+    days, else any of them. It is drawn from the domains of the hierarchies alone, so that the same queries are asked of
+    every release. A release answers as if its rows were spread evenly over the values of their groups, and rows of `*`
+    over the domain. The error is relative to the true count, as Xiao and Tao 2006 have it, or to 0.1 % of the rows
+    where that is larger: of nothing every error would be infinite. Answers need the table, so they are for those who
+    may see it.
 
     Args:
         table: The table.
@@ -177,7 +185,7 @@ class CountQueries:
 
     @cached_property
     def asked(self) -> tuple[dict[int, Ints], ...]:
-        """By the place of each quasi-identifier that a query asks for, the positions in its domain that it wants."""
+        """The wanted domain values, by place of the quasi-identifier."""
         rng, sizes = np.random.default_rng(self.seed), self.table.tuples.domain_sizes
         queries = []
         for _ in range(self.n):
@@ -194,11 +202,11 @@ class CountQueries:
 
     @cached_property
     def true(self) -> Values:
-        """(n,) float array: what the table answers, whole numbers."""
+        """The answers of the table. (n,) float array of whole numbers."""
         return self._counted(of_table(self.table))
 
     def answers(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Values:
-        """(n,) float array: what a release answers, in rows.
+        """Return the answers of a release in rows. (n,) float array.
 
         Args:
             classes: The equivalence classes of the release, `problem.equivalence_classes(x)`.
@@ -210,17 +218,22 @@ class CountQueries:
         return self._counted(of_release(self.table, classes, suppressed))
 
     def errors(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Values:
-        """(n,) float array: the relative error of every answer, from 0 on; lower is better. As `answers` otherwise."""
+        """Return the relative error of every answer. (n,) float array.
+
+        From 0; lower is better. Arguments and errors are those of `answers`.
+        """
         least = np.maximum(self.true, _SANITY * self.table.n_rows)
         found: Values = np.abs(self.answers(classes, suppressed) - self.true) / least
         return found
 
     def summary(self, releases: Mapping[Hashable, EquivalenceClasses], suppressed: str = "mark") -> pd.DataFrame:
-        """The errors of several releases, by their names, one beside the other. As `answers` otherwise.
+        """Return the errors of several releases, one beside the other.
+
+        Arguments and errors are those of `answers`, with the releases by name.
 
         Returns:
             One row for each release. Columns: "median" and "90 %", the relative errors that half and nine in ten of the
-            queries do not exceed; shares from 0 on, lower is better.
+            queries do not exceed; shares from 0, lower is better.
         """
         errors = [self.errors(classes, suppressed) for classes in releases.values()]
         found = [np.quantile(own, [*_TOLD.values()], method="inverted_cdf") for own in errors]
@@ -228,7 +241,10 @@ class CountQueries:
         return pd.DataFrame(np.reshape(found, (-1, len(_TOLD))), index, [*_TOLD])
 
     def words(self, i: int) -> str:
-        """Query `i`, counted from 0, as a person reads it; it quotes values of the domains."""
+        """Return query `i`, counted from 0, in words.
+
+        It quotes values of the domains.
+        """
         parts, columns = [], list(self.table.quasi_identifiers.items())
         for j, wanted in self.asked[i].items():
             name, hierarchy = columns[j]
@@ -239,19 +255,19 @@ class CountQueries:
 
     @cached_property
     def _orders(self) -> list[Ints | None]:
-        """For each quasi-identifier of numbers or days its values in ascending order, what is missing last."""
+        """The order of each quasi-identifier of numbers or days."""
         numbers = map(numbers_of, self.table.quasi_identifiers.values())
         return [None if own is None else np.argsort(own, kind="stable") for own in numbers]
 
-    def _counted(self, boxes: Boxes) -> Values:
-        """(n,) float array: how many rows of boxes each query finds."""
+    def _counted(self, blocks: Blocks) -> Values:
+        """Count the rows of blocks that each query finds. (n,) float array."""
         counts = np.empty(self.n)
         for i, query in enumerate(self.asked):
-            found = boxes.rows.astype(float)
+            found = blocks.rows.astype(float)
             for j, values in query.items():
                 wanted = np.zeros(self.table.tuples.domain_sizes[j], dtype=np.bool_)
                 wanted[values] = True
-                found *= boxes.columns[j].shares(wanted)
+                found *= blocks.columns[j].shares(wanted)
             counts[i] = found.sum()
         return counts
 
@@ -263,16 +279,16 @@ _CELLS = 1 << 22
 
 
 def total_variation(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark") -> pd.DataFrame:
-    """How far the distributions of single columns and of pairs are from those of the table.
+    """Return the distances of columns and pairs from those of the table.
 
-    The distance is the total variation, half the sum of all differences of shares: by so much at most the share of any
-    set of values differs. Rows of a release are spread evenly over the values of their groups, rows of `*` over the
+    The distance is the total variation, half the sum of all differences of shares: the greatest difference in the share
+    of any set of values. Rows of a release are spread evenly over the values of their groups, rows of `*` over the
     domain. Shares are of the rows that are released.
 
     Args:
         table: The table.
         classes: The equivalence classes of the release, `problem.equivalence_classes(x)`.
-        suppressed: What becomes of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
+        suppressed: The fate of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
 
     Returns:
         A row and a column for each quasi-identifier: the distance of the pair or, in the diagonal, of the one, from 0
@@ -291,10 +307,11 @@ def total_variation(table: Microdata, classes: EquivalenceClasses, suppressed: s
 
 
 def means(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark") -> pd.DataFrame:
-    """The means of the columns of numbers, before and after. Arguments and errors are those of `total_variation`.
+    """Return the means of the columns of numbers, before and after.
 
-    A group counts as its midpoint, the middle between its least and its greatest number, as somebody reads "15–19" who
-    has nothing else; so does a bin of the domain, before as after, and `*` as the midpoint of the domain.
+    Arguments and errors are those of `total_variation`. A group counts as its midpoint, the middle between its least
+    and its greatest number: a reader of "15–19" has nothing else. So does a bin of the domain, before as after, and `*`
+    as the midpoint of the domain.
 
     Returns:
         One row for each quasi-identifier whose domain is numbers, be they text or bins. The columns "before" and
@@ -311,22 +328,22 @@ def means(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark
 
 
 def _mean(rows: Ints, numbers: Values) -> float:
-    """The mean of the rows that have a number."""
+    """Return the mean of the rows that have a number."""
     there = ~np.isnan(numbers)
     return float(rows[there] @ numbers[there] / rows[there].sum()) if rows[there].any() else np.nan
 
 
 def _narrowed(codes: Ints, after: Column) -> Column:
-    """A column of a release among the values that have these codes, and the place of each of these."""
+    """Restrict a column of a release to the values with these codes."""
     held, places = np.unique(after.places[codes], return_inverse=True)
     return Column(places, np.searchsorted(held, after.first), np.searchsorted(held, after.stop), after.cells)
 
 
-def distance(before: Boxes, after: Boxes, i: int, j: int) -> float:
-    """The total variation of two columns, or of one where they are the same.
+def distance(before: Blocks, after: Blocks, i: int, j: int) -> float:
+    """Return the total variation of one or two columns.
 
-    Both distributions sum up to 1, so half the sum of all differences is the sum of those where the table has more. So
-    only cells are looked at that hold rows of the table.
+    Both distributions sum up to 1, so half the sum of all differences is the sum of those where the table has more.
+    Hence only cells count that hold rows of the table.
     """
     x, y = after.columns[i], after.columns[j]
     density = after.rows / (x.stop - x.first)[x.cells]
@@ -342,7 +359,7 @@ def distance(before: Boxes, after: Boxes, i: int, j: int) -> float:
     height = min(max(_CELLS // (width + 1), 1), n)
     # Some values of the first column at a time.
     for low in range(0, n, height):
-        # Each box adds its density from its corner on, and takes it away again beyond its edges.
+        # Each block adds its density from its corner on, and takes it away again beyond its edges.
         spread = np.zeros((height + 1, width + 1))
         for ends, sign in ((x.first, density), (x.stop, -density)):
             rows = np.clip(ends - low, 0, height)[x.cells]
@@ -363,24 +380,25 @@ _ROWS, _HELD_OUT = 50_000, 3
 def classification(
     table: Microdata, releases: Mapping[Any, EquivalenceClasses], target: Name, suppressed: str = "mark", seed: int = 1
 ) -> pd.DataFrame:
-    """How well classifiers predict a column from the quasi-identifiers: trained on a release, and on the original.
+    """Compare classifiers trained on a release and on the original.
 
-    A third of the rows is held out. What became of the others in the release trains; the test is on those held out,
-    recoded as the release recodes their values, whether they are suppressed or not. Numbers, bins and days are numbers,
-    a group its midpoint; all other labels are categories. Of more than 50,000 rows so many are drawn. The learners are
-    scikit-learn's boosted trees and logistic regression; the extra `pymoo_anon[utility]` installs it.
+    They predict a column from the quasi-identifiers. A third of the rows is held out. The other rows, as released,
+    train; the test is on those held out, recoded as the release recodes their values, whether they are suppressed or
+    not. Numbers, bins and days are numbers, a group its midpoint; all other labels are categories. Of more than 50,000
+    rows so many are drawn. The learners are scikit-learn's boosted trees and logistic regression; the extra
+    `pymoo_anon[utility]` installs it.
 
     Args:
         table: The table.
         releases: By name of a release, its equivalence classes, `problem.equivalence_classes(x)`.
         target: The column that is predicted: sensitive or the label, and no quasi-identifier.
-        suppressed: What becomes of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
+        suppressed: The fate of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
         seed: Seed of the draws and of the learners, a whole number from 0.
 
     Returns:
         A row for each release and learner, named by both. Columns: "release" and "original", the share of the rows held
-        out that are predicted rightly by what was trained on each; "majority", that of the most frequent value. Higher
-        is better; NaN where no row is released.
+        out that are predicted rightly after training on each; "majority", that of the most frequent value. Higher is
+        better; NaN where no row is released.
 
     Raises:
         ImportError: scikit-learn is not installed.
@@ -402,16 +420,16 @@ def classification(
         given = _features(of_release(table, classes, suppressed), numbers)
         everybody = replace(classes, kept=np.ones_like(classes.kept))
         X = _features(of_release(table, everybody, suppressed), numbers)[released(everybody)[0][tuples]]
-        boxes = released(classes)[0][tuples]
-        there = train[boxes[train] < len(given)]
-        X[there] = given[boxes[there]]
+        blocks = released(classes)[0][tuples]
+        there = train[blocks[train] < len(given)]
+        X[there] = given[blocks[there]]
         found += [[_accuracy(own, X, values, there, test), original[name], majority] for name, own in learners.items()]
     index = pd.MultiIndex.from_product([list(releases), list(learners)], names=["release", "learner"])
     return pd.DataFrame(np.reshape(found, (-1, 3)), index, ["release", "original", "majority"])
 
 
 def _shuffled(table: Microdata, target: Name, seed: int) -> tuple[Ints, Ints]:
-    """(n,) int64 arrays: the distinct tuple and the target's value of some rows, in random order."""
+    """Return distinct tuples and targets of some rows in random order."""
     column, rng = table.tuples.columns[target], np.random.default_rng(seed)
     counts = column.counts
     if counts.sum() > _ROWS:
@@ -420,18 +438,18 @@ def _shuffled(table: Microdata, target: Name, seed: int) -> tuple[Ints, Ints]:
     return np.repeat(np.arange(len(table.tuples)), np.diff(column.starts))[chosen], column.values[chosen]
 
 
-def _features(boxes: Boxes, numbers: list[Values | None]) -> Values:
-    """(n_boxes, n_attributes) float array: midpoints of numbers and days, groups of all else."""
+def _features(blocks: Blocks, numbers: list[Values | None]) -> Values:
+    """Return midpoints of numbers and days, and groups of all else. (n_blocks, n_attributes) float array."""
     columns = []
-    for column, own in zip(boxes.columns, numbers, strict=True):
-        # Whatever is the whole domain is one category.
+    for column, own in zip(blocks.columns, numbers, strict=True):
+        # The whole domain is one category.
         whole = (column.stop - column.first == len(column.places))[column.cells]
         columns.append(np.where(whole, -1.0, column.cells) if own is None else column.midpoints(own))
     return np.column_stack(columns)
 
 
 def _learners(nominal: list[int], seed: int) -> dict[str, Any]:
-    """The learners by name; columns of numbers may have gaps, `nominal` ones are categories."""
+    """Return the learners by name, with categories in the `nominal` columns."""
     try:
         from sklearn.compose import make_column_transformer
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -453,7 +471,7 @@ def _learners(nominal: list[int], seed: int) -> dict[str, Any]:
 
 
 def _accuracy(learner: Any, X: Values, values: Ints, train: Ints, test: Ints) -> float:
-    """The share of test rows that a learner predicts rightly after training; NaN where there is nothing to train on."""
+    """Return the share of right predictions, or NaN without training rows."""
     from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
     if len(np.unique(values[train])) < 2:

@@ -1,4 +1,4 @@
-"""Property vectors: one value for every tuple of a table; and vectors brought into line before they are compared."""
+"""Property vectors, one value for every tuple, and their alignment."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class PropertyVector:
 
     @property
     def counts(self) -> Ints:
-        """(m,) int64 array: how many tuples (rows of the table) have each value."""
+        """The number of tuples (rows of the table) with each value. (m,) int64 array."""
         return self.tuples.counts if self.unit is None else self._pairs.counts
 
     @property
@@ -93,30 +93,30 @@ class PropertyVector:
 
     @property
     def oriented(self) -> Values:
-        """(m,) float array of the values such that higher is better: negated if the property is better when lower."""
+        """The values such that higher is better. (m,) float array."""
         return self.values if self.maximize else -self.values
 
     @property
     def distinct_tuples(self) -> Ints:
-        """(m,) int64 array: the distinct tuple that each value belongs to."""
+        """The distinct tuple of each value. (m,) int64 array."""
         rows = np.arange(len(self.tuples))
         return rows if self.unit is None else np.repeat(rows, np.diff(self._pairs.starts))
 
     @property
     def _pairs(self) -> ValueCounts:
-        """The value counts of the unit: one entry for each distinct tuple and value that occur together."""
+        """The value counts of the unit."""
         return self.tuples.columns[self.unit]
 
     def expand(self) -> Values:
-        """(N,) float array: a value for each tuple, in the order of the distinct tuples, equal ones side by side."""
+        """Return a value for each tuple, equal ones side by side. (N,) float array."""
         return np.repeat(self.values, self.counts)
 
     def mean(self) -> float:
-        """Mean over all tuples; of class sizes it is P_s-avg (Dewri et al. 2009, section 3)."""
+        """Return the mean over all tuples, P_s-avg for class sizes (section 3)."""
         return float(total(self.values.copy(), self.counts.astype(float)) / self.n_rows)
 
     def quantiles(self, q: ArrayLike) -> Values:
-        """Quantiles over all N tuples, interpolated as `numpy.quantile` does.
+        """Return quantiles over all N tuples, interpolated as by `numpy.quantile`.
 
         Args:
             q: (n,) array of shares from 0 to 1.
@@ -139,7 +139,7 @@ class PropertyVector:
 
 
 def quantiles(ascending: Values, counts: Ints, shares: Values) -> Values:
-    """(n,) float array: quantiles of repeated values, interpolated as `numpy.quantile` does."""
+    """Return quantiles of repeated values, interpolated as by `numpy.quantile`."""
     # Written out in a row, value i stands at the places from ends[i] - counts[i] to ends[i] - 1.
     ends = np.cumsum(counts)
     places = shares * (ends[-1] - 1)
@@ -150,7 +150,7 @@ def quantiles(ascending: Values, counts: Ints, shares: Values) -> Values:
 
 
 def finite_values(values: ArrayLike, name: str) -> Values:
-    """(n,) float array, a copy of the values."""
+    """Return a checked copy of the values. (n,) float array."""
     try:
         own = np.array(values, dtype=float)
     except (TypeError, ValueError):
@@ -168,7 +168,7 @@ Vector = PropertyVector | ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Vectors as given, and as an (n, m) array such that higher is better, with the tuples of each column."""
+    """Vectors as given, and as rows such that higher is better."""
 
     values: Values
     counts: Ints
@@ -176,12 +176,12 @@ class Aligned:
 
     @property
     def known(self) -> PropertyVector | None:
-        """The first vector, which knows the property of all; None where they are plain arrays."""
+        """The first vector, or None for plain arrays. It knows the property of all."""
         return self.vectors[0] if isinstance(self.vectors[0], PropertyVector) else None
 
 
 def align(vectors: Sequence[Vector], where: str = "") -> Aligned:
-    """Bring vectors of one property into line."""
+    """Align vectors of one property."""
     if len(vectors) == 0:
         raise ValueError("vectors must hold at least one vector, got none")
     first = vectors[0]
@@ -211,7 +211,7 @@ def align(vectors: Sequence[Vector], where: str = "") -> Aligned:
 
 
 def align_sets(sets: Sequence[Sequence[Vector]], n: int | None = None) -> list[Aligned]:
-    """The vectors of all sets in line, property by property."""
+    """Align the vectors of all sets, property by property."""
     if len(sets) == 0:
         raise ValueError("sets must hold at least one set of vectors, got none")
     for number, one in enumerate(sets, start=1):
@@ -226,12 +226,12 @@ def align_sets(sets: Sequence[Sequence[Vector]], n: int | None = None) -> list[A
 
 
 def is_set(given: Any) -> bool:
-    """Whether something is a set of at least one vector, and not a vector itself."""
+    """Tell whether something is a set of vectors."""
     if isinstance(given, PropertyVector) or not isinstance(given, list | tuple | np.ndarray):
         return False
     return len(given) > 0 and all(isinstance(one, PropertyVector) or np.ndim(one) > 0 for one in given)
 
 
 def _kind(vector: Vector) -> str:
-    """What an error says of something that was given as a vector."""
+    """Describe a vector in a message."""
     return repr(vector) if isinstance(vector, PropertyVector) else f"an array of shape {np.shape(vector)}"

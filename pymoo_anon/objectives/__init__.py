@@ -1,8 +1,9 @@
-"""Objectives: what a generalization is worth, as reductions over its equivalence classes."""
+"""Objectives: measures of a generalization, as reductions over its equivalence classes."""
 
 from pymoo_anon.objectives import loss, privacy
-from pymoo_anon.objectives.base import ColumnObjective, Objective, any_of
+from pymoo_anon.objectives.base import ColumnObjective, Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.knowledge import any_of
 from pymoo_anon.objectives.loss import *  # noqa: F403 - the measures are listed there, once
 from pymoo_anon.objectives.privacy import *  # noqa: F403
 

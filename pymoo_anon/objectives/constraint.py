@@ -1,4 +1,4 @@
-"""Constraints: bounds on what a measure may be, written `KAnonymity() >= 5`."""
+"""Constraints: bounds on the value of a measure, written `KAnonymity() >= 5`."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _MOST = sys.float_info.max
 
 
 def keeps(values: Values, bound: float, at_least: bool) -> Flags:
-    """(n,) Boolean array: whether values keep a bound; this alone decides it, in search, recount and choice.
+    """Tell which values keep a bound. All of search, recount and choice decide it here.
 
-    Equal to the bound is enough. Floats can say so without a slack: every measure gives the float next to its exact
-    value, and the bound is the float next to the number that was meant.
+    Equal to the bound is enough. Floats need no tolerance: every measure gives the float next to its exact value, and
+    the bound is the float next to the number that was meant.
     """
     return values >= bound if at_least else values <= bound
 
 
 class Boundable:
-    """Something that `>=` and `<=` make a constraint of."""
+    """A measure that `>=` and `<=` turn into a constraint."""
 
     def __ge__(self, bound: float) -> Constraint:
-        """The constraint that the value is at least a bound: `KAnonymity() >= 5`."""
+        """Require a value of at least a bound: `KAnonymity() >= 5`."""
         return Constraint(self, bound, at_least=True)
 
     def __le__(self, bound: float) -> Constraint:
-        """The constraint that the value is at most a bound: `TCloseness("diagnosis") <= 0.3`."""
+        """Require a value of at most a bound: `TCloseness("diagnosis") <= 0.3`."""
         return Constraint(self, bound, at_least=False)
 
     def __gt__(self, bound: float) -> NoReturn:
@@ -44,10 +44,10 @@ class Boundable:
 
 @dataclass(frozen=True)
 class Constraint:
-    """A bound on the value of an objective; what `KAnonymity() >= 5` makes.
+    """A bound on the value of an objective: `KAnonymity() >= 5`.
 
     Args:
-        objective: What is bounded.
+        objective: The bounded measure.
         bound: The smallest or the greatest value that is allowed.
         at_least: Whether it is the smallest.
 
@@ -68,22 +68,25 @@ class Constraint:
         object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
-        """Return the names of the columns that the objective reads, as `Objective.reads`."""
+        """Return the names of the columns that the objective reads."""
         columns: tuple[Hashable, ...] = self.objective.reads(sensitive)
         return columns
 
     @property
     def speaks_of_classes(self) -> bool:
-        """Whether the constraint speaks of single classes: no kept class may be worse than the bound."""
+        """Whether the constraint bounds every kept class."""
         return bool(self.objective.worst_class and self.at_least == self.objective.maximize)
 
     @property
     def depends_on_kept(self) -> bool:
-        """Whether what a class is worth depends on which others are kept: adversaries know some columns alone."""
+        """Whether the value of a class depends on the other kept classes.
+
+        With background knowledge it does.
+        """
         return self.objective.known is not None
 
     def broken(self, classes: EquivalenceClasses) -> Flags:
-        """(n_classes,) Boolean array: the classes that break a constraint that speaks of single classes.
+        """Tell which classes break a constraint that bounds every class. (n_classes,) Boolean array.
 
         Args:
             classes: The classes of one or several generalizations.
@@ -91,7 +94,7 @@ class Constraint:
         return ~self.keeps(self.objective.of_classes(classes))
 
     def keeps(self, values: Values) -> Flags:
-        """(n,) Boolean array: whether values keep the bound, as `keeps` decides.
+        """Tell which values keep the bound. (n,) Boolean array.
 
         Args:
             values: (n,) array, values of the objective with their natural sign.
@@ -99,7 +102,7 @@ class Constraint:
         return keeps(values, self.bound, self.at_least)
 
     def violation(self, values: Values) -> Values:
-        """(n,) float array, pymoo's G: at most 0 where `keeps` says so: only equal floats differ by 0.
+        """Return pymoo's G: at most 0 where `keeps` is true. (n,) float array.
 
         Args:
             values: (n,) float array, values of the objective with their natural sign.

@@ -1,4 +1,4 @@
-"""Counting a released table again: classes and values by plain dataframe operations, nothing of the engine."""
+"""Recounts of a released table by plain dataframe operations, without the engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pymoo_anon.table.hierarchy import Hierarchy, fitted
 
 
 class _Missing:
-    """What stands for a missing value: None and NaN are one, and equal."""
+    """The mark of a missing value. None and NaN are one, and equal."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -33,7 +33,7 @@ MISSING = _Missing()
 
 
 def values_of(values: Sequence[Any] | pd.Series) -> pd.Series:
-    """Values as objects that compare: whatever is missing is `MISSING`, which equals itself."""
+    """Return values as objects, with `MISSING` for a missing one."""
     column = pd.Series(values, dtype=object).reset_index(drop=True)
     return column.where(column.notna(), MISSING)
 
@@ -46,7 +46,7 @@ class Labels:
     places: list[Ints]  # For each label the positions in the domain that it stands for, ascending
     levels: list[int] | None  # For each label the level of its cells; None where there are no levels
     n_values: int  # The number of values of the domain
-    of: str  # What they are labels of, in words
+    of: str  # The thing that they label, in words
 
     @cached_property
     def index(self) -> pd.Index:
@@ -56,15 +56,15 @@ class Labels:
 
     @property
     def extents(self) -> pd.Series[int]:
-        """Per label, of how many values of the domain it stands."""
+        """The number of domain values that each label stands for."""
         return pd.Series([len(places) for places in self.places], index=self.index)
 
     def totals(self, by_value: Ints) -> pd.Series[int]:
-        """Per label the sum of an (n_values,) array over the values that it stands for."""
+        """Sum an (n_values,) array over the values of each label."""
         return pd.Series([int(by_value[places].sum()) for places in self.places], index=self.index)
 
     def members(self, labels: Sequence[Any]) -> Flags:
-        """(n, n_values) Boolean array: which values of the domain each of some labels stands for."""
+        """Tell which values of the domain some labels stand for. (n, n_values) Boolean array."""
         found = self.index.get_indexer(pd.Index(values_of(labels), dtype=object))
         unknown = [label for label, place in zip(labels, found, strict=True) if place < 0]
         if unknown:
@@ -76,14 +76,14 @@ class Labels:
 
 
 def _labels_of_groups(name: Name, generalization: Generalization) -> Labels:
-    """The labels of a column that is recoded value by value."""
+    """Return the labels of a column recoded value by value."""
     groups = generalization.groups[name]
     texts = label_texts({name: generalization.labels[name]})[name]
     return Labels(texts, by_group(groups), None, len(groups), "generalization")
 
 
 def _labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
-    """The labels of a column whose cells may be of any level; the level of each is the lowest that has it."""
+    """Return the labels of a column with cells of any level."""
     known: dict[str | None, tuple[Ints, int]] = {}
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
         for label, places in zip(labels, by_group(groups), strict=True):
@@ -97,22 +97,22 @@ def _labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
 
 
 def by_group(groups: Ints) -> list[Ints]:
-    """For each group the places that are in it, ascending."""
+    """Return the places in each group, ascending."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
 
 
-#: What a measure counts again: exact, or a float.
+#: The result of a recount: exact, or a float.
 Counted: TypeAlias = int | float | Fraction | Decimal
 
 
 class Recount:
     """A released table as its equivalence classes, counted anew.
 
-    Rows that hold `*` in every quasi-identifier are one class, as an attacker sees them. They are suppressed rows
-    where other rows hold something else, unless a local recoding says that they are a class as any other.
+    Rows that hold `*` in every quasi-identifier are one class, as an attacker sees them. They are suppressed rows where
+    other rows hold something else, unless a local recoding says that they are a class as any other.
 
-    What a label stands for is said by the groups of a generalization. Without one each cell is read by itself: its
+    The groups of a generalization give labels their values. Without a generalization each cell is read by itself: its
     label may be of any level of its hierarchy.
     """
 
@@ -146,7 +146,10 @@ class Recount:
             raise ValueError("frame must have at least one row, got none")
 
     def agreeing(self, names: Sequence[Name]) -> Recount:
-        """The same table by classes of rows that agree on some quasi-identifiers; marked rows agree with no others."""
+        """Return the table by classes that agree on some quasi-identifiers.
+
+        Marked rows agree with no others.
+        """
         made, marked = copy.copy(self), self.marked.to_numpy()[self._cell_of]
         cell_of = marked.astype(np.int64)
         # Cells are numbered again with each column: this is asked for thousands of sets of names.
@@ -160,7 +163,7 @@ class Recount:
 
     @cached_property
     def _numbers(self) -> dict[str, Ints]:
-        """Per quasi-identifier a number for the value of each distinct row, below the number of these rows."""
+        """Per quasi-identifier a number for the value of each distinct row."""
         return {key: pd.factorize(self.found[key])[0] for key in self._keys(self.names)}
 
     @property
@@ -170,7 +173,7 @@ class Recount:
 
     @cached_property
     def n_rows(self) -> int:
-        """Number of rows of the table, those included that the release lacks."""
+        """Number of rows of the original table, or of the release without one."""
         if self._original is None:
             return self.n_released
         n_rows = int(self.whole(self.names[0]).sum())
@@ -183,7 +186,7 @@ class Recount:
 
     @cached_property
     def marked(self) -> pd.Series[bool]:
-        """Per class, whether it is that of the suppressed rows."""
+        """Whether each class is that of the suppressed rows."""
         stars = (self.cells[self._keys(self.names)] == SUPPRESSED).all(axis=1)
         if isinstance(self._generalization, LocalGeneralization):
             return stars & (not self._generalization.kept.all())
@@ -198,7 +201,7 @@ class Recount:
 
     @property
     def sizes(self) -> pd.Series[int]:
-        """The size of every class, marked rows being one."""
+        """The size of every class, with marked rows as one."""
         return self.cells.n
 
     @property
@@ -208,7 +211,7 @@ class Recount:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; suppressed rows are one, marked or dropped."""
+        """Number of classes, with all suppressed rows as one."""
         return len(self.kept) + (self.n_suppressed > 0)
 
     @cached_property
@@ -225,15 +228,15 @@ class Recount:
 
     @property
     def hierarchies(self) -> Mapping[Name, Hierarchy]:
-        """Per quasi-identifier its hierarchy."""
+        """The hierarchy of each quasi-identifier."""
         lacking = [name for name in self.names if name not in (self._hierarchies or {})]
         if self._hierarchies is None or lacking:
-            raise ValueError(f"hierarchies must have that of every quasi-identifier, got none of {examples(lacking)}")
+            raise ValueError(f"hierarchies must have one for every quasi-identifier, got none for {examples(lacking)}")
         return self._hierarchies
 
     @cached_property
     def labels(self) -> dict[Name, Labels]:
-        """Per quasi-identifier what its labels stand for."""
+        """The labels of each quasi-identifier."""
         known, hierarchies = self._generalization, self._hierarchies
         if hierarchies is None:
             hierarchies = known.quasi_identifiers if isinstance(known, LocalGeneralization) else {}
@@ -241,8 +244,8 @@ class Recount:
         if lacks_names or (known is None and any(name not in hierarchies for name in self.names)):
             got = None if known is None else examples(list(known.labels))
             raise ValueError(
-                f"generalization must be what {examples(self.names)} were recoded by, got {got}; the measure needs the "
-                "number of values that a label stands for, which the hierarchies of all of them tell, too"
+                f"generalization must be the one that recoded {examples(self.names)}, got {got}; the measure counts "
+                "the values of each label, and the hierarchies of all of these columns serve as well"
             )
         if isinstance(known, Generalization):
             return {name: _labels_of_groups(name, known) for name in self.names}
@@ -254,25 +257,25 @@ class Recount:
         return not isinstance(self._generalization, Generalization)
 
     def became(self, name: Name, places: Ints) -> pd.Series:
-        """The label that each value of a quasi-identifier became, given by its place, in a table recoded by values."""
+        """Return the label of each place in a full-domain recoding."""
         assert isinstance(self._generalization, Generalization)
         texts = self.labels[name].texts
         return values_of([texts[group] for group in self._generalization.groups[name][places]])
 
     def places(self, name: Name, values: Sequence[Any]) -> Ints:
-        """The positions of original values in the domain of a quasi-identifier."""
+        """Return the places of original values in the domain."""
         given = [None if value is MISSING else value for value in values]
         return fitted(name, self.hierarchies[name], given)[1]
 
     def held(self, name: Name) -> pd.Series[int]:
-        """Per label of a quasi-identifier, how many rows of the original hold a value that it stands for."""
+        """Count the original rows that each label of a quasi-identifier covers."""
         rows = self.original.groupby(f"column {self.names.index(name)}", sort=False).n.sum()
         by_value = np.zeros(self.labels[name].n_values, dtype=np.int64)
         np.add.at(by_value, self.places(name, list(rows.index)), rows.to_numpy())
         return self.labels[name].totals(by_value)
 
     def of_labels(self, name: Name) -> pd.Series[int]:
-        """How many rows that are not suppressed hold each label of a quasi-identifier."""
+        """Count the kept rows that hold each label of a quasi-identifier."""
         own, labels = self.cells[~self.marked], self.labels[name]
         key = self._keys([name])[0]
         rows = own.n.groupby(own[key], sort=False).sum()
@@ -282,14 +285,14 @@ class Recount:
         return rows.reindex(labels.index, fill_value=0)
 
     def counts(self, column: Name) -> pd.DataFrame:
-        """How often each class holds each value of a column that it holds: columns `cell`, `value`, `n`."""
+        """Count each value of a column in each class. Columns: `cell`, `value`, `n`."""
         if column not in self.columns:
             raise KeyError(f"frame must have the column {column!r} to count it again")
         pairs = self.found.assign(cell=self._cell_of, value=self.found[self._keys([column])[0]])
         return pairs.groupby(["cell", "value"], as_index=False, sort=False)[["n"]].sum()
 
     def whole(self, column: Name) -> pd.Series[int]:
-        """How many rows of the table, those included that the release lacks, hold each value of a column."""
+        """Count each value of a column in the original table."""
         if column not in self._wholes:
             if self._original is None:
                 table, key = self.found, self._keys([column])[0]
@@ -299,7 +302,7 @@ class Recount:
         return self._wholes[column]
 
     def shares(self, column: Name) -> pd.DataFrame:
-        """Per class and value that it holds: share `p` in the class and share `q` in the table, and what these are of.
+        """Return the shares of each value in class and table, `p` and `q`.
 
         Columns `cell`, `value`, `n` and `size`, so that p is n / size, `whole` and `rows`, so that q is whole / rows.
         """
@@ -315,7 +318,7 @@ class Recount:
 
 
 def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
-    """The distinct combinations of some columns, `column 0`, `column 1`, ..., and how many rows hold each, `n`."""
+    """Count the distinct combinations of some columns: `column 0`, `column 1`, ..., and `n`."""
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}
     table = pd.DataFrame({**columns, "n": found.weights})
@@ -326,16 +329,16 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
 
 
 def logarithm(ratio: Fraction) -> Decimal:
-    """The natural logarithm of a ratio to 28 digits."""
+    """Return the natural logarithm of a ratio to 28 digits."""
     return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
 
 
 def logarithms(counts: pd.Series[int]) -> pd.Series:
-    """The natural logarithms of counts to 28 digits."""
+    """Return the natural logarithms of counts to 28 digits."""
     known = {count: Decimal(int(count)).ln() for count in counts.unique()}
     return counts.map(known).astype(object)
 
 
 def weighed_logarithms(weights: pd.Series[int], counts: pd.Series[int]) -> Decimal:
-    """The sum of the logarithms of counts, each as often as its weight says."""
+    """Return the weighted sum of the logarithms of counts."""
     return sum(map(mul, weights.tolist(), logarithms(counts)), Decimal(0))

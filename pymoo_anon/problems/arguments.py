@@ -1,4 +1,4 @@
-"""What problems are given, checked, and what it is called: measures, constraints and columns in words."""
+"""Checks of the arguments of problems, and the names of measures, constraints and columns."""
 
 from __future__ import annotations
 
@@ -10,16 +10,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples, listed, number, plain, repeated, told_apart
-from pymoo_anon.objectives.base import (
-    Known,
-    Objective,
-    known_of,
-    reach_of,
-    sets_in_words,
-    sets_of,
-    text_of,
-)
+from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.knowledge import BackgroundKnowledge, known_of, reach_of, sets_in_words, sets_of
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
@@ -27,34 +20,37 @@ from pymoo_anon.table.suppression import Suppression
 
 
 def check_table(table: Any) -> None:
-    """Refuse what is no table before it is asked for anything."""
+    """Check that a table is a Microdata."""
     if not isinstance(table, Microdata):
         raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
 
 
 def column_index(table: Microdata) -> pd.Index:
-    """The quasi-identifiers as columns of a frame; tuples stay single names."""
+    """Return the quasi-identifiers as columns of a frame."""
     return pd.Index(list(table.quasi_identifiers), dtype=object, tupleize_cols=False)
 
 
 def free_name(name: str, taken: Container[Any]) -> str:
-    """The name of a column, marked where a quasi-identifier or an objective has it."""
+    """Return the name of a column, marked if it is taken."""
     return f"{name} (measured)" if name in taken else name
 
 
 def plain_array(X: ArrayLike) -> NDArray[Any]:
-    """Points as an array of numbers or truth values, also where they come as objects."""
+    """Return points as an array of numbers or truth values.
+
+    They may come as an array of objects.
+    """
     given = np.asarray(X)
     if given.dtype == object:
         try:
             return np.array(given.tolist())
-        except ValueError:  # Rows of several lengths are left to who asks for a shape.
+        except ValueError:  # The check of the shape refuses rows of several lengths.
             return given
     return given
 
 
 def one_point(x: ArrayLike, point: str, n_var: int) -> NDArray[Any]:
-    """One point as a (1, n_var) array; results of one objective have it as such a row, or without the outer axis."""
+    """Return one point, given in either shape, as a row."""
     given = plain_array(x)
     if given.shape not in ((n_var,), (1, n_var)):
         raise ValueError(f"x must be one {point}, got shape {given.shape}")
@@ -64,9 +60,15 @@ def one_point(x: ArrayLike, point: str, n_var: int) -> NDArray[Any]:
 def whole_numbers(
     X: ArrayLike, points: str, whole: str, ranged: str, lowest: NDArray[np.int64], highest: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Points of whole numbers within their ranges as an (n, n_var) int64 array.
+    """Return points of whole numbers as an int64 array.
 
-    Others are refused: `points` says what points are, `whole` and `ranged` what their numbers have to be.
+    Args:
+        X: The points.
+        points: The points in words, for messages.
+        whole: Their numbers in words.
+        ranged: Their numbers with a range in words.
+        lowest: (n_var,) array of the least numbers.
+        highest: (n_var,) array of the greatest numbers.
     """
     given, n_var = plain_array(X), len(highest)
     if given.ndim != 2 or given.shape[1] != n_var:
@@ -76,7 +78,7 @@ def whole_numbers(
             f"X must hold {whole}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
             "them whole in any algorithm"
         )
-    # Before they are cast: what is too large would become another number.
+    # Before they are cast: a number that is too large would become another one.
     outside = given[((given < lowest) | (given > highest)).any(axis=1)]
     if len(outside):
         least = lowest.tolist() if lowest.any() else 0
@@ -85,7 +87,7 @@ def whole_numbers(
 
 
 def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ...]:
-    """The objectives as a tuple."""
+    """Return the objectives as a tuple."""
     if isinstance(objectives, Objective):
         raise TypeError(f"objectives must be a list of them, got {objectives!r}; [{objectives!r}] is one")
     checked = tuple(objectives)
@@ -102,7 +104,7 @@ def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ..
 
 
 def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint, ...]:
-    """The constraints as a tuple."""
+    """Return the constraints as a tuple."""
     if isinstance(constraints, Constraint):
         raise TypeError(f"constraints must be a list of them, got {constraints!r}; [{constraints!r}] is one")
     checked = tuple(constraints)
@@ -113,16 +115,16 @@ def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint,
     return checked
 
 
-def known_of_all(measures: Iterable[Objective], names: Sequence[Name]) -> Known:
-    """What adversaries know of whom any measure of privacy speaks; None where one speaks of who knows everything."""
-    found = {measure.known for measure in measures if not is_loss(measure)} or {None}
+def known_of_all(measures: Iterable[Objective], names: Sequence[Name]) -> BackgroundKnowledge:
+    """Return the union of background knowledge, or None for all columns."""
+    found = {measure.known for measure in measures if not measure.is_loss} or {None}
     if len(found) == 1 or None in found:
         return found.pop() if len(found) == 1 else None
     return known_of([[names[place] for place in one] for known in found for one in sets_of(known, names)])
 
 
 def adversaries_of(names: Mapping[Objective, str]) -> list[dict[str, Any]]:
-    """Per measure of adversaries who know some columns alone, what they know, and of whom it speaks."""
+    """Describe the adversaries of each measure with background knowledge."""
     return [
         {"measure": name, "known": sets_in_words(measure.known), "reach": reach_of(measure.known)}
         for measure, name in names.items()
@@ -131,8 +133,8 @@ def adversaries_of(names: Mapping[Objective, str]) -> list[dict[str, Any]]:
 
 
 def reaches_of(measures: Iterable[Objective]) -> list[str]:
-    """For adversaries who know some columns alone, which measures are of them, who they are, and who not."""
-    by_known: dict[Known, list[str]] = {}
+    """Describe the adversaries that measures cover."""
+    by_known: dict[BackgroundKnowledge, list[str]] = {}
     for measure in dict.fromkeys(measures):
         if measure.known is not None:
             by_known.setdefault(measure.known, []).append(plain(measure.full_name))
@@ -140,7 +142,7 @@ def reaches_of(measures: Iterable[Objective]) -> list[str]:
 
 
 def check_known(measures: Sequence[Objective], table: Microdata, rule: Suppression) -> None:
-    """Refuse what adversaries who know some columns alone make meaningless: other rules, columns that nobody knows."""
+    """Check that background knowledge fits the suppression and covers all columns."""
     partial = [measure for measure in measures if measure.known is not None]
     limit, below = rule.grouping(table.n_rows)
     if partial and (limit > 0 or below > 1):
@@ -153,55 +155,36 @@ def check_known(measures: Sequence[Objective], table: Microdata, rule: Suppressi
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(
-            f"known must name every quasi-identifier in some set of some measure, got none with {examples(unknown)}: "
-            "nothing would generalize what nobody knows; name it, or make it no quasi-identifier"
+            f"known must name every quasi-identifier in some set of some measure, got none with {examples(unknown)}; "
+            "add it to a set, or give it another role"
         )
 
 
 def safe_repr(measure: Objective) -> str:
-    """What `repr` says of a measure, without values of the data; of one of one's own only its class and column.
+    """Return the `repr` of a measure without values of the data.
+
+    Beside the column it shows the attributes that the measure names in `shown`.
 
     >>> from pymoo_anon.objectives import TCloseness
     >>> safe_repr(TCloseness("grade", ["low", "middle", "high"]))
     "TCloseness('grade', distance=order of 3 values)"
     """
     parts = [] if measure.column is None else [repr(measure.column)]
-    if type(measure).__module__.startswith("pymoo_anon."):
-        parts += [
-            f"{name}={value!r}" if name == "known" else f"{name}={_argument(value)}"
-            for name, value in vars(measure).items()
-            if name != "column" and value is not None and not (isinstance(value, str) and value == "equal")
-        ]
+    for name in measure.shown:
+        value = getattr(measure, name)
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        elif isinstance(value, tuple) and name != "known":
+            parts.append(f"{name}=order of {len(value)} values")
+            continue
+        # The `repr` of a table or a hierarchy tells its size alone.
+        if value is not None and value != "equal":
+            parts.append(f"{name}={value!r}")
     return plain(f"{type(measure).__name__}({', '.join(parts)})")
 
 
-def _argument(value: Any) -> str:
-    if isinstance(value, tuple | list):
-        return f"order of {len(value)} values"
-    if isinstance(value, np.ndarray):
-        return repr(value.tolist())
-    # Numbers and choices such as "ordered"; a table or a hierarchy says how large it is, and no value.
-    return repr(value)
-
-
-def short_name(measure: Objective) -> str:
-    """The name of a measure as the command line has it: "k", "l:diagnosis", "prosecutor-risk".
-
-    >>> from pymoo_anon.objectives import DistinctLDiversity, KAnonymity, ProsecutorRisk
-    >>> short_name(ProsecutorRisk()), short_name(DistinctLDiversity("diagnosis")), short_name(KAnonymity("patient"))
-    ('prosecutor-risk', 'l:diagnosis', 'k:patient')
-    >>> short_name(KAnonymity(known=[["age", "zip"], ["sex", "zip"]]))
-    'k[age,zip|sex,zip]'
-    """
-    # A class that is made from another has a name of its own.
-    name = vars(type(measure)).get("short") or measure.name.replace(" ", "-")
-    if measure.known is not None and "short" in vars(type(measure)):
-        name += f"[{text_of(measure.known)}]"
-    return plain(name if measure.column is None else f"{name}:{measure.column}")
-
-
 def measure_names(measures: Iterable[Objective], taken: Container[Any] = ()) -> dict[Objective, str]:
-    """A name for each measure that tells it from the others, in few words, and holds no value of the data.
+    """Return a unique name for each measure, without values of the data.
 
     >>> from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric
     >>> list(measure_names([DistinctLDiversity("a"), DistinctLDiversity("b"), GeneralLossMetric()]).values())
@@ -219,15 +202,15 @@ def measure_names(measures: Iterable[Objective], taken: Container[Any] = ()) -> 
 
 
 def bound(constraint: Constraint, name: str) -> str:
-    """A constraint with the name of what it bounds: "k >= 5"."""
+    """Return a constraint in words: "k >= 5"."""
     return f"{name} {'>=' if constraint.at_least else '<='} {number(constraint.bound)}"
 
 
 class RefinementError(ValueError):
-    """A refinement is worse than its point in what the point promised.
+    """A refinement that breaks a promise of its point.
 
     Args:
-        change: What it would do, in words: "would lower k in persons from 5 to 4".
+        change: The break in words: "would lower k in persons from 5 to 4".
     """
 
     def __init__(self, change: str) -> None:
@@ -235,26 +218,24 @@ class RefinementError(ValueError):
         self.change = change
 
 
-def is_loss(measure: Objective) -> bool:
-    """Whether a measure is one of `objectives.loss`, or a class of one's own that is made from one."""
-    return any(base.__module__.startswith("pymoo_anon.objectives.loss") for base in type(measure).__mro__)
-
-
 def lost(measure: Objective, table: Microdata) -> tuple[float, float] | None:
-    """The least and the most that can be lost by a loss; None where it is a share already, or has no greatest value."""
-    if not is_loss(measure) or measure.maximize:
+    """Return the least and the greatest value of a loss.
+
+    None if it is a share already, or has no greatest value.
+    """
+    if not measure.is_loss or measure.maximize:
         return None
     low, high = measure.value_range(table.tuples)
     return (float(low), float(high)) if np.isfinite([low, high]).all() and high > max(low, 1) else None
 
 
 def column_name(column: Hashable) -> str:
-    """The name of a column in one line."""
+    """Return the name of a column in one line."""
     return plain(str(column))
 
 
 def texts_of(values: pd.Series[Any]) -> list[str]:
-    """Numbers as a person writes them, all of a column with the same decimals."""
+    """Format the numbers of a column with the same decimals."""
     if pd.api.types.is_integer_dtype(values):
         return [f"{value:,}" for value in values]
     decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
@@ -262,11 +243,11 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
 
 
 def broken_by_marked(n: int, promised: Sequence[tuple[Objective, float, float]]) -> str | None:
-    """Say what the class of the n marked rows is worse in than is promised, or return None.
+    """Describe the promise that marked rows break, or return None.
 
     Args:
-        n: How many rows are marked.
-        promised: Measures of single classes, each with what is promised and what the class of the marked rows has.
+        n: The number of marked rows.
+        promised: Measures of single classes, each with its promised value and the value of the class of marked rows.
     """
     if n == 1:
         return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'

@@ -37,7 +37,6 @@ from pymoo_anon.problems.arguments import (
     bound,
     broken_by_marked,
     checked_constraints,
-    is_loss,
     lost,
     measure_names,
     texts_of,
@@ -423,9 +422,9 @@ class Front:
 def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     """Objectives as pictures show them: a loss for x, a privacy for y, maximised if one is, then the others."""
     goals = list(dict.fromkeys(objectives))
-    x = next((goal for goal in goals if is_loss(goal)), next((goal for goal in goals if not goal.maximize), goals[0]))
+    x = next((goal for goal in goals if goal.is_loss), next((goal for goal in goals if not goal.maximize), goals[0]))
     others = [goal for goal in goals if goal != x]
-    privacy = [goal for goal in others if not is_loss(goal)]
+    privacy = [goal for goal in others if not goal.is_loss]
     y = [goal for goal in privacy if goal.maximize] or privacy or others
     return tuple(dict.fromkeys([x, *y[:1], *goals]))
 
@@ -549,7 +548,7 @@ class _Asked:
         """What is to be least where a measure is to be best, and that in words; None for the first loss."""
         if measure is None:
             # The least of a privacy such as t would be everybody wholly generalized.
-            measure = next(filter(is_loss, self.front.objectives), None)
+            measure = next((goal for goal in self.front.objectives if goal.is_loss), None)
         if measure is None:
             raise ValueError(
                 "best, row, knee or weights must say which point to take, as no objective is one of objectives.loss, "

@@ -12,7 +12,7 @@ from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Kind
-from pymoo_anon.objectives.bounds.worst_class import Hereditary
+from pymoo_anon.objectives.bounds.worst_class import Monotone
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import LatticeProof, Tolerance, share_off
 from pymoo_anon.proofs.reading import BoundsReader, Matrix
@@ -62,7 +62,7 @@ class Corners:
         for own, before, family in zip(self._terms, reader.terms, reader.families, strict=True):
             if family.kind is Kind.ADDITIVE:
                 same &= before[every, low] == own[every, low]
-            elif not (isinstance(family, Hereditary) and family.by_size):
+            elif not (isinstance(family, Monotone) and family.by_size):
                 same[:] = False
         # (n_var,) int64 array: every node has one below this one that is as good in all that is measured.
         self.highest = np.where(same, low, high)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.bounds.base import Bounding, Suppressible, suppressible
+from pymoo_anon.objectives.bounds.base import Bounding, SuppressionBudget, suppression_budget
 from pymoo_anon.problems.lattice import LatticeProblem
 
 Matrix = NDArray[np.float64]
@@ -46,9 +46,9 @@ class BoundsReader:
         # From the first attribute on, as compiled loops add them up: the last bits have to agree.
         return np.cumsum(terms, axis=2)[:, :, -1].T
 
-    def below(self, classes: EquivalenceClasses, by_k: bool) -> Suppressible:
+    def below(self, classes: EquivalenceClasses, by_k: bool) -> SuppressionBudget:
         """What suppression can do in the specializations of one node; without cases by k, of several."""
-        return suppressible(classes, self._problem.suppression, self._problem.constraints, by_k)
+        return suppression_budget(classes, self._problem.suppression, self._problem.constraints, by_k)
 
     def floors_above(self, classes: EquivalenceClasses) -> Matrix:
         """(n, n_measures) float array: floors of all generalizations of n nodes; -inf where there is none."""
@@ -59,7 +59,7 @@ class BoundsReader:
                 floors[:, o] = _for_each(own, len(classes), "floor_of_generalizations", family)
         return floors
 
-    def best_below(self, o: int, classes: EquivalenceClasses, below: Suppressible) -> Matrix:
+    def best_below(self, o: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Matrix:
         """(n_cases,) or (n_nodes,) float array: what a measure is at least in all specializations.
 
         Of a measure with floors what comes on top of them, 0 where nothing is known; of others -inf there.

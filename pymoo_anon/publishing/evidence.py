@@ -28,7 +28,8 @@ from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity, EntropyLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.problems.arguments import adversaries_of, bound, column_name, measure_names, safe_repr, short_name
+from pymoo_anon.objectives.spelling import short_name
+from pymoo_anon.problems.arguments import adversaries_of, bound, column_name, measure_names, safe_repr
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem

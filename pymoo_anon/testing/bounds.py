@@ -14,7 +14,7 @@ from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import ClassGains, Kind, suppressible
+from pymoo_anon.objectives.bounds.base import ClassGains, Kind, suppression_budget
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.bitstrings import BitStringProblem
@@ -159,7 +159,7 @@ def _check_specializations(known: Known) -> None:
     )
     for node, one in enumerate(known.case.classes):
         for by_k in (False, True):
-            below = suppressible(one, problem.suppression, problem.constraints, by_k)
+            below = suppression_budget(one, problem.suppression, problem.constraints, by_k)
             # Where every specialization is over the limit, `surely_suppressed` says so.
             best = None if below.impossible else known.family.best_of_specializations(one, below)
             if best is None:

@@ -1,49 +1,31 @@
-"""What a proof may conclude from an evaluated node about others: families of measures that share their bounds.
+"""Bounds for proofs: families of measures that conclude from an evaluated node about others.
 
-A measure names its family, or none. One of your own needs no family: branch and bound then refuses it as an objective,
-and every other algorithm takes it.
+A measure names its family, or none. Without one, branch and bound refuses it as an objective, and every other algorithm
+takes it. A measure whose bound no other one shares names `Bounding` and defines `best_of_specializations` itself.
 """
 
 from pymoo_anon.objectives.bounds.base import (
     AdditiveLoss,
     Bounding,
-    FewestClasses,
-    MajorityLoss,
     RisingLoss,
     RisingSum,
-    RisksOverClasses,
-    RowsOfSmallClasses,
     SquaresOverClasses,
-    Suppressible,
-    suppressible,
+    SuppressionBudget,
+    suppression_budget,
 )
-from pymoo_anon.objectives.bounds.worst_class import (
-    FollowsK,
-    Hereditary,
-    Shares,
-    WorstDiversity,
-    WorstOfKnownSets,
-    WorstShare,
-    WorstShareOfFewValues,
-)
+from pymoo_anon.objectives.bounds.worst_class import FollowsK, Monotone, Shares, WorstDiversity, WorstShare
 
 __all__ = [
     "AdditiveLoss",
     "Bounding",
-    "FewestClasses",
     "FollowsK",
-    "Hereditary",
-    "MajorityLoss",
+    "Monotone",
     "RisingLoss",
     "RisingSum",
-    "RisksOverClasses",
-    "RowsOfSmallClasses",
     "Shares",
     "SquaresOverClasses",
-    "Suppressible",
+    "SuppressionBudget",
     "WorstDiversity",
-    "WorstOfKnownSets",
     "WorstShare",
-    "WorstShareOfFewValues",
-    "suppressible",
+    "suppression_budget",
 ]

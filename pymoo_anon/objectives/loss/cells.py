@@ -19,28 +19,28 @@ from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Objective, one_class
+from pymoo_anon.objectives.base import LossObjective, one_class
 from pymoo_anon.objectives.bounds.base import AdditiveLoss, ClassGains
 from pymoo_anon.objectives.recount import Counted, Recount, weighed_logarithms
 from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata
 
-# A common denominator beyond this is none: whole numbers of it would leave too little room for sums.
+# Whole numbers over a larger denominator would leave too little room for sums.
 _LARGEST_DENOMINATOR = 1 << 32
 
 
-class _WeightedLoss(Objective):
-    """The losses of all cells of the table, each with the weight of its quasi-identifier, as a sum or as a mean."""
+class _WeightedLoss(LossObjective):
+    """The weighted losses of all cells, as a sum or a mean."""
 
-    maximize = False
     bounding = AdditiveLoss
+    shown = ("weights",)
 
     def __init__(self, weights: Sequence[float] | Values | Mapping[Any, float] | None = None) -> None:
         try:
             given = np.array(list(weights.values()) if isinstance(weights, Mapping) else weights, dtype=float)
         except (TypeError, ValueError):
             given = np.empty(0)
-        # The table tells what all columns weigh where some are named: it is checked with it.
+        # Weights by name are checked with a table, which knows the other columns.
         named = isinstance(weights, Mapping) and len(given) > 0
         if weights is not None and not (named or self._are_weights(given)):
             raise ValueError(f"weights must be {self._kind_of_weights}, got {weights!r}")
@@ -53,7 +53,11 @@ class _WeightedLoss(Objective):
         return weights.ndim == 1 and bool((weights >= 0).all()) and bool(0 < weights.sum() < np.inf)
 
     def check(self, table: Microdata) -> None:
-        """Refuse a table with other quasi-identifiers than those that have weights."""
+        """Check that the weights fit the quasi-identifiers.
+
+        Raises:
+            ValueError: They do not.
+        """
         names, given = list(table.quasi_identifiers), self.weights
         unknown = [name for name in given if name not in names] if isinstance(given, dict) else []
         if unknown:
@@ -65,13 +69,13 @@ class _WeightedLoss(Objective):
             raise ValueError(f"weights must be {self._kind_of_weights}, got {given!r} and 1 for every other column")
 
     def weights_of(self, names: Sequence[Hashable]) -> Values:
-        """(n,) float array: the weight of each quasi-identifier of a table; ones where no weights were given."""
+        """Return the weight of each quasi-identifier, 1 by default. (n,) float array."""
         if isinstance(self.weights, np.ndarray):
             return self.weights
         return np.array([(self.weights or {}).get(name, 1.0) for name in names])
 
     def _parts(self, n_rows: int, n_columns: int) -> tuple[int, int]:
-        """What the sum is divided by: for the rows, and for the columns."""
+        """Return the divisors of the sum for rows and columns."""
         return 1, 1
 
     def _factors(self, tuples: DistinctTuples) -> tuple[tuple[int, ...], int]:
@@ -79,29 +83,27 @@ class _WeightedLoss(Objective):
         return _factors(tuple(self.weights_of(tuples.names).tolist()), _divisors(tuples), parts)
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the loss of each of n generalizations."""
         # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
         return _over_one_denominator(_numerators_of(classes), *self._factors(classes.tuples))
 
     def spacing(self, tuples: DistinctTuples) -> float:
-        """1 over the common denominator."""
         return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """The loss of each attribute if nothing is suppressed, which only adds to it."""
+        """Return the loss of each attribute without suppression."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         losses = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
         return losses * (self.weights_of(tuples.names) / columns) / rows
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """(n, n_codes) float array: what a tuple with each domain value has not lost yet by generalization."""
+        """Return the remaining loss of a tuple with each domain value. (n, n_codes) float array."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         kept = 1 - group_extents(maps, tuples.offsets) / np.repeat(_divisors(tuples), tuples.domain_sizes)
         left: Values = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
         return left
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """What a kept tuple saves.
+        """Return the savings of kept tuples.
 
         A cell of a group of v of the d values costs (v - 1) / (d - 1) of its weight and a suppressed one all of it, so
         that a kept cell saves (d - v) / (d - 1). A domain of one value costs nothing until it is suppressed.
@@ -117,7 +119,6 @@ class _WeightedLoss(Objective):
         return ClassGains(float(weights.sum()) * tuples.n_rows / parts, worths, denominator=denominator)
 
     def _recounted(self, recount: Recount) -> Fraction:
-        """The weighted losses of all cells, counted again."""
         total = Fraction(0)
         for weight, name in zip(self.weights_of(recount.names), recount.names, strict=True):
             labels = recount.labels[name]
@@ -133,16 +134,16 @@ class _WeightedLoss(Objective):
 class GeneralLossMetric(_WeightedLoss):
     """GLM, the general loss metric: the sum over cells of (values in the group - 1) / (values in the domain - 1).
 
-    A suppressed cell costs 1 (Iyengar 2002). From 0 to rows times quasi-identifiers, not normalised (Dewri et al. 2010,
-    section 7); lower is better. Cells are added up in whole numbers over one denominator, so that a value is the float
-    next to the exact one.
+    A suppressed cell costs 1 (Iyengar 2002). From 0 to
+    rows times quasi-identifiers, not normalised (Dewri et al. 2010, section 7); lower is better. Cells are added up in
+    whole numbers over one denominator, so that a value is the float next to the exact one.
 
     Formula:
         Σ w (|g| - 1) / (|A| - 1), over the cells; g the group, A the domain, w the weight of the cell
 
     Args:
-        weights: What a cell of each quasi-identifier costs at most, in the table's order, or by name, where those that
-            are not named cost 1: non-negative, not all 0. None is 1 for all.
+        weights: The greatest cost of a cell of each quasi-identifier, in the table's order, or by name with 1 by
+            default: non-negative, not all 0. None is 1 for all.
 
     Raises:
         ValueError: A weight is negative, or none is positive.
@@ -158,11 +159,9 @@ class GeneralLossMetric(_WeightedLoss):
     words = "general loss"
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0, and the number of cells or what all of them cost."""
         return 0, tuples.n_rows * float(self.weights_of(tuples.names).sum())
 
     def recount(self, recount: Recount) -> Counted:
-        """The sum over cells of (values of the label - 1) / (values of the domain - 1); a suppressed cell costs 1."""
         return self._recounted(recount)
 
 
@@ -198,19 +197,17 @@ class NormalizedWeightedPenalty(_WeightedLoss):
         return n_rows, n_columns if self.weights is None else 1
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0 and 1."""
         return 0, 1
 
     def recount(self, recount: Recount) -> Counted:
-        """The mean over rows of their weighted loss."""
         return self._recounted(recount) / prod(self._parts(recount.n_rows, len(recount.names)))
 
 
-class NonUniformEntropy(Objective):
-    """NUE, non-uniform entropy: the bits that are lost of every cell's value, a sum over all cells.
+class NonUniformEntropy(LossObjective):
+    """NUE, non-uniform entropy: the bits that every cell loses, summed up.
 
-    A cell costs log2 of how often its group occurs in the original table over how often its value does, a suppressed
-    one of the rows over that (de Waal and Willenborg 1999). From 0; lower is better.
+    A cell costs log2 of the count of its group in the original table over the count of its value, a suppressed one log2
+    of the rows over that count (de Waal and Willenborg 1999). From 0; lower is better.
 
     Formula:
         Σ log2(n(g) / n(v)), over the cells; v the value, g its group, n the rows that have it
@@ -219,11 +216,9 @@ class NonUniformEntropy(Objective):
     name = "NUE"
     short = "NUE"
     words = "non-uniform entropy"
-    maximize = False
     bounding = AdditiveLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the bits lost by each of n generalizations."""
         tuples = classes.tuples
         if classes.maps is None:
             return _bits_of_cells(classes)
@@ -233,12 +228,12 @@ class NonUniformEntropy(Objective):
         return bits
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """The bits of each attribute if nothing is suppressed, which only adds to them."""
+        """Return the bits of each attribute without suppression."""
         terms: Values = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
         return terms
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """(n, n_codes) float array: the bits that tell the group of each domain value from the whole domain."""
+        """Return the remaining bits of each domain value's group. (n, n_codes) float array."""
         bits = np.zeros(maps.shape)
         for a, b in pairwise(tuples.offsets):
             for i, groups in enumerate(maps[:, a:b]):
@@ -248,7 +243,7 @@ class NonUniformEntropy(Objective):
         return bits
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """What a kept tuple saves: log2 of the rows over the rows of its group, which no value of the group changes."""
+        """Return the savings of kept tuples: log2(rows / rows of the group)."""
         worths = []
         for own, offset in zip(spans, tuples.offsets[:-1], strict=True):
             before = np.concatenate([[0], np.cumsum(tuples.marginals[offset : offset + own.max()])])
@@ -258,11 +253,9 @@ class NonUniformEntropy(Objective):
         return ClassGains(self.value_range(tuples)[1], tuple(worths))
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0, and the bits lost where every tuple is suppressed."""
         return 0, float(self.evaluate(one_class(tuples))[0])
 
     def recount(self, recount: Recount) -> Counted:
-        """The sum over cells of log2(rows with what the value became / rows with the value), in the original."""
         total, all_rows = Decimal(0), Decimal(recount.n_rows).ln()
         for i, name in enumerate(recount.names):
             rows = recount.original.groupby(f"column {i}", sort=False).n.sum()
@@ -272,12 +265,12 @@ class NonUniformEntropy(Objective):
         return total / Decimal(2).ln() if total > Decimal("0.5") else Decimal(0)
 
 
-class Precision(Objective):
-    """Precision: 1 less the mean over all cells of their level over the height of their hierarchy (Sweeney 2002).
+class Precision(LossObjective):
+    """Precision: 1 less the mean over all cells of level / height of the hierarchy.
 
     An attribute has the lowest level of its hierarchy whose groups hold its groups, or the highest if none does; a
-    suppressed cell costs 1. In a local recoding every cell has a level of its own, the lowest at which it is a group.
-    From 0 to 1; higher is better.
+    suppressed cell costs 1 (Sweeney 2002). In a local recoding every cell has a level of its own, the lowest at which
+    it is a group. From 0 to 1; higher is better.
 
     Formula:
         1 - (1 / cells) Σ level / height, over the cells
@@ -290,7 +283,6 @@ class Precision(Objective):
     bounding = AdditiveLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the precision of each of n generalizations."""
         tuples = classes.tuples
         lengths = self._lengths(tuples)
         if classes.maps is None:
@@ -306,23 +298,22 @@ class Precision(Objective):
         return _factors((1.0,) * len(lengths), tuple(lengths.tolist()), len(lengths) * tuples.n_rows)
 
     def spacing(self, tuples: DistinctTuples) -> float:
-        """1 over the common denominator."""
         return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """What each attribute costs if nothing is suppressed, which only adds to it; in all the negated precision."""
+        """Return the cost of each attribute without suppression. Their sum is the negated precision."""
         return (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        """(n, n_codes) float array: what suppression of one tuple takes from the precision, the same for all values."""
+        """Return the precision that suppression of a tuple takes."""
         return np.repeat(-self.attribute_terms(tuples, maps) / tuples.n_rows, tuples.domain_sizes, axis=1)
 
     def _lengths(self, tuples: DistinctTuples) -> Ints:
-        """(n_attributes,) int64 array: the height of each hierarchy, 1 where it has the original values alone."""
+        """Return the height of each hierarchy, at least 1."""
         return np.array([max(len(levels) - 1, 1) for levels in tuples.levels], dtype=np.int64)
 
     def _levels(self, tuples: DistinctTuples, maps: Ints) -> Ints:
-        """(n, n_attributes) int64 array: the level of each attribute."""
+        """Return the level of each attribute. (n, n_attributes) int64 array."""
         found = np.zeros((len(maps), len(tuples.levels)), dtype=np.int64)
         for j, levels in enumerate(tuples.levels):
             if len(levels) > 1:
@@ -331,11 +322,9 @@ class Precision(Objective):
         return found
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0 and 1."""
         return 0, 1
 
     def recount(self, recount: Recount) -> Counted:
-        """1 - the mean over cells of level / height; the level is the lowest that holds or has the labels."""
         cost, kept = Fraction(0), recount.n_rows - recount.n_suppressed
         for name in recount.names:
             hierarchy, labels = recount.hierarchies[name], recount.labels[name]
@@ -349,13 +338,13 @@ class Precision(Objective):
 
 
 def attribute_losses(classes: EquivalenceClasses) -> Values:
-    """(n, n_attributes) float array: the general loss of each of n generalizations, by quasi-identifier."""
+    """Return the general loss of each quasi-identifier, (n, n_attributes) float array for n generalizations."""
     losses: Values = _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
     return losses
 
 
 def _numerators_of(classes: EquivalenceClasses) -> Ints:
-    """(n, n_attributes) int64 array: the losses of attributes, times their domain sizes less one."""
+    """Return the losses of attributes times their domain sizes less one."""
     tuples = classes.tuples
     if classes.maps is None:
         (extents, *_), cells = classes.extents()
@@ -369,12 +358,12 @@ def _numerators_of(classes: EquivalenceClasses) -> Ints:
 
 
 def _kept_rows(classes: EquivalenceClasses) -> Ints:
-    """(n_classes, 1) int64 array: the rows of each class, 0 where it is suppressed."""
+    """Return the kept rows of each class as a column."""
     return np.where(classes.kept, classes.sizes, 0)[:, np.newaxis]
 
 
 def _bits_of_cells(classes: EquivalenceClasses) -> Values:
-    """(n,) float array: the bits lost by each of n local recodings."""
+    """Return the bits lost by each of n local recodings."""
     tuples = classes.tuples
     forest, nodes = classes.cells()
     held, rows = forest.held(tuples.offsets, tuples.marginals), _kept_rows(classes)
@@ -389,29 +378,32 @@ def _bits_of_cells(classes: EquivalenceClasses) -> Values:
 
 
 def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
-    """What the numerators of each attribute are divided by. A domain of one value loses 1 by suppression."""
+    """Return the divisors of the numerators. A domain of one value loses 1 by suppression."""
     return tuple(max(size - 1, 1) for size in tuples.domain_sizes)
 
 
 def _over_one_denominator(numerators: Ints, factors: Sequence[int], denominator: int) -> Values:
-    """(n,) float array: the sums of factor times numerator, by a denominator: each the float next to the exact one."""
+    """Return sums of factor times numerator over a denominator, rounded once."""
     most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
     if max(most, denominator, *factors) < 1 << 53:
         return (numerators @ np.array(factors, dtype=np.int64)) / denominator
-    # Whole numbers of Python, whose quotient is rounded once, however large they are.
+    # Python rounds the quotient of whole numbers once, however large they are.
     return np.array([sum(map(mul, factors, row)) / denominator for row in numerators.tolist()])
 
 
 @lru_cache(maxsize=64)
 def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> tuple[tuple[int, ...], int]:
-    """All weights by divisor and n as whole numbers over one denominator; weights are what their floats mean."""
+    """Return weights / divisors / n over one denominator.
+
+    Weights are the decimals that their floats mean.
+    """
     parts = [meant(weight) / (divisor * n) for weight, divisor in zip(weights, divisors, strict=True)]
     denominator = lcm(*(part.denominator for part in parts))
     return tuple(int(part * denominator) for part in parts), denominator
 
 
 def _unsuppressed(tuples: DistinctTuples, extents: Ints) -> Ints:
-    """(n, n_attributes) int64 array: losses without suppression, before they are divided."""
+    """Return losses without suppression, before they are divided. (n, n_attributes) int64 array."""
     return np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
 
 
@@ -419,7 +411,7 @@ def _unsuppressed(tuples: DistinctTuples, extents: Ints) -> Ints:
 def _add_suppressed(  # type: ignore[no-untyped-def]
     numerators, extents, offsets, codes, starts, sizes, representatives, kept
 ):
-    """Add what suppression costs to losses before they are divided.
+    """Add the cost of suppression to losses before they are divided.
 
     A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
     """
@@ -435,7 +427,7 @@ def _add_suppressed(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
-    """(n,) int64 array: the lowest level of one attribute's hierarchy whose groups hold the groups of each map.
+    """Return the lowest level that holds the groups of each map. (n,) int64 array.
 
     A level holds a map if no group of the map lies in two groups of the level. The highest level is taken unseen.
     """
@@ -461,7 +453,7 @@ def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """(n, n_attributes) float array: the bits that each attribute loses where nothing is suppressed.
+    """Return the bits that each attribute loses without suppression. (n, n_attributes) float array.
 
     A cell costs log2(rows that hold its group / rows that hold its value).
     """
@@ -480,7 +472,7 @@ def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def
 def _lost_bits(  # type: ignore[no-untyped-def]
     maps, offsets, marginals, cells, starts, sizes, kept, logs
 ):
-    """(n,) float array: the bits lost by each generalization.
+    """Return the bits lost by each generalization.
 
     A kept cell costs log2(rows that hold its group / rows that hold its value), a suppressed one log2(rows / rows that
     hold its value). So a kept row costs the logarithm of the rows of its group and a suppressed one that of all rows,
@@ -516,9 +508,9 @@ def _lost_bits(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _lost_bits_of_nodes(held, became, n_gone, marginals, n_rows, logs):  # type: ignore[no-untyped-def]
-    """The bits lost by one local recoding.
+    """Return the bits lost by one local recoding.
 
-    As in `_lost_bits`, but that the rows which hold a node in the original need not be those that became it.
+    As in `_lost_bits`, but the rows that hold a node in the original need not be those that became it.
     """
     original, original_rest = own_logs(marginals, logs)
     total, rest = log_of(n_rows, logs)
@@ -536,7 +528,7 @@ def _lost_bits_of_nodes(held, became, n_gone, marginals, n_rows, logs):  # type:
 
 @njit(cache=True, nogil=True)
 def _rows_of_groups(groups, offsets, marginals, held):  # type: ignore[no-untyped-def]
-    """Count the rows that hold each group into `held`, attribute after attribute."""
+    """Count the rows that hold each group into `held`."""
     held[:] = 0
     for j in range(len(offsets) - 1):
         for v in range(offsets[j], offsets[j + 1]):

@@ -27,16 +27,16 @@ from pymoo_anon.engine.sums import (
     own_logs,
 )
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, Objective, sums_of_squares
-from pymoo_anon.objectives.bounds.base import ClassGains, MajorityLoss, RisingLoss, RisingSum
+from pymoo_anon.objectives.base import ColumnObjective, LossObjective, sums_of_squares
+from pymoo_anon.objectives.bounds.base import ClassGains, RisingLoss, RisingSum, SuppressionBudget
 from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
 
 
-class ClassificationMetric(ColumnObjective):
-    """CM, the classification metric: number of tuples outside the majority of their class (Iyengar 2002).
+class ClassificationMetric(LossObjective, ColumnObjective):
+    """CM, the classification metric: number of tuples outside their class's majority.
 
     A tuple is penalised where its class label is not the most frequent one of its equivalence class, or where it is
-    suppressed. Whole, from 0 to the number of rows; lower is better.
+    suppressed (Iyengar 2002). Whole, from 0 to the number of rows; lower is better.
 
     Formula:
         Σ (|E| - max n(c, E)) over the kept classes E, n(c, E) the rows of E with the label c; + suppressed rows
@@ -49,41 +49,42 @@ class ClassificationMetric(ColumnObjective):
     short = "CM"
     role = "label"
     words = "classification loss"
-    maximize = False
     whole = True
-    bounding = MajorityLoss
+    bounding = RisingLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the number of penalised tuples of each of n generalizations."""
         counts = self._counts(classes)
         penalised: Values = _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
         return penalised
 
-    def majorities(self, classes: EquivalenceClasses) -> Ints:
-        """(n_classes,) int64 array: how often the most frequent label of each class occurs in it."""
-        return self._counts(classes).most_frequent()
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+        """Return the penalty of suppression: the majorities of gone classes.
+
+        Merging classes puts no tuple into a majority that was outside one, and splitting makes majorities no smaller.
+        """
+        majorities = self._counts(classes).most_frequent()[below.small]
+        penalised: Values = np.where(below.wholly_gone(classes), majorities, 0).sum(axis=1).astype(float)
+        return penalised
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """What a kept class saves: the tuples of its majority are not penalised."""
+        """Return the savings of kept classes, the tuples of their majority."""
         labels = tuples.columns[self.column].histogram()
         worths = tuple(np.zeros(len(own)) for own in spans)
         return ClassGains(float(tuples.n_rows), worths, flat=1.0, labels=labels, denominator=1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0 and the number of rows."""
         return 0, tuples.n_rows
 
     def recount(self, recount: Recount) -> Counted:
-        """Rows outside the majority of their class; all suppressed rows."""
         pairs = recount.counts(self.column)
         kept = pairs[~recount.marked.to_numpy()[pairs.cell]]
         return float(recount.n_rows - kept.groupby("cell").n.max().sum())
 
 
-class NormalizedClassDispersion(Objective):
-    """NECD: (size of the largest class - size of the smallest) / (rows - 1), over the classes that are not suppressed.
+class NormalizedClassDispersion(LossObjective):
+    """NECD: (size of the largest kept class - size of the smallest) / (rows - 1).
 
-    The bias of an anonymization (Dewri et al. 2009, section 3.2): how unequal the privacy of two persons can be. From 0
+    The bias of an anonymization (Dewri et al. 2009, section 3.2): the difference of the privacy of two persons. From 0
     to 1; lower is better.
 
     Formula:
@@ -93,11 +94,9 @@ class NormalizedClassDispersion(Objective):
     name = "NECD"
     short = "NECD"
     words = "dispersion of class sizes"
-    maximize = False
     step = 0.001
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the dispersion of each of n generalizations."""
         firsts, sizes, n_rows = classes.starts[:-1], classes.sizes, classes.n_rows
         largest = np.maximum.reduceat(np.where(classes.kept, sizes, 0), firsts)
         smallest = np.minimum.reduceat(np.where(classes.kept, sizes, n_rows), firsts)
@@ -106,18 +105,16 @@ class NormalizedClassDispersion(Objective):
         return dispersion
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0 and 1."""
         return 0, 1
 
     def recount(self, recount: Recount) -> Counted:
-        """(largest class - smallest) / (rows - 1), suppressed rows left out."""
         if recount.kept.empty:
             return 0
         return Fraction(int(recount.kept.max() - recount.kept.min()), max(recount.n_rows - 1, 1))
 
 
-class Discernibility(Objective):
-    """DM, the discernibility metric: how many tuples each tuple cannot be told from, summed up.
+class Discernibility(LossObjective):
+    """DM, the discernibility metric: size of each tuple's class, summed up.
 
     Sum of the squared class sizes, and the number of rows for every suppressed tuple (Bayardo and Agrawal 2005). Whole,
     from the number of rows N to N²; lower is better.
@@ -129,35 +126,31 @@ class Discernibility(Objective):
     name = "DM"
     short = "DM"
     words = "discernibility"
-    maximize = False
     whole = True
     bounding = RisingLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the discernibility of each of n generalizations."""
         total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """What a kept class of n of N tuples saves: it adds n^2 and not n N."""
+        """Return the savings of kept classes: n (N - n)."""
         worths = tuple(np.zeros(len(own)) for own in spans)
         n_rows = float(tuples.n_rows)
         return ClassGains(n_rows**2, worths, flat=n_rows, square=1.0, denominator=1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """The number of rows, and its square."""
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
     def recount(self, recount: Recount) -> Counted:
-        """The sum of the squared class sizes; a suppressed row costs the number of rows."""
         return float((recount.kept**2).sum() + recount.n_suppressed * recount.n_rows)
 
 
-class AverageClassSize(Objective):
-    """AECS: the number of rows over the number of equivalence classes, all suppressed tuples being one class.
+class AverageClassSize(LossObjective):
+    """AECS: the number of rows over the number of equivalence classes.
 
-    The average equivalence class size of LeFevre et al. 2006, not divided by k. From 1 to the number of rows; lower is
-    better.
+    All suppressed tuples are one class. The average equivalence class size of LeFevre et al. 2006, not divided by k.
+    From 1 to the number of rows; lower is better.
 
     Formula:
         N / (kept classes + 1 if rows are suppressed)
@@ -166,25 +159,21 @@ class AverageClassSize(Objective):
     name = "AECS"
     short = "AECS"
     words = "average class size"
-    maximize = False
     step = 0.1
     bounding = RisingLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the average of each of n generalizations."""
         return classes.n_rows / classes.n_released
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 and the number of rows."""
         return 1, tuples.n_rows
 
     def recount(self, recount: Recount) -> Counted:
-        """Rows by classes; suppressed rows are one class."""
         return Fraction(recount.n_rows, recount.n_classes)
 
 
-class KLDivergence(Objective):
-    """KL: the divergence in bits of the original joint distribution from that of the released table.
+class KLDivergence(LossObjective):
+    """KL: divergence in bits of the original from the released distribution.
 
     In the released one every tuple is spread evenly over the combinations of domain values that it may stand for, a
     suppressed one over all of them (Kifer and Gehrke 2006). From 0; lower is better.
@@ -196,12 +185,10 @@ class KLDivergence(Objective):
     name = "KL"
     short = "KL"
     words = "divergence from the original"
-    maximize = False
     step = 0.001
     bounding = RisingSum
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the divergence of each of n generalizations."""
         tuples = classes.tuples
         extents, cells = classes.extents()
         own, logs = (classes.starts, classes.sizes, classes.kept), logs_up_to(max(tuples.n_rows, *tuples.domain_sizes))
@@ -209,19 +196,17 @@ class KLDivergence(Objective):
         return divergence
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0, and the bits of a combination of domain values."""
         # A little more, so that its rounding refuses nothing.
         return 0, float(np.log2(tuples.domain_sizes).sum()) * (1 + 1e-12)
 
     def recount(self, recount: Recount) -> Counted:
-        """The sum over tuples of p log2(p / released), where a row is spread evenly over the tuples that it may be."""
         total = sum((logarithm(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
         # Below 1 / (4 rows) there is none: see the loop that reckons it for a search.
         return total / Decimal(2).ln() / recount.n_rows if total > Decimal("0.25") / recount.n_rows else Decimal(0)
 
 
 def _ratios(recount: Recount) -> Counter[Fraction]:
-    """The rows that a tuple holds in the original and in the release, over one another, and for how many rows."""
+    """Count the rows for each ratio of original to released share."""
     keys, labels = [f"column {i}" for i in range(len(recount.names))], list(recount.labels.values())
     original, ratios, all_cells = recount.original, Counter[Fraction](), prod(own.n_values for own in labels)
     suppressed = Fraction(recount.n_suppressed, all_cells)
@@ -246,7 +231,7 @@ def _ratios(recount: Recount) -> Counter[Fraction]:
 
 
 def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.Series:
-    """For each row of labels, how many combinations of domain values it may stand for."""
+    """Return the number of tuples that each row of labels covers."""
     cells = pd.Series(1, index=released.index, dtype=object)
     for key, own in zip(keys, labels, strict=True):
         cells *= released[key].map(own.extents).astype(object)
@@ -255,14 +240,14 @@ def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.
 
 @njit(cache=True, nogil=True)
 def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignore[no-untyped-def]
-    """(n,) float array: tuples outside the majority of their class, and all that are suppressed."""
+    """Return the tuples outside of majorities, and all suppressed ones."""
     penalised = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(penalised)):
         first, last = starts[i], starts[i + 1]
         own, begins, stays = sizes[first:last], value_starts[first : last + 1], kept[first:last]
         total = np.int64(0)
         for c in range(len(own)):
-            # The first and the last without a loop, whose end would be mispredicted where a label has two values.
+            # The first and the last stand outside of the loop: with two labels its end would be mispredicted.
             majority = max(counts[begins[c]], counts[begins[c + 1] - 1])
             for e in range(begins[c] + 1, begins[c + 1] - 1):
                 majority = max(majority, counts[e])
@@ -273,7 +258,7 @@ def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignor
 
 @njit(cache=True, nogil=True)
 def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # type: ignore[no-untyped-def]
-    """(n,) float array: the divergence of each generalization.
+    """Return the divergence of each generalization.
 
     The original gives a distinct tuple its count, the released table a density: its class spread over the cells that
     the class may stand for, plus the suppressed tuples spread over the whole domain. The divergence is the sum over all
@@ -310,7 +295,11 @@ def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
-    """Count the kept rows of each group into `held`, at any of its values, and return the number of the others."""
+    """Count the kept rows of each group into `held`.
+
+    Returns:
+        The number of suppressed rows.
+    """
     n_suppressed = np.int64(0)
     for v in range(len(held)):
         held[v] = 0
@@ -325,7 +314,10 @@ def _kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ignore[no-untyped-def]
-    """What suppressed rows add to the sum of the logarithms of densities, as a pair: their own, and their shares."""
+    """Return the terms of suppressed rows in the logarithms of densities.
+
+    It is a pair, the sum and its rest.
+    """
     # Of no class, but the density of those that are everywhere.
     total, rest = log_of(n_suppressed, logs)
     for j in range(len(offsets) - 1):
@@ -348,10 +340,11 @@ def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ig
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _share(extents, offsets, cells, n_suppressed, size):  # type: ignore[no-untyped-def]
-    """What the suppressed rows add to the density of a class, as a share of it and a pair.
+    """Return the share of suppressed rows in the density of a class.
 
-    They over the rows of the class, times the part of the domain that the class may stand for. Invariant: the pair
-    times `above` over `below` is the share of the columns so far. Both are exact, being whole and below 2^53.
+    It is a pair: the suppressed rows over the rows of the class, times the part of the domain that the class may stand
+    for. Invariant: the pair times `above` over `below` is the share of the columns so far. Both are exact, being whole
+    and below 2^53.
     """
     high, low = 1.0, 0.0
     above, below = np.float64(n_suppressed), np.float64(size)

@@ -1,4 +1,4 @@
-"""Privacy by how far the values in a class are from those of the whole table; lower is better."""
+"""Privacy by the distance of the values in a class from those of the table."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _MOST_COUNTS = 1 << 20
 
 
 class _FromTable(WorstClassObjective, ColumnObjective):
-    """How far the values of a class are from those of the table."""
+    """A distance of a class's values from the table's."""
 
     maximize = False
 
     def _compared(self, classes: EquivalenceClasses) -> tuple[Any, ...]:
-        """What loops compare: of the classes the sizes and value counts, of the table the count of each value, rows."""
+        """Return the arguments of the loops."""
         counts, tuples = self._counts(classes), classes.tuples
         totals = tuples.totals(self.column)
         return classes.sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows
 
 
 class TCloseness(_FromTable):
-    """t: the greatest earth mover's distance of a class's values to the table's, over the classes not suppressed.
+    """t: greatest earth mover's distance of a kept class's values from the table's.
 
     Li, Li and Venkatasubramanian 2007, with the distribution of the table that was given. From 0 to 1; lower is better.
 
@@ -52,10 +52,10 @@ class TCloseness(_FromTable):
 
     Args:
         column: Name of the sensitive column.
-        distance: How far two values are apart, from 0 to 1. "equal": 1 where they differ. "ordered": the number of
-            steps between them among the numbers or dates that occur, over all steps. All values in their order: the
-            steps in it. A `Hierarchy` of the values, which ends in one group: the level at which both are in one group,
-            over its length.
+        distance: The distance of two values, from 0 to 1. "equal": 1 where they differ. "ordered": the number of steps
+            between them among the numbers or dates that occur, over all steps. All values in their order: the steps in
+            it. A `Hierarchy` of the values, which ends in one group: the level at which both are in one group, over its
+            length.
 
     Raises:
         ValueError: `distance` is none of these.
@@ -63,6 +63,7 @@ class TCloseness(_FromTable):
 
     short = "t"
     words = "distance of sensitive values"
+    shown = ("distance",)
     step = 0.001
     bounding = WorstShare
 
@@ -89,16 +90,16 @@ class TCloseness(_FromTable):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """t, or what kind of t."""
+        """t, ordered t or hierarchical t."""
         if isinstance(self.distance, Hierarchy):
             return "hierarchical t"
         return "t" if self.distance == "equal" else "ordered t"
 
     def check(self, table: Microdata) -> None:
-        """Refuse a table where the column has no role, or values without a distance.
+        """Check that the column has a role, and its values a distance.
 
         Raises:
-            ValueError: It has none, or they have.
+            ValueError: One is missing.
         """
         super().check(table)
         values = table.domain_of(self.column)
@@ -117,14 +118,13 @@ class TCloseness(_FromTable):
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) float array: the distance of each class."""
         own, (levels, n_places) = self._compared(classes), self.scale(classes.tuples)
         if n_places:
             return _distances_in_order(*own, levels[0], n_places)  # type: ignore[no-any-return]
         return _distances_in_tree(*own, levels)  # type: ignore[no-any-return]
 
     def scale(self, tuples: DistinctTuples) -> tuple[Ints, int]:
-        """Where the values stand in a tree, or in an order.
+        """Return the places of the values in a tree or an order.
 
         Args:
             tuples: The distinct tuples of the table.
@@ -148,45 +148,42 @@ class TCloseness(_FromTable):
         return held, int(np.count_nonzero(totals))
 
     def _places(self, values: tuple[Any, ...]) -> Ints:
-        """(n_values,) int64 array: where each value stands in the order or the hierarchy, or -1."""
+        """Return the place of each value, or -1."""
         order = self.distance if isinstance(self.distance, tuple) else ()
-        # Python takes True for 1 where it looks for what it has kept.
         return _places(self.distance, values, tuple(map(type, (*values, *order))))
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
-        """The surplus of a class, as a share of it, is to be no larger than t."""
+        """Bound the share of the surplus in a class by t."""
         ones = np.ones(len(classes.sizes))
         if self.distance == "equal":
-            # The distance is what the values that are too frequent have too much together, or the others too little.
+            # The distance is the surplus of the values that are too frequent, or the lack of the others.
             held, offsets, present = _surpluses(*self._compared(classes))
             floors = 1 - present
         else:
-            # A class is a mixture of what is left of it and of what is gone, and nothing is farther away than 1.
+            # A class is a mixture of the tuples left and the tuples gone, and nothing is farther away than 1.
             held, offsets, floors = self.of_classes(classes) * classes.sizes, 0 * ones, 0 * ones
         return Shares(held, np.arange(len(ones) + 1), offsets, ones, ones, floors)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0 and 1."""
         return 0, 1
 
     def recount(self, recount: Recount) -> Counted:
-        """The greatest earth mover's distance of a class from the table."""
         pairs, whole = recount.shares(self.column), recount.whole(self.column)
         if self.distance == "equal":
-            # Half of what differs: of the values that a class holds, and all rows with values that it lacks.
+            # Half of all differences: of the values in the class, and all rows with values that it lacks.
             differs = (pairs.n * pairs.rows - pairs["size"] * pairs.whole).abs().groupby(pairs.cell).sum()
             sums = pairs.groupby("cell").agg({"size": "first", "rows": "first", "whole": "sum"})
             moved = (differs + sums["size"] * (sums.rows - sums.whole)) // 2
             return _greatest(moved, sums["size"] * sums.rows)
-        # Some classes at a time: what all of them have of every value could be more than memory holds.
+        # Some classes at a time: a table of all classes and values may not fit into memory.
         some = pairs.cell // max(_MOST_COUNTS // len(whole), 1)
         return max(self._farthest(own, whole) for _, own in pairs.groupby(some))
 
     def _farthest(self, pairs: pd.DataFrame, whole: pd.Series[int]) -> Fraction:
-        """The greatest distance of some classes, where the values have an order or a hierarchy."""
+        """Return the greatest distance of some classes."""
         held = pairs.pivot_table(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
         sizes, rows = pairs.groupby("cell")["size"].first(), int(whole.sum())
-        # What each class has too much of each value of the table, times its size and the rows.
+        # The surplus of each value in each class, times its size and the rows.
         extra = held.astype("int64") * rows - np.outer(sizes, whole)
         if isinstance(self.distance, Hierarchy):
             moved, steps = _moved_in_tree(extra, self.distance), self.distance.length
@@ -201,10 +198,10 @@ class TCloseness(_FromTable):
 
 
 class BasicBetaLikeness(_FromTable):
-    """beta: the greatest relative gain (p - q) / q of a sensitive value in a class that is not suppressed.
+    """beta: greatest relative gain (p - q) / q of a value in a kept class.
 
-    p is the share of the value in the class, q that in the table (Cao and Karras 2012, section 3). From 0 up; lower is
-    better.
+    p is the share of the sensitive value in the class, q that in the table (Cao and Karras 2012, section 3). From 0 up;
+    lower is better.
 
     Formula:
         max (p(s) - q(s)) / q(s), E a kept class, at least 0
@@ -222,37 +219,34 @@ class BasicBetaLikeness(_FromTable):
     _enhanced = False
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) float array: the greatest gain in each class."""
         gains: Values = _gains(*self._compared(classes), self._enhanced)
         return gains
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
-        """A value of share q in the table is to have a share of at most q + q beta."""
+        """Bound the share of each value by q + q beta."""
         own, tuples = self._counts(classes).trimmed(), classes.tuples
         shares = tuples.totals(self.column)[own.values] / tuples.n_rows
         caps = shares * (1 - np.log(shares)) if self._enhanced else np.ones(len(shares))
-        # Where only some values are left, they have to share what the others have in the table.
+        # The values left in a part have to take over the share of the others.
         present = np.add.reduceat(shares, own.starts[:-1])
         return Shares(own.counts.astype(float), own.starts, shares, shares, caps, 1 / present - 1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0, and the gain of a class of the rarest value alone."""
         totals = tuples.totals(self.column)
         rarest = totals[totals > 0].min()
         return 0, (tuples.n_rows - rarest) / rarest
 
     def recount(self, recount: Recount) -> Counted:
-        """The greatest gain (p - q) / q, at least 0."""
         shares = recount.shares(self.column)
         return max(_ratio(shares, (shares.p / shares.q).argmax()) - 1, Fraction(0))
 
 
 class EnhancedBetaLikeness(BasicBetaLikeness):
-    """Enhanced beta: the smallest beta for which no gain (p - q) / q exceeds min(beta, -ln q).
+    """Enhanced beta: smallest beta with no gain above min(beta, -ln q).
 
-    Gains of frequent values are held down by -ln q (Cao and Karras 2012, section 3). Infinite where one exceeds that,
-    which no beta makes good. From 0 up; lower is better. As an objective it is for the algorithms of this package, as
-    pymoo's own sort infinite values wrongly; as a constraint it is for all.
+    The limit of -ln q holds down the gains of frequent values (Cao and Karras 2012, section 3). Infinite where one
+    exceeds that, which no beta makes good. From 0 up; lower is better. As an objective it is for the algorithms of this
+    package, as pymoo's own sort infinite values wrongly; as a constraint it is for all.
 
     Formula:
         max (p(s) - q(s)) / q(s), E a kept class; ∞ where one exceeds -ln q(s)
@@ -267,18 +261,16 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
     _enhanced = True
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0 and infinity."""
         return 0, np.inf
 
     def recount(self, recount: Recount) -> Counted:
-        """The greatest gain; infinite where one exceeds -ln q."""
         shares = recount.shares(self.column)
         gain = ((shares.p - shares.q) / shares.q).clip(lower=0)
         return np.inf if (gain > -np.log(shares.q)).any() else super().recount(recount)
 
 
 class DeltaDisclosure(_FromTable):
-    """delta: the greatest |log2(p / q)| of a sensitive value in a class that is not suppressed.
+    """delta: greatest |log2(p / q)| of a sensitive value in a kept class.
 
     p is the share of the value in the class, q that in the table (Brickell and Shmatikov 2008, section 3). From 0 up;
     lower is better. Merging classes may raise it.
@@ -288,14 +280,14 @@ class DeltaDisclosure(_FromTable):
 
     Args:
         column: Name of the sensitive column.
-        strict: Whether a value that a class lacks makes delta infinite, as the definition has it; what
-            `EnhancedBetaLikeness` says of infinite values holds here, too. Otherwise such values are passed over, as
-            other tools do.
+        strict: Whether a value that a class lacks makes delta infinite, as the definition has it; infinite values are
+            as for `EnhancedBetaLikeness`. Otherwise such values are passed over, as other tools do.
     """
 
     name = "delta"
     short = "delta"
     words = "disclosure of sensitive values"
+    shown = ("strict",)
     step = 0.01
 
     def __init__(self, column: str, strict: bool = False) -> None:
@@ -303,7 +295,6 @@ class DeltaDisclosure(_FromTable):
         self.strict = strict
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) float array: the greatest |log2(p / q)| in each class."""
         delta: Values = _disclosures(*self._compared(classes), logs_up_to(classes.n_rows))
         if self.strict:
             n_values = np.count_nonzero(classes.tuples.totals(self.column))
@@ -311,12 +302,10 @@ class DeltaDisclosure(_FromTable):
         return delta
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0, and log2 of the number of rows, as shares are from 1 / rows to 1; infinity if strict."""
         # A little more, so that its rounding refuses nothing.
         return 0, np.inf if self.strict else float(np.log2(tuples.n_rows)) * (1 + 1e-12)
 
     def recount(self, recount: Recount) -> Counted:
-        """The greatest |log2(p / q)|; infinite where a class lacks a value and the objective is strict about it."""
         shares = recount.shares(self.column)
         n_values = (recount.whole(self.column) > 0).sum()
         if self.strict and (shares.groupby("cell").value.nunique() < n_values).any():
@@ -330,7 +319,10 @@ class DeltaDisclosure(_FromTable):
 
 @lru_cache(maxsize=64)
 def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...], kinds: tuple[type, ...]) -> Ints:
-    """The places of values of some types in an order, of which that of "ordered" is the ascending one."""
+    """Return the places of values in an order.
+
+    The types of the values tell apart cached answers: Python takes True for 1.
+    """
     if isinstance(distance, Hierarchy):
         return distance.encode(values)
     if isinstance(distance, str):
@@ -340,18 +332,17 @@ def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any,
 
 
 def _greatest(moved: pd.Series[int], whole: pd.Series[int]) -> Fraction:
-    """The greatest ratio of two columns."""
     return max(map(Fraction, moved.tolist(), whole.tolist()))
 
 
 def _ratio(shares: pd.DataFrame, row: int | np.integer[Any]) -> Fraction:
-    """The gain p / q in a row of shares."""
+    """Return the gain p / q in a row of shares."""
     n, size, whole, rows = (int(shares[name].iloc[row]) for name in ("n", "size", "whole", "rows"))
     return Fraction(n * rows, size * whole)
 
 
 def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
-    """The cost of each class: what moves below a node costs the node's level."""
+    """Return the cost of each class in a hierarchy. A move below a node costs the node's level."""
     places = hierarchy.encode(list(extra.columns))
     costs = pd.Series(0, index=extra.index)
     below = extra.set_axis(places, axis=1)
@@ -370,11 +361,11 @@ def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
 
 @njit(cache=True, nogil=True)
 def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, levels):  # type: ignore[no-untyped-def]
-    """(n_classes,) float array: the earth mover's distance of each class from the table, in a tree of values.
+    """Return the earth mover's distances in a tree.
 
-    A tuple that moves to another value pays 1 / n_levels for every level at which it leaves its group. What a group has
-    too much has to leave it, so the work is the sum of the surpluses of all groups of all levels. Equal distance is a
-    tree of one level.
+    A tuple that moves to another value pays 1 / n_levels for every level at which it leaves its group. The surplus of a
+    group has to leave it, so the work is the sum of the surpluses of all groups of all levels. Equal distance is a tree
+    of one level.
     """
     n_levels, n_values = levels.shape
     expected = np.zeros((n_levels, levels.max() + 1))
@@ -389,7 +380,7 @@ def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, leve
         for level in range(n_levels):
             for e in range(value_starts[c], value_starts[c + 1]):
                 held[levels[level, values[e]]] += counts[e]
-            # What a group has too much has to leave it: half of all that differs, on the way from level to level.
+            # The surplus of a group has to leave it: half of all differences from level to level.
             for e in range(value_starts[c], value_starts[c + 1]):
                 g = levels[level, values[e]]
                 if held[g] > 0:
@@ -405,10 +396,10 @@ def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, leve
 def _distances_in_order(  # type: ignore[no-untyped-def]
     sizes, value_starts, values, counts, totals, n_rows, places, n_places
 ):
-    """(n_classes,) float array: the earth mover's distance of each class from the table, in an order of values.
+    """Return the earth mover's distances in an order.
 
-    What is too much up to a place has to pass it, so the work is the sum over the places of |share of the class up to
-    here less share of the table up to here|.
+    The surplus up to a place has to pass it, so the work is the sum over the places of |share of the class up to here
+    less share of the table up to here|.
     """
     expected = np.zeros(n_places)
     for value in range(len(places)):
@@ -432,9 +423,9 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
-    """Of the values that are too frequent in each class, their tuples, and their share in the table.
+    """Return tuples and expected share of too frequent values.
 
-    These are (n_classes,) float arrays; a third is the share in the table of all values of the class.
+    These are (n_classes,) float arrays. A third is the share in the table of all values of the class.
     """
     held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
     for c in range(len(sizes)):
@@ -449,7 +440,7 @@ def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ig
 
 @njit(cache=True, nogil=True)
 def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # type: ignore[no-untyped-def]
-    """(n_classes,) float array: the greatest relative gain of a value in each class; 0 where none gains."""
+    """Return the greatest relative gain of a value in each class."""
     gains = np.zeros(len(sizes))
     for c in range(len(sizes)):
         own = np.float64(sizes[c])
@@ -466,7 +457,7 @@ def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # ty
 
 @njit(cache=True, nogil=True)
 def _disclosures(sizes, value_starts, values, counts, totals, n_rows, logs):  # type: ignore[no-untyped-def]
-    """(n_classes,) float array: the greatest |log2(p / q)| of a value that the class holds."""
+    """Return the greatest |log2(p / q)| of each class."""
     disclosures = np.zeros(len(sizes))
     for c in range(len(sizes)):
         own, greatest, most = np.float64(sizes[c]), 1.0, -1

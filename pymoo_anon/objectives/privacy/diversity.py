@@ -1,8 +1,9 @@
-"""Privacy by the values in equivalence classes: what can be learned."""
+"""Privacy by the values in equivalence classes: the disclosure of sensitive values."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -16,36 +17,16 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import (
-    ColumnObjective,
-    FewestObjective,
-    Knowing,
-    WorstClassObjective,
-    checked_column,
-    known_of,
-)
-from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses
-from pymoo_anon.objectives.bounds.worst_class import (
-    Hereditary,
-    Shares,
-    WorstDiversity,
-    WorstOfKnownSets,
-    WorstShareOfFewValues,
-)
+from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective, checked_column
+from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses, SuppressionBudget, fewest_unavoidable
+from pymoo_anon.objectives.bounds.worst_class import Monotone, Shares, WorstDiversity, WorstShare
+from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
 from pymoo_anon.objectives.recount import Counted, Recount, logarithms
 from pymoo_anon.table.domain_values import is_number
 
 
-class _KnowingColumn(Knowing, ColumnObjective):
-    """A measure of the values of a column in a class, or among the rows that agree on what an adversary knows."""
-
-    def __init__(self, column: Hashable, *, known: Any = None) -> None:
-        super().__init__(column)
-        self.known = known_of(known)
-
-
-class DistinctLDiversity(_KnowingColumn, FewestObjective):
-    """l: smallest number of distinct sensitive values in a class that is not suppressed.
+class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
+    """l: smallest number of distinct sensitive values in a kept class.
 
     Distinct l-diversity (Dewri et al. 2010, section 3). Whole, from 1 to the number of values of the column; higher is
     better. Without a column it is the least l over all sensitive columns, one measure.
@@ -55,7 +36,7 @@ class DistinctLDiversity(_KnowingColumn, FewestObjective):
 
     Args:
         column: Name of the sensitive column; None for the least over all of them.
-        known: Which quasi-identifiers adversaries know, as of `KAnonymity`.
+        known: Background knowledge, as of `KAnonymity`.
 
     >>> DistinctLDiversity("diagnosis") >= 3, DistinctLDiversity() >= 2
     (DistinctLDiversity('diagnosis') >= 3, DistinctLDiversity() >= 2)
@@ -63,34 +44,30 @@ class DistinctLDiversity(_KnowingColumn, FewestObjective):
 
     short = "l"
     every = True
-    bounding = Hereditary
+    maximize = True
+    whole = True
+    shown = ("known",)
+    bounding = Monotone
+    _name = "l"
 
     def __init__(self, column: Hashable | None = None, *, known: Any = None) -> None:
         self.column = None if column is None else checked_column(column)
         self.known = known_of(known)
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """l, and what is known."""
-        return self._called("l")
-
     def _of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) int64 array: the number of distinct values in each class, in the column that has the fewest."""
         read = self.reads(classes.tuples.sensitive)
         return reduce(np.minimum, (np.diff(classes.columns[column].starts) for column in read))
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 and the number of values of the column that occur, of several the fewest."""
         return 1, min(int(np.count_nonzero(tuples.totals(column))) for column in self.reads(tuples.sensitive))
 
     def _recount(self, recount: Recount) -> Counted:
-        """The fewest distinct values of a class."""
         counts = (recount.counts(column) for column in self.reads(recount.sensitive))
         return float(min(own.groupby("cell").value.nunique().min() for own in counts))
 
 
 class SquaredValueCounts(ColumnObjective):
-    """S_l: sum over all tuples of how often their sensitive value occurs in their class.
+    """S_l: count of each tuple's sensitive value in its class, summed up.
 
     It is the sum of the squared counts over classes and values (Dewri et al. 2010, section 7). Whole, from the number
     of rows to the sum of the squared counts in the table; higher is better.
@@ -110,7 +87,6 @@ class SquaredValueCounts(ColumnObjective):
     bounding = SquaresOverClasses
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, S_l of each of n generalizations."""
         counts = self._counts(classes)
         total: Values = _sum_of_squared_counts(
             classes.starts, classes.kept, counts.starts, counts.values, counts.counts, counts.n_values
@@ -118,16 +94,14 @@ class SquaredValueCounts(ColumnObjective):
         return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
-        """(n_classes,) int64 array: what each class adds."""
+        """Return the term of each class. (n_classes,) int64 array."""
         own = self._counts(classes).trimmed()
         return np.add.reduceat(own.counts**2, own.starts[:-1])
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """The number of rows, and the sum of the squared counts in the table."""
         return tuples.n_rows, float((tuples.totals(self.column).astype(float) ** 2).sum())
 
     def recount(self, recount: Recount) -> Counted:
-        """The sum of the squared counts of a value in a class; suppressed rows are one class."""
         pairs = recount.counts(self.column)
         of_marked = recount.marked.to_numpy()[pairs.cell]
         kept = pairs[~of_marked]
@@ -136,26 +110,24 @@ class SquaredValueCounts(ColumnObjective):
 
 
 class _WorstDiversity(WorstClassObjective, ColumnObjective):
-    """A diversity that no class has without so many distinct values."""
+    """A diversity of at most the distinct values of a class."""
 
     maximize = True
     bounding = WorstDiversity
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) float array: the diversity of each class."""
         return self.diversity(classes, np.zeros(len(classes.sizes), dtype=np.int64))
 
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
-        """(n_classes,) float array: the best diversity that each class can have left."""
+        """Return the best diversity of each class once tuples are removed. (n_classes,) float array."""
         raise NotImplementedError
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 and the number of values of the column."""
         return 1, tuples.columns[self.column].n_values
 
 
 class EntropyLDiversity(_WorstDiversity):
-    """Entropy l: the smallest exp(entropy of the sensitive values) of a class that is not suppressed.
+    """Entropy l: smallest exp(entropy of the sensitive values) of a kept class.
 
     A class is as diverse as one of so many values that are equally frequent (Machanavajjhala et al. 2006, section 4).
     From 1 to the number of values of the column; higher is better.
@@ -173,7 +145,6 @@ class EntropyLDiversity(_WorstDiversity):
     step = 0.01
 
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
-        """(n_classes,) float array: exp(entropy) of each class, so many of its most frequent values removed."""
         counts = self._counts(classes)
         diversity: Values = _entropy_diversity(
             classes.sizes, counts.starts, counts.counts, removed, logs_up_to(classes.n_rows)
@@ -181,7 +152,6 @@ class EntropyLDiversity(_WorstDiversity):
         return diversity
 
     def recount(self, recount: Recount) -> Counted:
-        """The exp of the smallest entropy of a class."""
         shares = recount.shares(self.column)
         logs = (shares.n.astype(object) * logarithms(shares.n)).groupby(shares.cell, sort=True).sum()
         sizes = shares.groupby("cell", sort=True)["size"].first()
@@ -190,7 +160,7 @@ class EntropyLDiversity(_WorstDiversity):
 
 
 class RecursiveCLDiversity(_WorstDiversity):
-    """Recursive l: the largest l for which every class that is not suppressed is (c, l)-diverse.
+    """Recursive l: largest l for which every kept class is (c, l)-diverse.
 
     The counts of a class's m values are r_1 to r_m in descending order (Machanavajjhala et al. 2006, section 4). Whole,
     from 1 to the number of values of the column; higher is better.
@@ -200,8 +170,8 @@ class RecursiveCLDiversity(_WorstDiversity):
 
     Args:
         column: Name of the sensitive column.
-        c: How often the most frequent value may outnumber the rare ones together: a positive number, of which six
-            decimals count.
+        c: The limit for the most frequent value, as a multiple of the rare ones together: a positive number, of which
+            six decimals count.
 
     Raises:
         ValueError: `c` is not positive and finite.
@@ -209,6 +179,7 @@ class RecursiveCLDiversity(_WorstDiversity):
 
     name = "recursive l"
     words = "recursive l-diversity"
+    shown = ("c",)
     whole = True
 
     def __init__(self, column: str, c: float) -> None:
@@ -218,7 +189,9 @@ class RecursiveCLDiversity(_WorstDiversity):
         self.c = c
 
     def fraction(self, n_rows: int) -> Fraction:
-        """C as the decimal that was written: 0.1 times 30 is 3. One beyond the rows of a table is as good as them.
+        """Return c as the written decimal.
+
+        A c beyond the rows of a table equals them in effect.
 
         Args:
             n_rows: Number of rows of the table.
@@ -227,13 +200,11 @@ class RecursiveCLDiversity(_WorstDiversity):
         return min(c, Fraction(n_rows + 1))
 
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
-        """(n_classes,) float array: the largest l of each class, so many of its most frequent value removed."""
         counts, c = self._counts(classes), self.fraction(classes.n_rows)
         largest: Values = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
 
     def recount(self, recount: Recount) -> Counted:
-        """The largest l with r_1 < c (r_l + ... + r_m) in every class, counts descending, c as the decimal it is."""
         c, found = self.fraction(recount.n_rows), []
         for _, own in recount.counts(self.column).groupby("cell").n:
             *others, most = sorted(own.tolist())
@@ -246,8 +217,8 @@ class RecursiveCLDiversity(_WorstDiversity):
         return f"RecursiveCLDiversity({self.column!r}, {self.c!r})"
 
 
-class AlphaDeassociation(_KnowingColumn):
-    """alpha: the largest share of one sensitive value in a class that is not suppressed.
+class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
+    """alpha: largest share of one sensitive value in a kept class.
 
     The alpha of (alpha, k)-anonymity (Wong et al. 2006), over all values of the column; its k is `KAnonymity`. Above 0,
     up to 1; lower is better. With `known=any_of(3)` it is the C of LKC-privacy (Mohammed et al. 2009).
@@ -257,39 +228,53 @@ class AlphaDeassociation(_KnowingColumn):
 
     Args:
         column: Name of the sensitive column.
-        known: Which quasi-identifiers adversaries know, as of `KAnonymity`.
+        known: Background knowledge, as of `KAnonymity`.
     """
 
     short = "alpha"
     words = "largest share of one sensitive value"
     maximize = False
     step = 0.001
+    shown = ("known",)
+    _name = "alpha"
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """alpha, and what is known."""
-        return self._called("alpha")
+    def __init__(self, column: Hashable, *, known: Any = None) -> None:
+        super().__init__(column)
+        self.known = known_of(known)
 
     @property
     def bounding(self) -> type[Bounding]:  # type: ignore[override]
-        """The bounds of each known set, where adversaries know some columns alone."""
-        return WorstShareOfFewValues if self.known is None else WorstOfKnownSets
+        """The family of bounds, which is `Bounding` with background knowledge."""
+        return WorstShare if self.known is None else Bounding
 
     def _of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) float array: the share of the most frequent value in each class."""
         return self._counts(classes).most_frequent() / classes.sizes
 
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+        """Return the bound by the number of values, or by all known sets.
+
+        A class of few values cannot have small shares of all of them, so 1 / values is a bound. Rows that agree on a
+        known set are a class of a table of these columns alone. Its specializations are those of the whole table, so
+        all bounds of whole tables hold for it. All rows are counted there, since others may be suppressed.
+        """
+        if self.known is None:
+            return 1 / fewest_unavoidable(np.diff(self._counts(classes).starts), classes, below)
+        family, everybody = WorstShare(self.knowing()), replace(classes, kept=np.ones_like(classes.kept))
+        found = (
+            family.best_of_specializations(merged, below.merged(ids, len(merged.sizes)))
+            for merged, ids in self.merged(everybody)
+        )
+        return reduce(np.maximum, found)
+
     def shares(self, classes: EquivalenceClasses) -> Shares:
-        """The share of the most frequent value is to be no larger than alpha."""
+        """Bound the share of the most frequent value by alpha."""
         most, ones = self._counts(classes).most_frequent().astype(float), np.ones(len(classes.sizes))
         return Shares(most, np.arange(len(most) + 1), 0 * ones, ones, ones, 0 * ones)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 / (number of values of the column), and 1."""
         return 1 / tuples.columns[self.column].n_values, 1
 
     def _recount(self, recount: Recount) -> Counted:
-        """The largest share of a value in a class."""
         shares = recount.shares(self.column)
         row = shares.p.argmax()
         return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))
@@ -299,11 +284,14 @@ class AlphaDeassociation(_KnowingColumn):
 def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
     starts, kept, value_starts, values, counts, n_values
 ):
-    """(n,) float array: the sum of the squared counts, all suppressed tuples being one class."""
+    """Return the sum of the squared counts of each generalization.
+
+    All suppressed tuples are one class.
+    """
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     suppressed = np.zeros(n_values, dtype=np.int64)
     for i in range(len(sums)):
-        # All classes at once, which lie end to end, then what is otherwise in the few suppressed ones.
+        # All classes at once, which lie end to end. Then the few suppressed ones are corrected.
         total = np.int64(0)
         for count in counts[value_starts[starts[i]] : value_starts[starts[i + 1]]]:
             total += count * count
@@ -321,7 +309,7 @@ def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ignore[no-untyped-def]
-    """(n_classes,) float array: exp(entropy) of each class, once so many of its tuples are removed.
+    """Return exp(entropy) of each class after removal.
 
     Removal raises the entropy most where it takes the most frequent values down to one level: every other removal
     leaves a distribution that is less even.
@@ -351,7 +339,7 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ign
 
 @njit(cache=True, nogil=True)
 def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
-    """exp(entropy) of one class: its size over the geometric mean of the counts of its rows.
+    """Return exp(entropy): the size over the geometric mean count.
 
     It can be whole for counts that differ: of 4, 2, 1, 1, 1 and 1 rows it is 5, as 10^10 = 5^10 4^4 2^2. Then the pair
     is within 10^-20 of the whole number, which is the float next to it.
@@ -366,9 +354,9 @@ def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
-    """The level to which the most frequent values sink where so many tuples are removed from them.
+    """Return the level of the most frequent values after removal.
 
-    The invariant: the i most frequent values hold `held` tuples, and would share a level of (held - removed) / i. It is
+    Invariant: the i most frequent values hold `held` tuples, and would share a level of (held - removed) / i. It is
     right as soon as no other value is above it.
     """
     level, held = 0.0, np.int64(0)
@@ -383,9 +371,9 @@ def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, removed):  # type: ignore[no-untyped-def]
-    """(n_classes,) float array: the largest l of each class, once so many of its most frequent tuples are removed.
+    """Return the largest l of each class after removal.
 
-    The invariant: `tail` is r_l + ... + r_m for the l at hand, counted down from m; it grows as l falls, so the first l
+    Invariant: `tail` is r_l + ... + r_m for the current l, counted down from m. It grows as l falls, so the first l
     that holds is the largest. The inequality stands in whole numbers, none of which is beyond 2^63: a tail times the
     numerator could be.
     """

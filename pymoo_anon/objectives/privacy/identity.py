@@ -1,4 +1,4 @@
-"""Privacy by the sizes of equivalence classes: who can be found."""
+"""Privacy by the sizes of equivalence classes: the risk to be found."""
 
 from __future__ import annotations
 
@@ -17,29 +17,17 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import (
-    FewestObjective,
-    Knowing,
-    Objective,
-    WorstClassObjective,
-    known_of,
-    sums_of_squares,
-)
-from pymoo_anon.objectives.bounds.base import (
-    Bounding,
-    FewestClasses,
-    RisksOverClasses,
-    RowsOfSmallClasses,
-    SquaresOverClasses,
-)
-from pymoo_anon.objectives.bounds.worst_class import FollowsK, Hereditary
+from pymoo_anon.objectives.base import Objective, WorstClassObjective, sums_of_squares
+from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses, SuppressionBudget
+from pymoo_anon.objectives.bounds.worst_class import FollowsK, Monotone
+from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
 from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
 
 
-class KAnonymity(Knowing, FewestObjective):
-    """k: size of the smallest equivalence class that is not suppressed (Dewri et al. 2010, section 3).
+class KAnonymity(WithBackgroundKnowledge):
+    """k: size of the smallest kept class (Dewri et al. 2010, section 3).
 
     Whole, from 1 to the number of rows; higher is better.
 
@@ -47,12 +35,12 @@ class KAnonymity(Knowing, FewestObjective):
         min |E|, E a kept class
 
     Args:
-        person: Name of a column that says whose row it is. k then is the fewest distinct persons of a class, where a
+        person: Name of the column that identifies persons. k then is the fewest distinct persons of a class, where a
             person may have several rows. None counts rows.
-        known: Which quasi-identifiers adversaries know: `["age", "zip"]` for one adversary, `[["age", "zip"], ["sex"]]`
-            for several, of whom the worst counts, or `any_of(3)` for all who know any three. k then is the fewest rows
-            that agree on a known set, among those that are not suppressed. It holds of nobody who knows what two of
-            them know together. None is one who knows all.
+        known: Background knowledge: `["age", "zip"]` for one adversary, `[["age", "zip"], ["sex"]]` for several, of
+            whom the worst counts, or `any_of(3)` for all who know any three. k then is the fewest kept rows that agree
+            on a known set. It does not hold for somebody who knows what two of them know together. None is full
+            knowledge.
 
     Raises:
         TypeError: `person` is no name.
@@ -66,6 +54,9 @@ class KAnonymity(Knowing, FewestObjective):
 
     short = "k"
     role = "person"
+    maximize = True
+    whole = True
+    shown = ("known",)
 
     def __init__(self, person: Hashable | None = None, *, known: Any = None) -> None:
         if not isinstance(person, Hashable):
@@ -74,25 +65,23 @@ class KAnonymity(Knowing, FewestObjective):
         self.known = known_of(known)
 
     @property
-    def name(self) -> str:  # type: ignore[override]
-        """k, or k in persons, and what is known."""
-        return self._called("k" if self.column is None else "k in persons")
+    def _name(self) -> str:  # type: ignore[override]
+        return "k" if self.column is None else "k in persons"
 
     @property
     def bounding(self) -> type[Bounding]:  # type: ignore[override]
-        """Splitting classes does not raise k. Suppression goes by rows, so only k in rows has cases of its own."""
-        return FollowsK if self.column is None and self.known is None else Hereditary
+        """The family of bounds. Suppression goes by rows, so only k in rows has cases of its own."""
+        return FollowsK if self.column is None and self.known is None else Monotone
 
     def _of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) int64 array: the rows or persons of each class."""
         return classes.sizes if self.column is None else np.diff(classes.columns[self.column].starts)  # type: ignore[return-value]
 
     def of_k(self, k: Ints) -> Values:
-        """(n,) float array: k itself."""
+        """Return k itself."""
         return k.astype(float)
 
     def check(self, table: Microdata) -> None:
-        """Refuse a table where the column of the persons has no role.
+        """Check that the column of the persons has a role.
 
         Raises:
             ValueError: It has none.
@@ -102,11 +91,9 @@ class KAnonymity(Knowing, FewestObjective):
             table.tuples.check_role(self.column, self)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1, and the number of rows or persons."""
         return 1, tuples.n_rows if self.column is None else int(np.count_nonzero(tuples.totals(self.column)))
 
     def _recount(self, recount: Recount) -> Counted:
-        """The fewest rows, or distinct persons, of a class."""
         if self.column is None:
             return float(recount.sizes.min())
         return float(recount.counts(self.column).groupby("cell").value.nunique().min())
@@ -116,10 +103,10 @@ class KAnonymity(Knowing, FewestObjective):
 
 
 class SquaredClassSizes(Objective):
-    """S_k: sum over all tuples of the size of their class, which is the sum of the squared class sizes.
+    """S_k: size of each tuple's class, summed up.
 
-    The unary form of the spread of class sizes (Dewri et al. 2010, section 4.1). Whole, from the number of rows N to
-    N²; higher is better.
+    It is the sum of the squared class sizes, the unary form of their spread (Dewri et al. 2010, section 4.1). Whole,
+    from the number of rows N to N²; higher is better.
 
     Formula:
         Σ |E|², over the classes E
@@ -133,25 +120,22 @@ class SquaredClassSizes(Objective):
     bounding = SquaresOverClasses
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, S_k of each of n generalizations."""
         total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, 0)
         return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
-        """(n_classes,) int64 array: what each class adds."""
+        """Return the term of each class. (n_classes,) int64 array."""
         return classes.sizes**2
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """The number of rows, and its square."""
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
     def recount(self, recount: Recount) -> Counted:
-        """The sum of the squared class sizes; suppressed rows are one class."""
         return float((recount.kept**2).sum() + recount.n_suppressed**2)
 
 
 class ProsecutorRisk(WorstClassObjective):
-    """Prosecutor risk: the greatest probability to find a person in the released table, 1 / k.
+    """Prosecutor risk: greatest probability to find a person, 1 / k.
 
     The attacker knows that the person is in the table (El Emam and Dankar 2008). From 1 / rows to 1; lower is better.
 
@@ -166,41 +150,34 @@ class ProsecutorRisk(WorstClassObjective):
     step = 0.001
     bounding = FollowsK
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the risk of each of n generalizations."""
-        return 1 / KAnonymity().evaluate(classes)
-
     def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) float array: the risk in each class."""
         return 1 / classes.sizes
 
     def of_k(self, k: Ints) -> Values:
-        """(n,) float array: the risk that belongs to each k."""
+        """Return the risk of each k."""
         return 1 / k
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 / rows, and 1."""
         return 1 / tuples.n_rows, 1
 
     def recount(self, recount: Recount) -> Counted:
-        """1 / k."""
         return Fraction(1, int(recount.sizes.min()))
 
 
 class MarketerRisk(Objective):
-    """Marketer risk: the mean over all tuples of 1 / (size of their class).
+    """Marketer risk: mean over all tuples of 1 / (size of their class).
 
-    The number of released classes over the rows; the suppressed tuples are one class (Dankar and El Emam 2010). From
-    1 / rows to 1; lower is better. Against a register, the mean of 1 / (persons of the register whom the tuple's class
-    fits): whoever holds the register links each row to one of them. All persons fit a suppressed tuple. Those of the
-    table are persons of the register: no class fits fewer persons than it has tuples.
+    The number of released classes over the rows; the suppressed tuples are one class (Dankar and El Emam 2010). From 1
+    / rows to 1; lower is better. Against a register, the mean of 1 / (persons of the register that the tuple's class
+    fits): the holder of the register links each row to one of them. All persons fit a suppressed tuple. The register
+    holds the persons of the table: no class fits fewer persons than it has tuples.
 
     Formula:
         (1 / N) Σ 1 / |E(t)|, over the N tuples t; with a register (1 / N) Σ 1 / |{p in the register: E(t) fits p}|
 
     Args:
         population: The register that the marketer holds, of which the table is a part: a table with the same
-            quasi-identifiers, in the same order and with the same domains. None is one of the table's persons alone.
+            quasi-identifiers, in the same order and with the same domains. None is the persons of the table alone.
 
     Raises:
         TypeError: `population` is no Microdata.
@@ -210,6 +187,8 @@ class MarketerRisk(Objective):
     words = "average re-identification risk"
     maximize = False
     step = 0.0001
+    bounding = Bounding
+    shown = ("register",)
 
     def __init__(self, population: Microdata | None = None) -> None:
         self.register = None if population is None else KMap(population)
@@ -219,13 +198,8 @@ class MarketerRisk(Objective):
         """Marketer risk, and whether there is a register."""
         return "marketer risk" if self.register is None else "marketer risk with a register"
 
-    @property
-    def bounding(self) -> type[Bounding]:  # type: ignore[override]
-        """Classes are counted, or their persons."""
-        return FewestClasses if self.register is None else RisksOverClasses
-
     def check(self, table: Microdata) -> None:
-        """Refuse a table with other quasi-identifiers than the register.
+        """Check that the table has the quasi-identifiers of the register.
 
         Raises:
             ValueError: Names, order or domains differ.
@@ -234,17 +208,16 @@ class MarketerRisk(Objective):
             self.register.check(table)
 
     def persons(self, classes: EquivalenceClasses) -> Ints:
-        """(n_classes,) int64 array: the persons of the register whom each class fits, at least its tuples."""
+        """Return the persons of the register that each class fits. They are at least its tuples."""
         assert self.register is not None
         return np.maximum(self.register.of_classes(classes).astype(np.int64), classes.sizes)
 
     def everybody(self, n_rows: int) -> int:
-        """The persons of the register, at least so many rows of a table."""
+        """Return the number of persons in the register. They are at least the rows."""
         assert self.register is not None
         return max(self.register.population.n_rows, n_rows)
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the risk of each of n generalizations."""
         if self.register is None:
             return classes.n_released / classes.n_rows
         persons, kept = self.persons(classes), np.where(classes.kept, classes.sizes, 0)
@@ -253,12 +226,32 @@ class MarketerRisk(Objective):
         sums = (_sum_of_ratios(kept[a:b], persons[a:b]) + Fraction(n, everybody) for (a, b), n in ends)
         return np.array([float(one / n_rows) for one in sums])
 
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+        """Return the risk after the best suppression.
+
+        Splitting classes makes them no fewer. A part of a class fits no more persons than the class, so its tuples add
+        no less to the sum than they add in the class. Suppressed tuples add 1 / everybody each.
+        """
+        found = []
+        if self.register is None:
+            ends = [np.cumsum(np.sort(one.sizes)) for one in classes]
+            found = [max(len(own) - int(np.searchsorted(own, below.limit, side="right")), 1) for own in ends]
+            return np.repeat(np.array(found) / classes.n_rows, len(below))
+        persons, everybody = self.persons(classes), self.everybody(classes.n_rows)
+        for a, b in pairwise(classes.starts):
+            order = np.argsort(persons[a:b], kind="stable")
+            sizes = classes.sizes[a:b][order]
+            before = np.append(0, np.cumsum(sizes)[:-1])
+            gone = np.clip(below.limit - before, 0, sizes)
+            found.append(((sizes - gone) / persons[a:b][order]).sum() + gone.sum() / everybody)
+        # A sum of so many positive terms, each rounded, is off by a smaller share.
+        share = (len(persons) + 4) * 2.0**-52
+        return np.repeat(np.array(found) / classes.n_rows * (1 - share), len(below))
+
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """1 / rows, or 1 / persons of the register, and 1."""
         return 1 / (tuples.n_rows if self.register is None else self.everybody(tuples.n_rows)), 1
 
     def recount(self, recount: Recount) -> Counted:
-        """Classes by rows; suppressed rows are one class, marked or dropped. With a register, rows by persons."""
         if self.register is None:
             return Fraction(recount.n_classes, recount.n_rows)
         kept = recount.cells[~recount.marked]
@@ -271,7 +264,7 @@ class MarketerRisk(Objective):
 
 
 def _sum_of_ratios(tuples: Ints, persons: Ints) -> Fraction:
-    """The exact sum of tuples over persons, both (n_classes,) arrays; classes without tuples add nothing."""
+    """Return the exact sum of tuples over persons, class by class."""
     different, ids = np.unique(persons, return_inverse=True)
     together = np.zeros(len(different), dtype=np.int64)
     np.add.at(together, ids, tuples)
@@ -280,17 +273,16 @@ def _sum_of_ratios(tuples: Ints, persons: Ints) -> Fraction:
 
 
 class RecordsAtRisk(Objective):
-    """Records at risk: share of the rows in classes whose risk, 1 / size, is above a limit.
+    """Records at risk: share of the rows in classes with 1 / size above a limit.
 
-    How many the prosecutor has a fair chance to find, where `ProsecutorRisk` tells the chance to find the one who is
-    found most easily. The suppressed tuples are one class (El Emam 2013). From 0 to 1; lower is better.
+    The rows that the prosecutor has a fair chance to find; `ProsecutorRisk` is the chance for the row that is found
+    most easily. The suppressed tuples are one class (El Emam 2013). From 0 to 1; lower is better.
 
     Formula:
         (1 / N) Σ |E|, over the classes E with 1 / |E| > risk
 
     Args:
-        risk: The risk that is still small enough, above 0, at most 1. Of 0.09, rows in classes of up to 11 are
-            above it.
+        risk: The greatest accepted risk, above 0, at most 1. With 0.09, rows in classes of up to 11 are above it.
 
     Raises:
         TypeError: `risk` is no number.
@@ -304,7 +296,8 @@ class RecordsAtRisk(Objective):
     words = "share of records at risk"
     maximize = False
     step = 0.0001
-    bounding = RowsOfSmallClasses
+    bounding = Bounding
+    shown = ("risk", "enough")
 
     def __init__(self, risk: float = 0.09) -> None:
         self.risk = risk
@@ -316,18 +309,25 @@ class RecordsAtRisk(Objective):
         return f"records at risk {self.risk:g}"
 
     def evaluate(self, classes: EquivalenceClasses) -> Values:
-        """(n,) float array, the share in each of n generalizations."""
         small = classes.kept & (classes.sizes < self.enough)
         suppressed = classes.n_suppressed
         at_risk = classes.totals(np.where(small, classes.sizes, 0))
         return (at_risk + np.where(suppressed < self.enough, suppressed, 0)) / classes.n_rows
 
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+        """Return the rows of small classes that suppression cannot hide.
+
+        Parts of a small class are small. So in a specialization its rows are in small classes or suppressed. Where
+        fewer tuples than `enough` are suppressed, these are a small class, too.
+        """
+        rows = classes.totals(np.where(classes.sizes < self.enough, classes.sizes, 0))
+        hidden = below.limit if below.limit >= self.enough else 0
+        return np.repeat(np.maximum(rows - hidden, 0) / classes.n_rows, len(below))
+
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0 and 1."""
         return 0, 1
 
     def recount(self, recount: Recount) -> Counted:
-        """The rows of small classes by all rows; suppressed rows are one class, marked or dropped."""
         sizes = [*recount.kept.tolist(), recount.n_suppressed]
         return Fraction(sum(size for size in sizes if size * meant(self.risk) < 1), recount.n_rows)
 
@@ -335,8 +335,8 @@ class RecordsAtRisk(Objective):
         return f"RecordsAtRisk({self.risk!r})"
 
 
-class KMap(FewestObjective):
-    """k-map: smallest number of persons of a population whom the values of a released class fit.
+class KMap(WorstClassObjective):
+    """k-map: smallest number of persons of a population that a kept class fits.
 
     As k, but counted in a population table of which the released one is a part (Sweeney 2002). Whole, from 0 where none
     fits; where every tuple is suppressed all do. In a local recoding a person fits every class whose cells hold the
@@ -353,7 +353,10 @@ class KMap(FewestObjective):
     """
 
     name = "k-map"
-    bounding = Hereditary
+    maximize = True
+    whole = True
+    shown = ("population",)
+    bounding = Monotone
 
     def __init__(self, population: Microdata) -> None:
         if not isinstance(population, Microdata):
@@ -361,7 +364,7 @@ class KMap(FewestObjective):
         self.population = population
 
     def check(self, table: Microdata) -> None:
-        """Refuse a table with other quasi-identifiers than the population.
+        """Check that the table has the quasi-identifiers of the population.
 
         Raises:
             ValueError: Names, order or domains differ.
@@ -381,7 +384,6 @@ class KMap(FewestObjective):
             )
 
     def of_classes(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) array: how many persons of the population fit each class."""
         if classes.maps is None:
             return self._fitting_cells(classes)
         firsts = classes.tuples.offsets[:-1]
@@ -399,7 +401,7 @@ class KMap(FewestObjective):
         return np.concatenate(found)
 
     def _fitting_cells(self, classes: EquivalenceClasses) -> Values:
-        """(n_classes,) array: the persons whose values are below the nodes of each class of local recodings."""
+        """Return the persons that each class of local recodings fits."""
         forest, nodes = classes.cells()
         theirs = self.population.tuples
         places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
@@ -407,15 +409,13 @@ class KMap(FewestObjective):
         return persons
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """0 and the rows of the population."""
         return 0, self.population.n_rows
 
     def recount(self, recount: Recount) -> Counted:
-        """The fewest persons of the population whose values, recoded alike, are those of a class."""
         return min(self.fitting(recount), default=self.population.n_rows)
 
     def fitting(self, recount: Recount) -> list[int]:
-        """How many persons of the population each kept class of a release fits, in the order of `cells`."""
+        """Return the persons that each kept class of a release fits."""
         kept = recount.cells[~recount.marked]
         keys, tuples = [f"column {i}" for i in range(len(recount.names))], self.population.tuples
         if not recount.is_local:
@@ -435,7 +435,7 @@ class KMap(FewestObjective):
         return [int(tuples.counts[one].sum()) for one in fits]
 
     def __eq__(self, other: object) -> bool:
-        """Whether both count in the same population, also in copies of it."""
+        """Compare the populations, by value."""
         if not isinstance(other, KMap):
             return NotImplemented
         own, theirs = self.population, other.population
@@ -455,7 +455,7 @@ class KMap(FewestObjective):
 
 
 def smallest_k(risk: float) -> int:
-    """The smallest class size at which nobody's risk to be found, 1 / k, is above a risk.
+    """Return the smallest class size with a risk, 1 / k, within a limit.
 
     >>> [smallest_k(risk) for risk in (0.09, 0.2, 1 / 3, 1 / 12, 0.05)]
     [12, 5, 3, 12, 20]
@@ -469,7 +469,10 @@ def smallest_k(risk: float) -> int:
 
 @njit(cache=True, nogil=True)
 def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
-    """(n_classes,) int64: the persons at places from `first` to before `stop` in every attribute of a class."""
+    """Count the persons below the nodes of each class.
+
+    Their places are from `first` to before `stop` in every attribute.
+    """
     n_classes, n_attributes = first.shape
     persons = np.zeros(n_classes, dtype=np.int64)
     for c in range(n_classes):

@@ -18,7 +18,7 @@ from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
-from pymoo_anon.objectives.bounds.base import Kind, Suppressible, fewest_unavoidable
+from pymoo_anon.objectives.bounds.base import Kind, SuppressionBudget, fewest_unavoidable
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import Tolerance
 from pymoo_anon.proofs.reading import BoundsReader, Matrix
@@ -233,7 +233,7 @@ class Measures:
         found[below.impossible, : len(tops) or 1] = -np.inf
         return found
 
-    def _of_specializations(self, column: int, classes: EquivalenceClasses, below: Suppressible) -> Matrix:
+    def _of_specializations(self, column: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Matrix:
         """(n,) float array: a lower bound of one measure in all specializations of nodes; -inf where none is known."""
         family = self.reader.families[column]
         if family.kind is Kind.SQUARES:

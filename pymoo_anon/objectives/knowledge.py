@@ -1,0 +1,216 @@
+"""Background knowledge: the quasi-identifiers that adversaries know, and measures against such adversaries."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from math import comb
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from pymoo_anon._messages import examples, listed, plain, positive_whole
+from pymoo_anon.engine.arrays import Ints, Values
+from pymoo_anon.engine.classes import EquivalenceClasses, agreeing
+from pymoo_anon.objectives.base import WorstClassObjective
+from pymoo_anon.objectives.recount import Counted, Recount
+from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.microdata import Microdata
+
+T = TypeVar("T", bound="WithBackgroundKnowledge")
+
+# Every set is a grouping of its own, at every generalization.
+_MOST_SETS = 5_000
+
+# Sentences name at most so many sets one by one.
+_NAMED = 6
+
+
+@dataclass(frozen=True)
+class any_of:  # noqa: N801 - a word of a sentence: known=any_of(3)
+    """Every set of so many quasi-identifiers.
+
+    It is the L of LKC-privacy (Mohammed et al. 2009). A table with fewer quasi-identifiers has one set, all of them.
+
+    Args:
+        n: The number of quasi-identifiers that an adversary may know.
+
+    Raises:
+        ValueError: `n` is no positive whole number.
+
+    >>> any_of(3)
+    any_of(3)
+    """
+
+    n: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", positive_whole("n of any_of", self.n))
+
+    def __repr__(self) -> str:
+        return f"any_of({self.n})"
+
+
+#: None for all quasi-identifiers, the names in each set, or the size of all sets.
+BackgroundKnowledge: TypeAlias = "any_of | tuple[tuple[Name, ...], ...] | None"
+
+
+def known_of(given: Any) -> BackgroundKnowledge:
+    """Bring sets of names into one form: sorted, none within another.
+
+    >>> known_of([["zip", "age"], ["age"], ["sex", "zip"]])
+    (('age', 'zip'), ('sex', 'zip'))
+    """
+    if given is None or isinstance(given, any_of):
+        return given
+    parts = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    are_sets = [isinstance(part, list | tuple | set | frozenset) for part in parts]
+    sets = [list(part) for part in parts] if parts and all(are_sets) else [parts]
+    names = [name for one in sets for name in one]
+    if not all(sets) or not all(isinstance(name, Hashable) for name in names) or (any(are_sets) and not all(are_sets)):
+        raise ValueError(
+            'known must be names of quasi-identifiers such as ["age", "zip"], a list of such lists, or any_of(3), got '
+            f"{given!r:.80}"
+        )
+    _check_number(len(sets))
+    found = sorted({frozenset(one) for one in sets}, key=len)
+    # A smaller set is implied by a larger one: more rows agree on fewer columns.
+    largest = [one for i, one in enumerate(found) if not any(one < other for other in found[i + 1 :])]
+    return tuple(sorted((tuple(sorted(one, key=_order)) for one in largest), key=lambda one: [*map(_order, one)]))
+
+
+def sets_of(known: Any, names: Sequence[Name]) -> list[tuple[int, ...]]:
+    """List the known sets as places among quasi-identifiers."""
+    if known is None:
+        return [tuple(range(len(names)))]
+    if isinstance(known, any_of):
+        n = min(known.n, len(names))
+        _check_number(comb(len(names), n))
+        return list(combinations(range(len(names)), n))
+    place = {name: number for number, name in enumerate(names)}
+    unknown = [name for name in dict.fromkeys(name for one in known for name in one) if name not in place]
+    if unknown:
+        raise ValueError(f"known must name quasi-identifiers, {examples(names)}, got {examples(unknown)}")
+    return [tuple(sorted(place[name] for name in one)) for one in known]
+
+
+def _check_number(n: int) -> None:
+    if n > _MOST_SETS:
+        raise ValueError(f"known must be at most {_MOST_SETS:,} sets, each of which is grouped anew, got {n:,}")
+
+
+def _order(name: Name) -> tuple[str, str]:
+    return str(name), type(name).__name__
+
+
+def words_of(known: BackgroundKnowledge) -> str:
+    """Describe background knowledge in few words.
+
+    >>> words_of((("age", "zip"), ("sex", "zip"))), words_of(any_of(3))
+    ('age, zip | sex, zip', 'any 3')
+    """
+    if isinstance(known, any_of):
+        return f"any {known.n}"
+    sets = [", ".join(map(str, one)) for one in known or ()]
+    return " | ".join(sets) if len(sets) <= _NAMED else f"{len(sets):,} sets"
+
+
+def sets_in_words(known: BackgroundKnowledge) -> list[str]:
+    """Describe each known set.
+
+    >>> sets_in_words((("age", "zip"), ("occupation", "sex", "zip"))), sets_in_words(any_of(3))
+    (['age and zip', 'occupation, sex and zip'], ['any 3 of the quasi-identifiers'])
+    """
+    if isinstance(known, any_of):
+        return [f"any {known.n} of the quasi-identifiers"]
+    return [plain(listed(map(str, one))) for one in known or ()]
+
+
+def reach_of(known: BackgroundKnowledge) -> str:
+    """Describe the adversaries that a promise covers.
+
+    >>> reach_of((("age", "zip"), ("sex", "zip")))  # doctest: +NORMALIZE_WHITESPACE
+    'for adversaries of whom each knows one of: age and zip; sex and zip. This does not hold for somebody who knows what
+    two of them know together.'
+    """
+    sets = sets_in_words(known)
+    if len(sets) == 1 and not isinstance(known, any_of):
+        return f"for an adversary who knows {sets[0]}. This does not hold for somebody who knows more."
+    shown = "; ".join([*sets[:_NAMED], *([f"{len(sets) - _NAMED:,} more sets"] if len(sets) > _NAMED else [])])
+    who = f"for adversaries of whom each knows {'' if isinstance(known, any_of) else 'one of: '}{shown}"
+    return f"{who}. This does not hold for somebody who knows what two of them know together."
+
+
+class WithBackgroundKnowledge(WorstClassObjective):
+    """A measure of the worst class, against adversaries with background knowledge.
+
+    A class then has the value of all kept rows that agree with it on a known set, and the worst of these over the sets.
+    A subclass defines `_of_classes` and `_recount`, which are as `of_classes` and `recount` for full knowledge.
+
+    Attributes:
+        known: The background knowledge. None for all quasi-identifiers.
+    """
+
+    known: BackgroundKnowledge = None
+    _name: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name with the background knowledge."""
+        return self._name if self.known is None else f"{self._name} ({words_of(self.known)})"
+
+    def _of_classes(self, classes: EquivalenceClasses) -> Values:
+        raise NotImplementedError
+
+    def _recount(self, recount: Recount) -> Counted:
+        raise NotImplementedError
+
+    def knowing(self: T, known: BackgroundKnowledge = None) -> T:
+        """Return the same measure against other background knowledge."""
+        made = copy.copy(self)
+        made.known = known
+        return made
+
+    def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
+        """Merge the classes that agree on a known set, set by set.
+
+        Yields: The merged classes, and the number of each class's own: (n_classes,) int64 array.
+        """
+        tuples = classes.tuples
+        return agreeing(classes, sets_of(self.known, tuples.names), self.reads(tuples.sensitive))
+
+    def of_classes(self, classes: EquivalenceClasses) -> Values:
+        if self.known is None:
+            return self._of_classes(classes)
+        found = (self._of_classes(merged)[ids] for merged, ids in self.merged(classes))
+        return reduce(np.minimum if self.maximize else np.maximum, found)
+
+    def recount(self, recount: Recount) -> Counted:
+        if self.known is None:
+            return self._recount(recount)
+        sets = [[recount.names[place] for place in one] for one in sets_of(self.known, recount.names)]
+        found = [self._recount(recount.agreeing(names)) for names in sets]
+        return min(found) if self.maximize else max(found)
+
+    def check(self, table: Microdata) -> None:
+        """Check that the table has the known quasi-identifiers.
+
+        Raises:
+            ValueError: It has not, or there are too many sets.
+        """
+        super().check(table)
+        named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
+        sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]
+        if sensitive:
+            raise ValueError(f"known must name quasi-identifiers, got {examples(sensitive)}, which is sensitive")
+        sets_of(self.known, list(table.quasi_identifiers))
+
+    def __repr__(self) -> str:
+        if self.known is None:
+            return super().__repr__()
+        sets: Any = self.known if isinstance(self.known, any_of) else [list(one) for one in self.known]
+        shown = sets[0] if isinstance(sets, list) and len(sets) == 1 else sets
+        return f"{type(self).__name__}({', '.join([*self._arguments(), f'known={shown!r}'])})"
