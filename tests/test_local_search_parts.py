@@ -83,7 +83,10 @@ def test_a_range_of_k_says_what_all_of_its_k_say(monkeypatch):
     assert max(np.diff(wide.ranges)) > 5
     n_several = 0
     for x, (coarse, _), (fine, _) in zip(
-        X, own.study(X, partial(map, wide.lesson)), own.study(X, partial(map, single.lesson)), strict=True
+        X,
+        own.measure_with_bounds(X, partial(map, wide.lesson))[1],
+        own.measure_with_bounds(X, partial(map, single.lesson))[1],
+        strict=True,
     ):
         sizes = own.equivalence_classes(x)
         most_k = sizes.sizes[sizes.kept].min()
@@ -105,7 +108,7 @@ def test_a_bound_is_in_the_box_in_which_its_value_is():
     own = LatticeProblem(invented(1), [KAnonymity(), GeneralLossMetric()])
     X, sides, maximize = own.nodes(0, own.n_nodes), np.array([3.0, 0.7]), [True, False]
     bounds = LearnedBounds(own, sides)
-    bounds.learn(X, own.study(X, partial(map, bounds.lesson)))
+    bounds.learn(X, own.measure_with_bounds(X, partial(map, bounds.lesson))[1])
     F = own.compute(X)
     for member in F[::25]:
         stands = (boxes(member[np.newaxis], sides, maximize) <= boxes(F, sides, maximize)).all(axis=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
@@ -28,7 +27,7 @@ from pymoo_anon.engine.sums import (
 )
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, Objective, sums_of_squares
-from pymoo_anon.objectives.bounds.base import ClassGains, MajorityLoss, RisingLoss, RisingSum
+from pymoo_anon.objectives.bounds.base import MajorityLoss, RisingLoss, RisingSum
 from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
 
 
@@ -62,12 +61,6 @@ class ClassificationMetric(ColumnObjective):
     def majorities(self, classes: EquivalenceClasses) -> Ints:
         """(n_classes,) int64 array: how often the most frequent label of each class occurs in it."""
         return self._counts(classes).most_frequent()
-
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """What a kept class saves: the tuples of its majority are not penalised."""
-        labels = tuples.columns[self.column].histogram()
-        worths = tuple(np.zeros(len(own)) for own in spans)
-        return ClassGains(float(tuples.n_rows), worths, flat=1.0, labels=labels, denominator=1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """0 and the number of rows."""
@@ -137,12 +130,6 @@ class Discernibility(Objective):
         """(n,) float array, the discernibility of each of n generalizations."""
         total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
-
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """What a kept class of n of N tuples saves: it adds n^2 and not n N."""
-        worths = tuple(np.zeros(len(own)) for own in spans)
-        n_rows = float(tuples.n_rows)
-        return ClassGains(n_rows**2, worths, flat=n_rows, square=1.0, denominator=1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """The number of rows, and its square."""
