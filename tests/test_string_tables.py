@@ -218,9 +218,9 @@ def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed)
     search = StringSearch(space, plan(own, 1 << 30), first, own.most, (1 << 30, 1)[seed % 2], True)
     found = set()
     for k in ks:
-        if k > search.asked.k:
+        if k > search.wanted.k:
             search.raise_k(k, own.most)
-        assert search.asked.k == k
+        assert search.wanted.k == k
         at = replace(strings, k=k)
         gains = {string: at.gain(string) for string in at.strings() if at.suppressed(string) <= limit}
         need = max(gains.values(), default=0.0) - 1

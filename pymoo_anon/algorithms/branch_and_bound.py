@@ -40,11 +40,11 @@ class BranchAndBound(OwnSearch):
     metric at least that of any specialization. A node is settled where the front has a member that is at least as good
     as all its bounds, or where they say that it breaks a constraint; the others are evaluated.
 
-    A lattice that does not fit into `max_bytes` is not stored. However large it is, it is searched by boxes of nodes:
-    all between a most special and a most general one, whose values bound theirs. The box that can be furthest from the
-    front is halved first.
+    A lattice that does not fit into `max_bytes` is not stored. However large it is, it is searched by intervals of
+    nodes: all between a most special and a most general one, whose values bound theirs. The interval that can be
+    farthest from the front is halved first.
 
-    Of bit strings it proves the least of one loss (GLM, NWP, non-uniform entropy, CM or DM), or the front of such a
+    Of bit strings it proves the least of one loss over cells (GLM, NWP or non-uniform entropy), or the front of such a
     loss and k. Groups of an attribute gain what they save. The best groups of the attributes that are left, each chosen
     as if the others followed it, bound what all strings gain that begin alike.
 

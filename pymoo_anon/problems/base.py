@@ -159,7 +159,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         Returns:
             The result of pymoo's method: F alone, arrays in the order of `return_values_of`, or a dictionary of them.
         """
-        if algorithm is not None and algorithm.verbose and self.n_unique and not algorithm.evaluator.n_eval:
+        verbose = getattr(getattr(algorithm, "display", None), "verbose", False)
+        if algorithm is not None and verbose and self.n_unique and not algorithm.evaluator.n_eval:
             print(
                 f"{self.n_unique:,} points of this problem were evaluated before and take no time now; "
                 "search problem.fresh_copy() to compare times"
