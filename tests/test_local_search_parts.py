@@ -39,8 +39,10 @@ def test_members_are_explored_when_no_neighbor_at_any_distance_is_left():
 
 def test_no_node_teaches_twice(monkeypatch):
     own, taught = problem(), []
-    study = own.study
-    monkeypatch.setattr(own, "study", lambda X, lesson: taught.extend(map(tuple, X.tolist())) or study(X, lesson))
+    measure = own.measure_with_bounds
+    monkeypatch.setattr(
+        own, "measure_with_bounds", lambda X, read: taught.extend(map(tuple, X.tolist())) or measure(X, read)
+    )
     res = minimize(own, ParetoLocalSearch(termination=NoTermination()), seed=1)
     assert len(taught) == len(set(taught)) == res.algorithm.evaluator.n_eval
 

@@ -587,7 +587,6 @@ class _Asked:
         )
 
     def _has(self, place: int) -> str:
-        """Describe bounded values and objectives of a point."""
         said = []
         for measure in dict.fromkeys([*(one.objective for one in self.bounds), *self.front.objectives]):
             value = float(self.front.values(measure)[place])

@@ -358,7 +358,6 @@ def _warn_of_levels_cut_down(algorithm: Any) -> None:
 
 @njit(cache=True, nogil=True, allocates=False)
 def _write_maps(X, groups, n_groups, offsets, maps, numbers):  # type: ignore[no-untyped-def]
-    """Write group maps and numbers of groups."""
     for i in range(len(X)):
         for j in range(X.shape[1]):
             numbers[i, j] = n_groups[X[i, j], j]

@@ -232,7 +232,6 @@ class MeasureRules:
         return found
 
     def _of_specializations(self, column: int, classes: EquivalenceClasses, below: Suppressible) -> Values:
-        """Return the (n,) bounds of specializations, or -inf."""
         family = self.reader.families[column]
         if family.kind is Kind.SQUARES:
             most: Values = family.most_of_specializations(classes)

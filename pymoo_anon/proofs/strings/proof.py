@@ -147,7 +147,6 @@ class StringSearch:
                 budget -= sum(turn.n_read for turn in turns)
 
     def _take(self, part: _Part, turn: _Turn, need: Callable[[], float], found: Callable[[list[Ints]], None]) -> None:
-        """Take in the result of a turn."""
         for made in turn.parts:
             self._push(made, need())
         # Another part of the same turns may have raised the needed gain.
@@ -267,7 +266,6 @@ class StringSearch:
         return n_read
 
     def _cuts_of(self, part: _Part) -> dict[int, Ints]:
-        """Return the paths of the fixed attributes."""
         paths = [np.frombuffer(cut, dtype=np.int32).astype(np.int64) for cut in part.cuts]
         return dict(zip(self.plan.order[: len(paths)], paths, strict=True))
 

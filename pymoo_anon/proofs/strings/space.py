@@ -147,7 +147,6 @@ class StringSpace:
         return walk
 
     def _free(self, cuts: Mapping[int, Ints], tabled: Sequence[int]) -> set[int]:
-        """Return the attributes neither fixed nor tabled."""
         return set(range(self.none)) - {*cuts, *tabled}
 
     def _shape(self, tabled: Sequence[int]) -> tuple[Ints, Ints]:

@@ -385,7 +385,6 @@ def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: A
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float:
-    """Count the rows that a string keeps."""
     kept = 0.0
     if len(rows) == 0:
         return kept
