@@ -51,9 +51,9 @@ _EXCLUDED: ContextVar[bool] = ContextVar("excluded", default=False)
 
 @contextmanager
 def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
-    """Exclude compile time in the block from the time budget of an algorithm.
+    """Exclude compile time from the time budget.
 
-    The start of the algorithm moves by the seconds that loops take to be compiled or loaded from disk.
+    The start of the algorithm moves by the seconds that loops in the block take to be compiled or loaded from disk.
     """
     if algorithm is None or _EXCLUDED.get():
         yield
@@ -174,10 +174,13 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         out["F"], out["G"] = self.minimised(self.measure(points))
 
     def checked(self, X: ArrayLike) -> NDArray[Any]:
-        """Return points as an (n, n_var) array of the search space's own dtype.
+        """Return valid points in the dtype of the space.
 
         Args:
             X: (n, n_var) array.
+
+        Returns:
+            (n, n_var) array.
 
         Raises:
             TypeError: X is of another dtype than the search space needs.
@@ -186,7 +189,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         raise NotImplementedError
 
     def measure(self, X: NDArray[Any]) -> Values:
-        """Return all measures of valid points, from memory where they are stored.
+        """Return all measures of valid points.
+
+        Stored points come from memory.
 
         Args:
             X: (n, n_var) array.
@@ -202,12 +207,12 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def measure_with_bounds(
         self, X: NDArray[Any], bounds: Callable[[EquivalenceClasses], Iterable[T]]
     ) -> tuple[Values, list[T]]:
-        """Measure valid points, and read from their equivalence classes bounds of other points.
+        """Measure valid points, and read bounds of others.
 
         Args:
             X: (n, n_var) array of distinct points.
-            bounds: Takes the classes of some points, which it must not keep, and gives one result for each. Several
-                threads may call it at once.
+            bounds: Reader of bounds from the equivalence classes of some points, with one result for each. It must not
+                keep the classes. Several threads may call it at once.
 
         Returns:
             (n, n_measures + 1) float array as of `measure`, and an (n,) list of the results.
@@ -245,9 +250,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _grouped(
         self, X: NDArray[Any], columns: tuple[Hashable, ...] | None = None
     ) -> Iterator[tuple[Ints, EquivalenceClasses]]:
-        """Yield rows of X with their equivalence classes, some at a time.
+        """Yield rows of X with their equivalence classes.
 
-        The order is arbitrary. Classes count the values of `columns`; None counts those that are measured.
+        Some come at a time, in any order. Classes count the values of `columns`; None counts those that are measured.
         """
         n_parts = -(-8 * len(X) * int(self.table.tuples.offsets[-1]) // _BYTES_OF_MAPS)
         if n_parts > 1 and len(X) > 1:
@@ -273,7 +278,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             done += len(grouped)
 
     def _roll_up(self, X: NDArray[Any]) -> tuple[NDArray[Any], Ints | None, Ints]:
-        """Return the points to group, their sources, and their rows of X or -1."""
+        """Return points to group, their sources, and rows of X or -1."""
         return X, None, np.arange(len(X))
 
     def group_maps(self, X: NDArray[Any]) -> tuple[Ints, Ints]:
@@ -300,7 +305,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return F, G
 
     def natural(self, F: ArrayLike) -> Values:
-        """Return objective values with their natural signs: k and not -k.
+        """Return objective values with their natural signs.
 
         Args:
             F: (n_obj,) or (n, n_obj) array of pymoo's minimised values.
@@ -313,7 +318,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
 
     def compute(self, X: NDArray[Any]) -> Values:
-        """Compute F of valid points without reading or filling the memory.
+        """Compute F of valid points without the memory.
 
         Args:
             X: (n, n_var) array.
@@ -324,7 +329,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return self.minimised(self._measure(X)[0])[0]
 
     def compute_feasible(self, X: NDArray[Any]) -> tuple[NDArray[Any], Values]:
-        """Compute F of the feasible points, without reading or filling the memory.
+        """Compute F of feasible points without the memory.
 
         Args:
             X: (n, n_var) array.
@@ -351,7 +356,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return values
 
     def values_of_marked(self, X: NDArray[Any], measures: Sequence[Objective]) -> Values:
-        """Return the (n, n_measures) values of the marked rows as one class.
+        """Return the values of marked rows as one class, (n, n_measures).
 
         A value is NaN without marked rows, and for measures that do not speak of single classes.
         """
@@ -373,10 +378,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return copy.copy(self)
 
     def fresh_copy(self) -> AnonymizationProblem:
-        """Return a copy with an empty memory, of the same table.
+        """Return a copy with an empty memory.
 
-        All other copies share the memory, so that a second search finds the points of the first one evaluated.
-        Comparisons of time need a fresh copy for each search.
+        It shares the table. All other copies share the memory, too, so that a second search takes the points of the first
+        from it. Comparisons of time need a fresh copy for each search.
         """
         made = copy.copy(self)
         made._memory = Memory(len(self.measured) + 1)
@@ -401,7 +406,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     @property
     def journal(self) -> Any:
-        """The `Journal` of evaluated points that all copies share, or None."""
+        """Journal of evaluated points that all copies share, or None."""
         return self._memory.journal
 
     @journal.setter
@@ -424,7 +429,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     @property
     def n_threads(self) -> int:
-        """Number of threads for a batch of points, at first 1.
+        """Number of threads for a batch, at first 1.
 
         Values do not depend on it. An objective of your own must allow several calls at once.
 
@@ -470,7 +475,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         raise NotImplementedError
 
     def equivalence_classes(self, x: ArrayLike) -> EquivalenceClasses:
-        """Return the equivalence classes of one point, as its objectives see them.
+        """Return the equivalence classes of one point.
 
         Args:
             x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
@@ -485,7 +490,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return self.table.equivalence_classes(self.decode(x), self.suppression, self.constraints)
 
     def front(self, res: Any) -> Front:
-        """Return the front of a search: its points that satisfy all constraints.
+        """Return the feasible front of a search.
 
         Args:
             res: The result of `minimize`, an (n, n_var) array of points, or a Front.
@@ -515,7 +520,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return frame
 
     def describe(self, X: NDArray[Any]) -> pd.DataFrame:
-        """Return valid points as a table, without the column `feasible` of `to_frame`.
+        """Return valid points as a table, without `feasible`.
 
         Args:
             X: (n, n_var) array.
@@ -527,7 +532,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return frame
 
     def words(self, X: NDArray[Any]) -> list[str]:
-        """Return each point in words: "age 2, sex 0", levels or numbers of groups.
+        """Return each point in words, such as "age 2, sex 0".
 
         Args:
             X: (n, n_var) array.

@@ -107,7 +107,7 @@ class Requirement:
 
 
 class Front:
-    """Points of a front that satisfy all constraints of their problem.
+    """Points of a front that satisfy all constraints.
 
     `problem.front(res)` makes one. Places count these points from 0, and rows count those of `res`. It prints as a
     table, and as HTML in a notebook.
@@ -249,7 +249,7 @@ class Front:
         return shortfalls(values, [measure.maximize for measure in measured])
 
     def losses(self, names: Mapping[Objective, str] | None = None) -> dict[str, tuple[float, float]]:
-        """Return the least and the greatest possible value of each loss, by name.
+        """Return the least and the greatest possible value of each loss.
 
         Args:
             names: The measures and their names, None for those of the problem.
@@ -263,17 +263,17 @@ class Front:
 
     @property
     def knee(self) -> int | None:
-        """Place of the knee, or None if each point is worst in something."""
+        """Place of the knee, or None without inner points."""
         return knee_of(self.natural, self.maximize)
 
     def steps(self, place: int) -> list[Step]:
-        """Return the steps to the next better points, at most one per objective."""
+        """Return the steps to the next better points, one per objective."""
         names = measure_names(self.objectives)
         found = next_steps(list(names.values()), self.natural, self.maximize, place, self.losses(names))
         return [replace(step, row=int(self.rows[step.row])) for step in found]
 
     def requirements(self, place: int, also: Iterable[Constraint] = ()) -> list[Requirement]:
-        """Return the requirements on a point: the problem's constraints, then others.
+        """Return the requirements on a point.
 
         Args:
             place: The place of the point.
@@ -315,7 +315,7 @@ class Front:
         return None
 
     def only(self, places: Sequence[int] | Ints) -> Front:
-        """Return the front with some of the points, in this order."""
+        """Return the front with some points, in this order."""
         made, picked = copy.copy(self), np.asarray(places, dtype=np.int64)
         for name in ("X", "rows", "F", "natural", "n_suppressed"):
             setattr(made, name, getattr(self, name)[picked])
@@ -381,9 +381,9 @@ class Front:
         return asked.choice(int(left[first_of(*keys, self.F[left])]), f"the {said} of {among}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the front as a table with the columns of `problem.to_frame`.
+        """Return the front as a table.
 
-        Its index is the row of each point.
+        The columns are those of `problem.to_frame`. Its index is the row of each point.
         """
         frame: pd.DataFrame = self.problem.describe(self.X)
         return frame.set_axis(pd.Index(self.rows, name="row"))
@@ -436,7 +436,7 @@ def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
 
 
 def front_of(problem: Any, res: Any) -> Front:
-    """Build the front of a result of `minimize`, of points, or of a Front."""
+    """Build the front of a result, points, or Front."""
     if isinstance(res, Front):
         return res if res.problem is problem else Front(problem, res.X)
     points, algorithm = points_of(problem, res), getattr(res, "algorithm", None)
@@ -482,7 +482,7 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
 
 
 def _check_ways(**given: Any) -> None:
-    """Raise if several arguments choose the point, or one is of another kind."""
+    """Raise unless at most one argument chooses the point."""
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) > 1:
         raise ValueError(f"one of best, row, knee and weights must say which point to take, got {listed(asked)}")
@@ -551,7 +551,7 @@ class _Asked:
         return place
 
     def best(self, left: Ints, measure: Objective | None) -> tuple[list[Values], str]:
-        """Return the values to minimise for a measure or the first loss, and words."""
+        """Return the values to minimise, and words."""
         if measure is None:
             # The best of a privacy such as t would generalize everything.
             measure = next(filter(is_loss, self.front.objectives), None)
@@ -564,7 +564,7 @@ class _Asked:
         return [costs], f"{_EXTREME[measure.maximize]} {self.names[measure]}"
 
     def weighted(self, left: Ints, weights: Mapping[Objective, float]) -> tuple[list[Values], str]:
-        """Return the values to minimise for weights, and words."""
+        """Return the weighted values to minimise, and words."""
         values = np.column_stack([self.front.values(measure)[left] for measure in weights])
         short = shortfalls(values, [measure.maximize for measure in weights]) * list(map(float, weights.values()))
         said = listed(f"{self.names[measure]} = {number(float(weight))}" for measure, weight in weights.items())

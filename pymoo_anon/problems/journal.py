@@ -75,7 +75,7 @@ class Journal:
         self._file: int | None = None
 
     def check_replaceable(self) -> None:
-        """Raise if the file is no journal: the first record would replace it.
+        """Raise if the file is no journal, which the first record would replace.
 
         Raises:
             ValueError: The file is no journal.
@@ -86,7 +86,7 @@ class Journal:
                 raise ValueError(f"{self.path} is no journal of a search, got {head!r:.30} at its beginning")
 
     def records(self) -> Iterator[Record]:
-        """Yield the records of an earlier process, up to the first incomplete one.
+        """Yield the whole records of an earlier process.
 
         Raises:
             ValueError: The file belongs to another search.
@@ -144,7 +144,7 @@ class Journal:
         self.append(VALUES, keys, numbers)
 
     def _open(self) -> None:
-        """Open the file after its last whole record, or begin it anew."""
+        """Open the file after its last whole record."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         if self._whole is None:
             # Another process may have the old file open.
@@ -176,7 +176,7 @@ def _checksum(sizes: tuple[int, ...], body: bytes) -> int:
 
 
 def _read_record(file: BinaryIO) -> tuple[Record, int] | None:
-    """Read the next whole record and its size in bytes, or None."""
+    """Read the next whole record and its size, or None."""
     frame = file.read(_FRAME.size)
     if len(frame) < _FRAME.size:
         return None
@@ -201,7 +201,7 @@ def journaled(
     settings: Mapping[str, Any] | None = None,
     resume: bool = False,
 ) -> Iterator[Journal]:
-    """Write points that are evaluated in the block to a journal.
+    """Write evaluated points to a journal.
 
     The file stays after the block; `journal.remove()` removes it.
 
@@ -241,7 +241,10 @@ def journaled(
 
 
 def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> str:
-    """Return 64 hexadecimal digits of table, hierarchies, `repr` of measures, suppression and settings."""
+    """Return the fingerprint of a search, 64 hexadecimal digits.
+
+    It covers table, hierarchies, `repr` of measures, suppression and settings.
+    """
     made = hashlib.sha256()
     table = problem.table
     words = [

@@ -193,7 +193,7 @@ class LatticeProblem(AnonymizationProblem):
     def pareto_front(
         self, *, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
     ) -> Values | None:
-        """Return the exact front, or None if it takes more than some seconds.
+        """Return the exact front, or None if it takes some seconds.
 
         Args:
             max_nodes: Visit a lattice of at most so many nodes, however long it takes. None visits up to 20,000 nodes,

@@ -53,7 +53,7 @@ class Memory:
         self._rows, self._values, self._lock, self.journal = state["rows"], state["values"], Lock(), None
 
     def missing(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Return the points that are not stored, each once, in their order."""
+        """Return the points that are not stored, each once."""
         first: dict[bytes, int] = {}
         for i, key in enumerate(keys_of(X)):
             if key not in self._rows:

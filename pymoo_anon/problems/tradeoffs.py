@@ -21,7 +21,7 @@ _DECADES = 100
 
 @dataclass(frozen=True)
 class Step:
-    """Step from a point to the next one that is better in an objective.
+    """Step to the next better point in an objective.
 
     Attributes:
         better_in: The name of the objective.
@@ -52,7 +52,7 @@ class Step:
 
 
 def with_share(text: str, value: float, loss: tuple[float, float] | None) -> str:
-    """Add to a loss in words its share of the possible loss.
+    """Add to a loss its share of the possible loss.
 
     Without a known range the words stay as they are.
 
@@ -103,7 +103,7 @@ def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Values:
 
 
 def first_of(*keys: ArrayLike) -> int:
-    """Return the row that is least by the first key, then by the next.
+    """Return the row that is least by several keys.
 
     Of equal rows it is the first.
 
@@ -122,7 +122,7 @@ def next_steps(
     row: int,
     losses: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> list[Step]:
-    """Return the steps to the next better points, with the differences in all objectives.
+    """Return the steps to the next better points.
 
     >>> [step] = next_steps(["k", "GLM"], [[5, 10], [7, 30]], [True, False], 0)
     >>> str(step), dict(step.gains)
@@ -163,7 +163,7 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Values:
 
 
 def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
-    """Return the point of the greatest `steadiness`, of equal ones the best.
+    """Return the point of the greatest `steadiness`.
 
     It is None if every point is the worst in something.
 
@@ -183,7 +183,7 @@ def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Values:
 
 
 def next_better(costs: Values, short: Values) -> Ints:
-    """Return the next better point of every point by objective, or -1.
+    """Return the next better point of each by objective, or -1.
 
     Of several it is the one with the least shortfalls in the others.
 
