@@ -158,14 +158,14 @@ def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch, co
     monkeypatch.setattr(stored, "_BOUNDED_TOGETHER", 97)
     monkeypatch.setattr(stored, "_EVALUATED_A_SLICE", 1)
     monkeypatch.setattr(stored, "_BATCH", 1)
-    calls, lessons = count(), stored.StoredLatticeProof._lessons
+    calls, measured = count(), stored.StoredLatticeProof._measured
 
     def interrupted(self, X):
         if next(calls) % 2:
             raise KeyboardInterrupt
-        return lessons(self, X)
+        return measured(self, X)
 
-    monkeypatch.setattr(stored.StoredLatticeProof, "_lessons", interrupted)
+    monkeypatch.setattr(stored.StoredLatticeProof, "_measured", interrupted)
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=5, constraints=constraints)
     proof = BranchAndBound().setup(problem, seed=1).proof
     sums, most = problem.nodes(0, problem.n_nodes).sum(axis=1), problem.lengths.sum()

@@ -115,7 +115,7 @@ class OwnSearch(Search):
         if self.archive is None and type(evaluator) is Evaluator and evaluator.callback is None:
             # Individuals for nobody: 10 microseconds for each of all points would outweigh their evaluation.
             names = evaluator.evaluate_values_of
-            out = self.problem.evaluate(X, algorithm=self, return_values_of=names, return_as_dictionary=True)
+            out = self.problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
             evaluator.n_eval += len(X)
             return out["F"], out.get("G", np.empty((len(X), 0)))
         pop = evaluator.eval(self.problem, Population.new(X=X), algorithm=self)

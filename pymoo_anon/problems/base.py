@@ -380,8 +380,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def fresh_copy(self) -> AnonymizationProblem:
         """Return a copy with an empty memory.
 
-        It shares the table. All other copies share the memory, too, so that a second search takes the points of the first
-        from it. Comparisons of time need a fresh copy for each search.
+        It shares the table. All other copies share the memory, too, so that a second search takes the points of the
+        first from it. Comparisons of time need a fresh copy for each search.
         """
         made = copy.copy(self)
         made._memory = Memory(len(self.measured) + 1)
