@@ -57,38 +57,30 @@ class Strings:
         (place,) = (i for i in cut if spans[i, 0] <= value < spans[i, 1])
         return int(place)
 
-    def boxes(self, string: Any, without: tuple[int, ...] = (), within: Any = None) -> dict[tuple[int, ...], Counter]:
-        """By box the rows and, where there are labels, those of each: `within` takes only tuples with such values."""
-        found: dict[tuple[int, ...], Counter] = {}
-        labels = self.instance.labels
+    def boxes(self, string: Any, without: tuple[int, ...] = (), within: Any = None) -> dict[tuple[int, ...], int]:
+        """The rows of each box: `within` takes only tuples with such values."""
+        found: dict[tuple[int, ...], int] = Counter()
         for t, code in enumerate(self.instance.codes.tolist()):
             if within and any(not low <= code[a] < high for a, (low, high) in within.items()):
                 continue
             box = tuple(self.group_of(a, string[a], code[a]) for a in self.names if a not in without)
-            tally = found.setdefault(box, Counter())
-            tally["rows"] += int(self.instance.counts[t])
-            for label, held in enumerate([] if labels is None else labels[t].tolist()):
-                tally[label] += held
+            found[box] += int(self.instance.counts[t])
         return found
 
-    def gain_of_box(self, worth: float, tally: Counter, price: float = 0.0) -> float:
-        """What a box gains: `worth` is what a row saves by its groups."""
-        rows = tally["rows"]
-        if rows < self.k:
-            return 0.0
-        mass = rows if self.instance.labels is None else max(n for label, n in tally.items() if label != "rows")
-        return mass * (self.instance.flat + worth) - self.instance.square * rows**2 + price * rows
+    def gain_of_box(self, worth: float, rows: int, multiplier: float = 0.0) -> float:
+        """The gain of a box, of which a row saves `worth` by its groups."""
+        return rows * (worth + multiplier) if rows >= self.k else 0.0
 
-    def gain(self, string: Any, price: float = 0.0) -> float:
-        """What the boxes of a string gain in all."""
+    def gain(self, string: Any, multiplier: float = 0.0) -> float:
+        """The gain of all boxes of a string."""
         worths = self.instance.worths
         return sum(
-            self.gain_of_box(sum(worths[a][i] for a, i in enumerate(box)), tally, price)
-            for box, tally in self.boxes(string).items()
+            self.gain_of_box(sum(worths[a][i] for a, i in enumerate(box)), rows, multiplier)
+            for box, rows in self.boxes(string).items()
         )
 
     def suppressed(self, string: Any) -> int:
-        return sum(tally["rows"] for tally in self.boxes(string).values() if tally["rows"] < self.k)
+        return sum(rows for rows in self.boxes(string).values() if rows < self.k)
 
     def map_of(self, string: Any) -> tuple[np.ndarray, np.ndarray]:
         """For every value the number of its group in its cut, and what it saves."""
@@ -105,10 +97,7 @@ class Strings:
 
 
 def invented(seed: int, sizes: tuple[int, ...] = ()) -> Strings:
-    """Random tuples over small domains, some with the spans of a random tree, others with all intervals.
-
-    Gains are weighted cells, majorities of labels, or squares of sizes.
-    """
+    """Random tuples over small domains, some with the spans of a random tree, others with all intervals."""
     rng = np.random.default_rng(seed)
     sizes = sizes or tuple(rng.integers(1, 6, rng.integers(1, 5)).tolist())
     codes = np.unique(np.column_stack([rng.integers(0, n, 30) for n in sizes]), axis=0)
@@ -121,25 +110,15 @@ def invented(seed: int, sizes: tuple[int, ...] = ()) -> Strings:
             own = sorted(set(map(tuple, tree.spans[:, :2].tolist())))
         spans.append(np.array(own, dtype=np.int64))
         worths.append(float(rng.integers(1, 4)) * (n - np.diff(spans[-1], axis=1)[:, 0]))
-    kind = ("cells", "cells", "labels", "squares")[seed % 4]
-    labels = None
-    if kind == "labels":
-        first = rng.integers(0, counts + 1)
-        labels = np.column_stack([first, counts - first])
-    if kind != "cells":
-        worths = [np.zeros(len(own)) for own in worths]
-    n_rows = int(counts.sum())
-    flat = {"cells": 1.0, "labels": 1.0, "squares": float(n_rows)}[kind]
-    most = n_rows * (flat + sum(own.max() for own in worths))
+    # Where no attribute has two values, too, a kept row gains something.
+    worths[0] += 1.0
+    most = int(counts.sum()) * sum(own.max() for own in worths)
     instance = StringInstance(
         codes=codes.astype(np.int64),
         counts=counts,
         sizes=np.array(sizes),
         spans=tuple(spans),
         worths=tuple(worths),
-        flat=flat,
-        square=1.0 if kind == "squares" else 0.0,
-        labels=labels,
         most=float(most),
         unit=1.0,
         slack=0.0,

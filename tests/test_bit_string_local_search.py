@@ -90,10 +90,10 @@ def asked_of(n_rows, k):
     return [
         ([loss], Below(k), []),
         ([NormalizedWeightedPenalty()], Below(k), []),
-        ([Discernibility()], Below(k), []),
-        ([ClassificationMetric("s0")], Below(k), []),
+        ([loss], AtMost(0), [KAnonymity() >= k]),
+        ([loss], Below(k), [KAnonymity() >= k]),
         ([loss], AtMost(limit), [KAnonymity() >= k]),
-        ([Discernibility()], Violating(limit), [KAnonymity() >= k]),
+        ([loss], Violating(limit), [KAnonymity() >= k]),
         ([KAnonymity(), loss], AtMost(0), []),
         ([loss, KAnonymity()], AtMost(limit), [KAnonymity() >= k]),
         ([loss, ProsecutorRisk()], AtMost(limit), [ProsecutorRisk() <= 1 / k]),
@@ -172,6 +172,8 @@ def test_neighbours_are_next_in_the_order_of_refinement(partition):
         ([KAnonymity(), GeneralLossMetric()], Violating(3), [KAnonymity() >= 2], False),
         ([KAnonymity(), GeneralLossMetric(), Discernibility()], AtMost(3), [], False),
         ([Precision()], Below(5), [], False),
+        ([Discernibility()], Below(5), [], False),
+        ([ClassificationMetric("s0")], Below(5), [], False),
         ([KAnonymity()], AtMost(3), [], False),
     ],
 )

@@ -32,9 +32,9 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.objectives.bounds.base import AdditiveLoss
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.proofs import boxes as proofs
+from pymoo_anon.proofs import intervals as proofs
 from pymoo_anon.proofs.base import share_off
-from pymoo_anon.proofs.boxes import Box, BoxProof, Corners
+from pymoo_anon.proofs.intervals import Interval, IntervalBounds, IntervalProof
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
@@ -58,7 +58,7 @@ def solved(problem, **kwargs):
     algorithm = begun(problem, **kwargs)
     assert not algorithm.certified
     algorithm.run()
-    assert isinstance(algorithm.proof, BoxProof)
+    assert isinstance(algorithm.proof, IntervalProof)
     assert algorithm.certified
     assert algorithm.n_undecided == len(algorithm.open_bounds) == 0
     return algorithm.proof
@@ -89,7 +89,7 @@ def test_a_floor_of_all_generalizations_is_below_each_of_them(monkeypatch):
     problem = LatticeProblem(CENSUS, [GeneralLossMetric()])
     terms = CheaperAbove(GeneralLossMetric()).attribute_floors(CENSUS.tuples, problem.groups)
     nodes, columns = problem.nodes(0, problem.n_nodes), np.arange(problem.n_var)
-    losses, corners = terms[nodes, columns].sum(axis=1), Corners(problem)
+    losses, corners = terms[nodes, columns].sum(axis=1), IntervalBounds(problem)
     for x in nodes[:: problem.n_nodes // 50]:
         assert corners.floors_of(x).tolist() == [losses[(nodes >= x).all(axis=1)].min()]
 
@@ -100,13 +100,13 @@ def test_an_attribute_that_never_varies_stays_lowest_where_no_higher_level_is_ch
         {name: Hierarchy.intervals(0, 16, widths=[2, 4, 8]) for name in "abc"},
     )
     problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()])
-    assert Corners(problem).highest.tolist() == [0, 4, 0]
+    assert IntervalBounds(problem).highest.tolist() == [0, 4, 0]
     # Other measures may tell levels apart.
-    assert Corners(LatticeProblem(table, [KAnonymity(), KLDivergence()])).highest.tolist() == [4, 4, 4]
+    assert IntervalBounds(LatticeProblem(table, [KAnonymity(), KLDivergence()])).highest.tolist() == [4, 4, 4]
     monkeypatch.setattr(GeneralLossMetric, "bounding", CheaperAbove)
     terms = CheaperAbove(GeneralLossMetric()).attribute_floors(table.tuples, problem.groups)
     assert (terms[0] > terms.min(axis=0))[[0, 2]].any()
-    assert Corners(problem).highest.tolist() == np.where(terms[0] > terms.min(axis=0), 4, [0, 4, 0]).tolist()
+    assert IntervalBounds(problem).highest.tolist() == np.where(terms[0] > terms.min(axis=0), 4, [0, 4, 0]).tolist()
 
 
 @st.composite
@@ -137,14 +137,14 @@ def test_the_corners_of_a_box_bound_all_of_its_nodes(data, task):
     """The slow twin: the values of every node between two."""
     problem = task.problem
     X = problem.nodes(0, problem.n_nodes)
-    own = Corners(problem)
-    lessons = problem.study(X, partial(map, own.lesson))
+    own = IntervalBounds(problem)
+    read = problem.measure_with_bounds(X, partial(map, own.read))[1]
     F, feasible = task.F, (task.G <= 0).all(axis=1) if task.limits else np.ones(len(X), dtype=bool)
     for _ in range(5):
         a, b = (X[data.draw(st.integers(0, len(X) - 1))] for _ in range(2))
         low, high = np.minimum(a, b), np.maximum(a, b)
-        (floors, _), (_, tops) = (lessons[np.flatnonzero((x == X).all(axis=1))[0]] for x in (low, high))
-        bounds = own.bounds([Box(low, high, np.maximum(floors, own.floors_of(low)), tops)])[:, : problem.n_obj]
+        (floors, _), (_, added) = (read[np.flatnonzero((x == X).all(axis=1))[0]] for x in (low, high))
+        bounds = own.bounds([Interval(low, high, np.maximum(floors, own.floors_of(low)), added)])[:, : problem.n_obj]
         between = F[feasible & (low <= X).all(axis=1) & (high >= X).all(axis=1)]
         assert (bounds[np.newaxis] <= between[:, np.newaxis]).all(axis=2).any(axis=1).all()
 
@@ -165,14 +165,14 @@ def test_the_corners_of_a_box_bound_all_of_its_nodes_where_much_is_suppressed(ob
     rng = np.random.default_rng(0)
     for rule in rules:
         problem = LatticeProblem(invented(0), objectives, suppression=rule, constraints=constraints)
-        own, X = Corners(problem), problem.nodes(0, problem.n_nodes)
+        own, X = IntervalBounds(problem), problem.nodes(0, problem.n_nodes)
         F, G = problem.evaluate(X, return_values_of=["F", "G"])
         feasible = (G <= 0).all(axis=1)
         found, every = [], []
         for _ in range(25):
             low, high = np.sort(X[rng.choice(len(X), 2)], axis=0)
-            (floors, _), (_, tops) = problem.study(np.array([low, high]), partial(map, own.lesson))
-            every.append(Box(low, high, np.maximum(floors, own.floors_of(low)), tops))
+            (floors, _), (_, added) = problem.measure_with_bounds(np.array([low, high]), partial(map, own.read))[1]
+            every.append(Interval(low, high, np.maximum(floors, own.floors_of(low)), added))
             found.append(own.bounds(every[-1:]))
             bounds = found[-1][:, : problem.n_obj]
             between = F[feasible & (low <= X).all(axis=1) & (high >= X).all(axis=1)]
@@ -196,7 +196,7 @@ def test_bounds_are_exact_where_nothing_is_suppressed():
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
     # Before anything is evaluated, values are in their ranges.
     assert begun(problem).open_bounds.tolist() == [[-1000, 0]]
-    own = Corners(problem)
+    own = IntervalBounds(problem)
     X = problem.nodes(0, problem.n_nodes)[::97]
     floors = np.array([own.floors_of(x) for x in X])
     np.testing.assert_array_equal(floors[:, 0], 0)
@@ -210,12 +210,12 @@ def test_bounds_of_one_node_are_exact_and_none_where_it_breaks_a_constraint():
     """No rounding of what is no sum of floats keeps a box open, and no box stays open that breaks a constraint."""
     measures = [KAnonymity(), ProsecutorRisk(), Discernibility(), SquaredClassSizes()]
     problem = LatticeProblem(CENSUS, measures, constraints=[KAnonymity() >= 3])
-    own, n_feasible = Corners(problem), 0
+    own, n_feasible = IntervalBounds(problem), 0
     X = problem.nodes(0, problem.n_nodes)[::-97]
     for x in X:
-        ((floors, tops),) = problem.study(x[np.newaxis], partial(map, own.lesson))
+        ((floors, added),) = problem.measure_with_bounds(x[np.newaxis], partial(map, own.read))[1]
         F, G = problem.evaluate(x[np.newaxis], return_values_of=["F", "G"])
-        bounds = own.bounds([Box(x, x, np.maximum(floors, own.floors_of(x)), tops)])
+        bounds = own.bounds([Interval(x, x, np.maximum(floors, own.floors_of(x)), added)])
         np.testing.assert_array_equal(bounds[:, : problem.n_obj], F[G[:, 0] <= 0])
         n_feasible += len(bounds)
     assert 0 < n_feasible < len(X)
@@ -244,7 +244,7 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, r
     with pytest.MonkeyPatch.context() as patch:
         # A slice is one step, and there is room for few boxes.
         patch.setattr(proofs, "_SLICE", 1)
-        patch.setattr(proofs, "_FEWEST_BOXES", room)
+        patch.setattr(proofs, "_FEWEST_INTERVALS", room)
         patch.setattr(proofs, "_BATCH", batch)
         algorithm = begun(task.problem)
         front = task.front
@@ -262,7 +262,7 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, r
     np.testing.assert_array_equal(sorted_rows(other.proof.F), front)
 
 
-@given(any_tasks(), st.integers(0, 5), st.sampled_from(["lesson", "bounds"]), st.integers(0, 20))
+@given(any_tasks(), st.integers(0, 5), st.sampled_from(["read", "bounds"]), st.integers(0, 20))
 def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
     problem = task.problem
     with pytest.MonkeyPatch.context() as patch:
@@ -270,7 +270,7 @@ def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
         proof = begun(problem).proof
         for _ in range(n_slices):
             proof.advance()
-        calls, right = [], getattr(Corners, where)
+        calls, right = [], getattr(IntervalBounds, where)
 
         def interrupted(self, *arguments):
             calls.append(1)
@@ -279,7 +279,7 @@ def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
             return right(self, *arguments)
 
         with patch.context() as broken:
-            broken.setattr(Corners, where, interrupted)
+            broken.setattr(IntervalBounds, where, interrupted)
             try:
                 while not proof.certified:
                     proof.advance()
@@ -301,7 +301,7 @@ def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
     ids=repr,
 )
 def test_where_boxes_are_too_many_they_are_searched_depth_first(monkeypatch, objectives):
-    monkeypatch.setattr(proofs, "_FEWEST_BOXES", 8)
+    monkeypatch.setattr(proofs, "_FEWEST_INTERVALS", 8)
     monkeypatch.setattr(proofs, "_SLICE", 1)
     monkeypatch.setattr(proofs, "_BATCH", 2)
     problem = LatticeProblem(CENSUS, objectives, suppression=0.01)
@@ -319,7 +319,7 @@ def test_more_memory_changes_nothing_but_the_way():
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     for max_bytes in (1, 10_000, 100_000):
         proof = minimize(problem, BranchAndBound(max_bytes=max_bytes), seed=0).algorithm.proof
-        assert isinstance(proof, BoxProof)
+        assert isinstance(proof, IntervalProof)
         np.testing.assert_array_equal(sorted_rows(proof.F), problem.pareto_front())
 
 

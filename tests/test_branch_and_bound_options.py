@@ -21,7 +21,7 @@ from pymoo_anon.objectives import (
     KAnonymity,
 )
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.proofs.boxes import BoxProof
+from pymoo_anon.proofs.intervals import IntervalProof
 from pymoo_anon.proofs.stored import proof as stored
 from pymoo_anon.proofs.stored.proof import StoredLatticeProof
 from pymoo_anon.table import Hierarchy, Microdata
@@ -139,7 +139,7 @@ def wide(n, levels=2):
 def test_a_lattice_that_is_too_large_to_store_is_searched_all_the_same(n):
     own = LatticeProblem(wide(n), [KAnonymity(), Discernibility()])
     algorithm = minimize(own, BranchAndBound(), ("n_gen", 2)).algorithm
-    assert isinstance(algorithm.proof, BoxProof)
+    assert isinstance(algorithm.proof, IntervalProof)
     assert algorithm.n_undecided > 0
     assert np.isfinite(algorithm.gap).all()
 
@@ -164,7 +164,7 @@ def test_more_attributes_than_numpy_has_dimensions():
 def test_room_is_that_of_the_bounds():
     own = LatticeProblem(CENSUS, [KAnonymity(), Discernibility()], suppression=0.01)
     most = own.n_nodes * (8 * 2 + 9)
-    for max_bytes, kind in ((most, StoredLatticeProof), (most - 1, BoxProof)):
+    for max_bytes, kind in ((most, StoredLatticeProof), (most - 1, IntervalProof)):
         assert isinstance(minimize(own, BranchAndBound(max_bytes=max_bytes)).algorithm.proof, kind)
     with pytest.raises(ValueError, match="max_bytes must be positive, got 0"):
         BranchAndBound(max_bytes=0)

@@ -137,7 +137,21 @@ def test_the_readme_is_short():
     assert len(lines) <= 200
     (first,) = (number for number, line in enumerate(lines, 1) if "Microdata.from_frame(" in line)
     assert first < 100
-    assert any("problem.decode(" in line for line in lines[:100])
+    assert any("problem.decode(" in line for line in lines[:120])
+
+
+def test_the_first_block_of_the_readme_runs_alone_and_one_line_changes_to_nsga2(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    first, second = blocks(README, "python")[:2]
+    names = {}
+    exec(first, names)
+    assert capsys.readouterr().out.startswith("Front of ")
+    (own,) = (line for line in first.splitlines() if "minimize(problem," in line)
+    exec(second, names)
+    (other,) = (line for line in second.splitlines() if "minimize(problem." in line)
+    assert other.startswith("res = minimize(problem.fresh_copy(), NSGA2(")
+    assert own.endswith(', ("n_gen", 100), seed=1)')
+    assert other.endswith(', ("n_gen", 100), seed=1)')
 
 
 def test_the_readme_gives_two_commands():

@@ -127,7 +127,7 @@ def test_another_search_is_not_resumed(monkeypatch):
     for more in (["--seed", "2"], ["--rows", "2999"], ["--objectives", "k,GLM"]):
         result = search(*SEARCHES["pbgea"], *more, "--resume")
         assert result.exit_code == 2
-        assert result.stderr == "Error: front/search.journal is of another search\n"
+        assert result.stderr == "Error: front/search.journal belongs to another search\n"
     # It is still there for the search that it belongs to.
     assert search(*SEARCHES["pbgea"], "--resume").exit_code == 0
 

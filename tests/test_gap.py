@@ -25,7 +25,7 @@ from pymoo_anon.objectives import (
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.base import gap, share_off, tolerance
 from pymoo_anon.proofs.stored import proof as stored
-from pymoo_anon.proofs.stored.known import least_bounds
+from pymoo_anon.proofs.stored.known import least_covered
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -135,7 +135,7 @@ def test_the_gap_of_a_stored_lattice_holds_no_row_for_each_node(objectives, monk
 
 
 @pytest.mark.parametrize("epsilon", ["1%", "60%", 2.5, [0, "10%"], ["50%", 3], [0.1, 7]], ids=str)
-def test_a_member_stands_for_values_from_its_least_bounds_on_and_for_no_smaller_ones(epsilon):
+def test_a_member_stands_for_values_from_its_least_covered_on_and_for_no_smaller_ones(epsilon):
     own, maximize = tolerance(epsilon, 2), np.array([True, False])
     rng = np.random.default_rng(0)
     F = np.concatenate([rng.integers(-9, 9, (40, 2)), rng.normal(0, 100, (40, 2)), [[0.1, -0.3], [-7.5, 21.0]]])
@@ -146,7 +146,7 @@ def test_a_member_stands_for_values_from_its_least_bounds_on_and_for_no_smaller_
             return boxes(values, sides, maximize) >= boxes(F, sides, maximize)
         return own.widened(values) >= F
 
-    least = least_bounds(F, own, maximize)
+    least = least_covered(F, own, maximize)
     for more in (0, 1e-12, 0.5, 100):
         assert stands(least + more).all()
     assert not stands(least - 1e-9 * np.abs(least) - 1e-12).any()
@@ -158,14 +158,14 @@ def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch, co
     monkeypatch.setattr(stored, "_BOUNDED_TOGETHER", 97)
     monkeypatch.setattr(stored, "_EVALUATED_A_SLICE", 1)
     monkeypatch.setattr(stored, "_BATCH", 1)
-    calls, lessons = count(), stored.StoredLatticeProof._lessons
+    calls, measured = count(), stored.StoredLatticeProof._measured
 
     def interrupted(self, X):
         if next(calls) % 2:
             raise KeyboardInterrupt
-        return lessons(self, X)
+        return measured(self, X)
 
-    monkeypatch.setattr(stored.StoredLatticeProof, "_lessons", interrupted)
+    monkeypatch.setattr(stored.StoredLatticeProof, "_measured", interrupted)
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=5, constraints=constraints)
     proof = BranchAndBound().setup(problem, seed=1).proof
     sums, most = problem.nodes(0, problem.n_nodes).sum(axis=1), problem.lengths.sum()

@@ -13,7 +13,7 @@ from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, journaled
-from pymoo_anon.problems.journal import LESSON, VALUES, Journal, fingerprint
+from pymoo_anon.problems.journal import BOUNDS, VALUES, Journal, fingerprint
 from pymoo_anon.table import Hierarchy, Microdata
 
 TABLE = make_census(300)
@@ -30,7 +30,7 @@ def written(tmp_path_factory):
     path = tmp_path_factory.mktemp("journal") / "search.journal"
     journal, sizes = Journal(path, "this"), []
     for i in range(4):
-        journal.append(VALUES if i % 2 else LESSON, [bytes([i] * 8)] * (i + 1), np.arange(2.0 * i + 1))
+        journal.append(VALUES if i % 2 else BOUNDS, [bytes([i] * 8)] * (i + 1), np.arange(2.0 * i + 1))
         sizes.append(path.stat().st_size)
     journal.close()
     return path, path.read_bytes(), sizes
@@ -60,7 +60,7 @@ def test_a_byte_that_was_changed_ends_what_is_read(written, place, difference):
     damaged[place] ^= difference
     path.write_bytes(damaged)
     if place < content.index(b"this") + 5:
-        with pytest.raises(ValueError, match=r"is of another search$"):
+        with pytest.raises(ValueError, match=r"belongs to another search$"):
             list(Journal(path, "this").records())
         return
     assert len(list(Journal(path, "this").records())) == sum(end <= place for end in sizes)
@@ -69,7 +69,7 @@ def test_a_byte_that_was_changed_ends_what_is_read(written, place, difference):
 def test_another_identity_is_refused(written):
     path, content, _ = written
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"search\.journal is of another search$"):
+    with pytest.raises(ValueError, match=r"search\.journal belongs to another search$"):
         list(Journal(path, "that").records())
     path.write_bytes(b"k,l\n")
     with pytest.raises(ValueError, match=r"search\.journal is no journal of a search, got b'k,l\\n' at its beginning$"):
@@ -147,7 +147,7 @@ def test_what_makes_a_search_another_one(tmp_path):
     ]
     for problem, settings in others:
         with (
-            pytest.raises(ValueError, match="is of another search"),
+            pytest.raises(ValueError, match="belongs to another search"),
             journaled(problem, path, settings=settings, resume=True),
         ):
             pass

@@ -84,7 +84,7 @@ def test_no_node_of_the_front_is_settled_by_others(task, data):
     X = problem.nodes(0, problem.n_nodes)
     learned = data.draw(st.lists(st.integers(0, len(X) - 1), max_size=10, unique=True))
     bounds = LearnedBounds(problem, np.zeros(problem.n_obj))
-    bounds.learn(X[learned], problem.study(X[learned], partial(map, bounds.lesson)))
+    bounds.learn(X[learned], problem.measure_with_bounds(X[learned], partial(map, bounds.lesson))[1])
     assert len(bounds) == len(learned)
     F, feasible = task.F, (task.G <= 0).all(axis=1) if task.limits else np.ones(len(X), dtype=bool)
     members = F[learned][feasible[learned]]
@@ -125,7 +125,7 @@ def test_lessons_hold_together_as_in_a_plain_twin(task, data):
     learned = X[data.draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=12, unique=True))]
     asked = X[data.draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=5))]
     bounds = LearnedBounds(problem, np.zeros(problem.n_obj))
-    bounds.learn(learned, problem.study(learned, partial(map, bounds.lesson)))
+    bounds.learn(learned, problem.measure_with_bounds(learned, partial(map, bounds.lesson))[1])
     members = problem.compute(learned)
     members -= bounds.leeway * np.abs(np.where(np.isfinite(members), members, 0.0))
     expected = [plainly_settled(problem, learned, x, members) for x in asked]
@@ -227,7 +227,7 @@ def test_copies_learn_by_themselves():
 
     def learned(bounds, *nodes):
         chosen = X[list(nodes)]
-        bounds.learn(chosen, problem.study(chosen, partial(map, bounds.lesson)))
+        bounds.learn(chosen, problem.measure_with_bounds(chosen, partial(map, bounds.lesson))[1])
         return bounds
 
     first = learned(LearnedBounds(problem, np.zeros(2)), 0, 600)

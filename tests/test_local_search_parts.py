@@ -39,8 +39,10 @@ def test_members_are_explored_when_no_neighbor_at_any_distance_is_left():
 
 def test_no_node_teaches_twice(monkeypatch):
     own, taught = problem(), []
-    study = own.study
-    monkeypatch.setattr(own, "study", lambda X, lesson: taught.extend(map(tuple, X.tolist())) or study(X, lesson))
+    measure = own.measure_with_bounds
+    monkeypatch.setattr(
+        own, "measure_with_bounds", lambda X, read: taught.extend(map(tuple, X.tolist())) or measure(X, read)
+    )
     res = minimize(own, ParetoLocalSearch(termination=NoTermination()), seed=1)
     assert len(taught) == len(set(taught)) == res.algorithm.evaluator.n_eval
 
@@ -83,7 +85,10 @@ def test_a_range_of_k_says_what_all_of_its_k_say(monkeypatch):
     assert max(np.diff(wide.ranges)) > 5
     n_several = 0
     for x, (coarse, _), (fine, _) in zip(
-        X, own.study(X, partial(map, wide.lesson)), own.study(X, partial(map, single.lesson)), strict=True
+        X,
+        own.measure_with_bounds(X, partial(map, wide.lesson))[1],
+        own.measure_with_bounds(X, partial(map, single.lesson))[1],
+        strict=True,
     ):
         sizes = own.equivalence_classes(x)
         most_k = sizes.sizes[sizes.kept].min()
@@ -105,7 +110,7 @@ def test_a_bound_is_in_the_box_in_which_its_value_is():
     own = LatticeProblem(invented(1), [KAnonymity(), GeneralLossMetric()])
     X, sides, maximize = own.nodes(0, own.n_nodes), np.array([3.0, 0.7]), [True, False]
     bounds = LearnedBounds(own, sides)
-    bounds.learn(X, own.study(X, partial(map, bounds.lesson)))
+    bounds.learn(X, own.measure_with_bounds(X, partial(map, bounds.lesson))[1])
     F = own.compute(X)
     for member in F[::25]:
         stands = (boxes(member[np.newaxis], sides, maximize) <= boxes(F, sides, maximize)).all(axis=1)

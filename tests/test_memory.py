@@ -26,7 +26,7 @@ from pymoo_anon.operators import (
     SingleStepMutation,
 )
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.problems.base import Memory, keys_of
+from pymoo_anon.problems.memory import Memory, keys_of
 
 CENSUS = make_census(200, seed=5)
 
@@ -34,6 +34,13 @@ CENSUS = make_census(200, seed=5)
 def holds(memory, X):
     """Which points a memory holds."""
     return np.array([key in memory._rows for key in keys_of(X)], dtype=bool)
+
+
+def recall(memory, X, measure):
+    """The values of points as problems ask for them, of which only those that are missing are measured."""
+    missing = memory.missing(X)
+    memory.add(missing, measure(missing))
+    return memory[X]
 
 
 def problem():
@@ -78,7 +85,7 @@ def test_every_point_is_measured_once(batches):
         X = np.array(batch, dtype=np.int64).reshape(-1, 3)
         held = holds(memory, X)
         assert held.tolist() == [tuple(x) in seen for x in batch]
-        values = memory.recall(X, lambda new: seen.extend(map(tuple, new.tolist())) or of_nodes(new))
+        values = recall(memory, X, lambda new: seen.extend(map(tuple, new.tolist())) or of_nodes(new))
         assert values.tolist() == of_nodes(X).tolist()
         assert holds(memory, X).all()
     assert len(seen) == len(set(seen)) == len(memory)
@@ -89,15 +96,15 @@ def test_values_survive_growing():
     memory = Memory(2)
     X = np.arange(3000).reshape(-1, 3)
     for rows in (slice(0, 60), slice(60, 70), slice(0, 300), slice(0, 1000)):
-        assert np.array_equal(memory.recall(X[rows], of_nodes), of_nodes(X[rows]))
-    assert np.array_equal(memory.recall(X[::-1], None), of_nodes(X[::-1]))
+        assert np.array_equal(recall(memory, X[rows], of_nodes), of_nodes(X[rows]))
+    assert np.array_equal(memory[X[::-1]], of_nodes(X[::-1]))
     assert len(memory) == 1000
 
 
 def test_what_is_given_back_is_the_callers_own():
     memory, X = Memory(2), np.arange(6).reshape(2, 3)
-    memory.recall(X, of_nodes)[:] = -1
-    assert np.array_equal(memory.recall(X, None), of_nodes(X))
+    recall(memory, X, of_nodes)[:] = -1
+    assert np.array_equal(memory[X], of_nodes(X))
 
 
 @pytest.mark.usefixtures("many_switches")
@@ -109,13 +116,13 @@ def test_eight_threads_remember_the_same_values():
 
         def ask(number, memory=memory, X=X, trial=trial):
             order = np.random.default_rng((trial, number)).permutation(len(X))
-            return [(X[rows], memory.recall(X[rows], of_nodes)) for rows in np.array_split(order, 60)]
+            return [(X[rows], recall(memory, X[rows], of_nodes)) for rows in np.array_split(order, 60)]
 
         for answers in together(8, ask):
             for points, values in answers:
                 assert np.array_equal(values, of_nodes(points))
         assert len(memory) == len(X)
-        assert np.array_equal(memory.recall(X, None), of_nodes(X))
+        assert np.array_equal(memory[X], of_nodes(X))
 
 
 @pytest.mark.usefixtures("many_switches")
@@ -152,7 +159,7 @@ def test_a_pickle_may_be_made_while_threads_evaluate():
     for stored in together(4, act)[0]:
         memory = pickle.loads(stored)
         held = holds(memory, X)
-        assert np.array_equal(memory.recall(X[held], None)[:, 0], -F[held, 0])
+        assert np.array_equal(memory[X[held]][:, 0], -F[held, 0])
 
 
 NODES = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
@@ -187,18 +194,18 @@ def test_copies_are_the_memory_itself():
     assert copy.deepcopy([memory, memory]) == [memory, memory]
     other = pickle.loads(pickle.dumps(memory))
     assert other is not memory
-    other.recall(np.arange(6).reshape(2, 3), of_nodes)
+    recall(other, np.arange(6).reshape(2, 3), of_nodes)
     assert (len(memory), len(other)) == (0, 2)
 
 
 def test_a_pickle_holds_points_and_values_and_no_free_rows():
     memory, X = Memory(2), np.arange(3000).reshape(-1, 3)
-    memory.recall(X, of_nodes)
-    memory.recall(X[:1] + 9000, of_nodes)
+    recall(memory, X, of_nodes)
+    recall(memory, X[:1] + 9000, of_nodes)
     other = pickle.loads(pickle.dumps(memory))
-    assert np.array_equal(other.recall(X, None), of_nodes(X))
+    assert np.array_equal(other[X], of_nodes(X))
     more = X + 5000
-    assert np.array_equal(other.recall(more, of_nodes), of_nodes(more))
+    assert np.array_equal(recall(other, more, of_nodes), of_nodes(more))
     assert len(pickle.dumps(memory)) < 1001 * (24 + 16 + 16) + 1000
 
 
@@ -213,17 +220,17 @@ def test_a_history_is_pickled_with_one_memory():
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_what_is_interrupted_leaves_nothing_behind(error):
     memory, X = Memory(2), np.arange(600).reshape(-1, 3)
-    memory.recall(X[:50], of_nodes)
+    recall(memory, X[:50], of_nodes)
 
     def interrupt(points):
         of_nodes(points)
         raise error
 
     with pytest.raises(error):
-        memory.recall(X, interrupt)
+        recall(memory, X, interrupt)
     assert len(memory) == 50
     assert holds(memory, X).tolist() == [True] * 50 + [False] * 150
-    assert np.array_equal(memory.recall(X, of_nodes), of_nodes(X))
+    assert np.array_equal(recall(memory, X, of_nodes), of_nodes(X))
 
 
 def test_a_runner_of_threads_takes_one_problem():

@@ -80,11 +80,11 @@ def test_classes_of_points_that_are_evaluated_together_are_those_of_each(n_threa
 
     # Some of them are remembered from before.
     own.evaluate(X[:7])
-    lessons = own.study(X, partial(map, lesson))
+    lessons = own.measure_with_bounds(X, partial(map, lesson))[1]
     assert own.n_unique == len(X)
     single = LatticeProblem(CENSUS, own.objectives, suppression=3)
     assert lessons == [lesson(single.equivalence_classes(x)) for x in X]
     assert np.array_equal(own.evaluate(X), single.compute(X))
     # Nothing is measured again, and nothing remembered twice.
-    own.study(X[::-1], partial(map, lesson))
+    own.measure_with_bounds(X[::-1], partial(map, lesson))
     assert own.n_unique == len(X)

@@ -20,10 +20,10 @@ def with_pair(strings, string, pair):
 def test_no_pair_makes_a_local_optimum_better(seed):
     strings, rng = invented(seed), np.random.default_rng(seed)
     start = strings.random_string(rng)
-    for price in (0.0, 5.0):
-        found = improve(strings.space, start, strings.k, np.random.default_rng(seed), price)
-        value = strings.gain(found, price)
-        assert value >= strings.gain(start, price)
+    for multiplier in (0.0, 5.0):
+        found = improve(strings.space, start, strings.k, np.random.default_rng(seed), multiplier)
+        value = strings.gain(found, multiplier)
+        assert value >= strings.gain(start, multiplier)
         assert gain_of(strings.space, found, strings.k) == (
             strings.gain(found),
             strings.suppressed(found),
@@ -31,8 +31,8 @@ def test_no_pair_makes_a_local_optimum_better(seed):
         pairs = list(combinations(strings.names, 2)) or [(0,)]
         # Of a few pairs, which differ from seed to seed.
         for pair in pairs[seed % 3 :: 3]:
-            assert max(strings.gain(one, price) for one in with_pair(strings, found, pair)) == value
-        again = improve(strings.space, start, strings.k, np.random.default_rng(seed), price)
+            assert max(strings.gain(one, multiplier) for one in with_pair(strings, found, pair)) == value
+        again = improve(strings.space, start, strings.k, np.random.default_rng(seed), multiplier)
         assert all(map(np.array_equal, found, again))
 
 
@@ -101,28 +101,28 @@ def test_pairs_under_a_limit_keep_to_it_and_gain():
 
 
 @pytest.mark.parametrize("least", [1, 40, 41, 70])
-def test_the_price_is_the_lowest_that_was_enough(monkeypatch, least):
+def test_the_multiplier_is_the_lowest_that_was_enough(monkeypatch, least):
     strings, tried = invented(0), []
 
-    def at(self, price, start):
-        tried.append(price)
-        self.all.append((price >= least, -price, list(start)))
-        return price >= least
+    def at(self, multiplier, start):
+        tried.append(multiplier)
+        self.all.append((multiplier >= least, -multiplier, list(start)))
+        return multiplier >= least
 
     monkeypatch.setattr(pairs._Found, "at", at)
     monkeypatch.setattr(pairs, "_improve_under", lambda instance, cuts, *args: cuts)
     start = strings.random_string(np.random.default_rng(0))
-    _, price = improve_within(strings.space, start, strings.k, 1, np.random.default_rng(0))
-    assert price == min(one for one in tried if one >= least)
+    _, multiplier = improve_within(strings.space, start, strings.k, 1, np.random.default_rng(0))
+    assert multiplier == min(one for one in tried if one >= least)
     # What was too low is near: each halving makes half of what lies between.
-    assert price - max(one for one in tried if one < least) <= max(tried) / 2**4
+    assert multiplier - max(one for one in tried if one < least) <= max(tried) / 2**4
 
 
-def test_where_no_price_is_enough_the_general_string_is_the_start(monkeypatch):
+def test_where_no_multiplier_is_enough_the_general_string_is_the_start(monkeypatch):
     strings = invented(0)
     whole = [np.flatnonzero(np.ptp(own, axis=1) == own.max()) for own in strings.instance.spans]
 
-    def at(self, price, start):
+    def at(self, multiplier, start):
         return self.note(list(start))
 
     monkeypatch.setattr(pairs._Found, "at", at)

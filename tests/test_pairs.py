@@ -14,7 +14,7 @@ longest_cut = with_a_way_in(pairs.longest_cut)
 longest_path, completions = with_a_way_in(tables.longest_path), with_a_way_in(tables.completions)
 
 
-def plain_table(strings, string, pair, price):
+def plain_table(strings, string, pair, multiplier):
     """The gain of all pairs of groups: for each of them the boxes of the other attributes, tuple by tuple."""
     p, q = pair
     spans, worths = strings.instance.spans, strings.instance.worths
@@ -23,13 +23,13 @@ def plain_table(strings, string, pair, price):
     for i, j in np.ndindex(table.shape):
         for box, tally in strings.boxes(string, without=pair, within={p: spans[p][i], q: spans[q][j]}).items():
             worth = sum(worths[a][g] for a, g in zip(others, box, strict=True)) + worths[p][i] + worths[q][j]
-            table[i, j] += strings.gain_of_box(worth, tally, price)
+            table[i, j] += strings.gain_of_box(worth, tally, multiplier)
     return table
 
 
-def table_of(strings, string, pair, price):
+def table_of(strings, string, pair, multiplier):
     cuts = [np.array(cut) for cut in string]
-    return _Assignment(strings.space, cuts).table(pair, strings.k, price)
+    return _Assignment(strings.space, cuts).table(pair, strings.k, multiplier)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -37,11 +37,11 @@ def test_tables_hold_the_gain_of_every_box(seed):
     strings, rng = invented(seed), np.random.default_rng(seed)
     string = strings.random_string(rng)
     for pair in combinations(strings.names, 2):
-        for price in (0, 7):
-            table = table_of(strings, string, pair, price)
-            assert np.array_equal(table, plain_table(strings, string, pair, price))
-            assert np.array_equal(table_of(strings, string, pair[::-1], price), table.T)
-            assert table[np.ix_(*[string[a] for a in pair])].sum() == strings.gain(string, price)
+        for multiplier in (0, 7):
+            table = table_of(strings, string, pair, multiplier)
+            assert np.array_equal(table, plain_table(strings, string, pair, multiplier))
+            assert np.array_equal(table_of(strings, string, pair[::-1], multiplier), table.T)
+            assert table[np.ix_(*[string[a] for a in pair])].sum() == strings.gain(string, multiplier)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -45,7 +45,7 @@ def test_objectives_are_declared_and_f_is_the_same_everywhere(preferences):
     assert own.steps.tolist() == [0.001] * n + [1]
     assert np.array_equal(own.compute(X), F)
     assert np.array_equal(own.compute_feasible(X)[1], F)
-    assert own.study(X[:1], lambda classes: [len(classes)]) == [1]
+    assert own.measure_with_bounds(X[:1], lambda classes: [len(classes)])[1] == [1]
     natural = own.natural(F)
     for x, values in zip(X, natural, strict=True):
         classes = own.equivalence_classes(x)

@@ -16,6 +16,7 @@ from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
 from strategies import nodes, policies, rule_of, tables
 
+from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     ClassificationMetric,
@@ -328,3 +329,54 @@ def test_a_hierarchy_without_a_root_is_announced():
     table = Microdata.from_frame(frame, {"zip": Hierarchy.from_levels([["a", "b"]])})
     with pytest.warns(UserWarning, match=r"the hierarchies of 'zip' do not end in one group.*with_root"):
         LatticeProblem(table, [KAnonymity()])
+
+
+def test_a_second_search_says_in_verbose_output_that_points_are_in_memory(capsys):
+    """A copy that remembers nothing says nothing, and neither does a search without output."""
+
+    def said(own, **options):
+        operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+        minimize(own, NSGA2(pop_size=8, **operators), ("n_gen", 3), seed=1, **options)
+        return capsys.readouterr().out
+
+    own = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
+    assert "evaluated before" not in said(own, verbose=True)
+    n = own.n_unique
+    told = f"{n} points of this problem were evaluated before and take no time now; search problem.fresh_copy() to"
+    assert said(own.fresh_copy(), verbose=True).count("evaluated before") == 0
+    assert said(own) == ""
+    assert said(own, verbose=True).startswith(told)
+    assert own.n_unique == n
+
+
+@pytest.mark.parametrize("name", ["pareto_front", "pareto_set", "ideal_point", "nadir_point"])
+def test_the_front_may_be_cached_as_in_pymoo(problem, name, monkeypatch):
+    calls = []
+    compute = type(problem).compute_feasible
+    monkeypatch.setattr(type(problem), "compute_feasible", lambda self, X: calls.append(1) or compute(self, X))
+    get = getattr(problem, name)
+    first = get(set_cache=False)
+    assert len(calls) == 1
+    assert np.array_equal(get(), first)
+    assert len(calls) == 2
+    get()
+    assert len(calls) == 2
+    assert np.array_equal(get(use_cache=False), first)
+    assert len(calls) == 3
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_proof_asks_for_the_values_of_each_point_once(n_threads, monkeypatch):
+    own = LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()], suppression=3)
+    own.n_threads, asked = n_threads, []
+    for way in ("evaluate", "measure", "measure_with_bounds"):
+        method = getattr(LatticeProblem, way)
+
+        def noted(self, X, *args, method=method, **kwargs):
+            asked.extend(map(tuple, np.atleast_2d(X).tolist()))
+            return method(self, X, *args, **kwargs)
+
+        monkeypatch.setattr(LatticeProblem, way, noted)
+    res = minimize(own, BranchAndBound(), seed=1)
+    assert res.algorithm.certified
+    assert len(asked) == len(set(asked)) == res.algorithm.n_evaluated == res.algorithm.evaluator.n_eval

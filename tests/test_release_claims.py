@@ -56,7 +56,7 @@ def test_every_measure_of_every_problem_is_claimed_and_counted_again(point, supp
         suppressed = "drop"
         made = release(table.frame, problem, x, keep=keep, suppressed=suppressed, k_of_one=True)
     assert len(made.claims) == len(problem.measured) >= 1
-    engine = problem._memory.recall(problem.checked(np.atleast_2d(x)), problem._measure)[0]
+    engine = problem.measure(problem.checked(np.atleast_2d(x)))[0]
     for row, measure, value in zip(made.claims.itertuples(), problem.measured, engine[:-1], strict=True):
         assert row.measure == (measure.name if measure.column is None else f"{measure.name} of {measure.column}")
         assert math.isclose(row.promised, value, rel_tol=1e-12)

@@ -22,9 +22,9 @@ from pymoo_anon.proofs.stored.known import (
     FIXED,
     SQUARES,
     THRESHOLD,
-    Measures,
+    MeasureRules,
     Members,
-    Nodes,
+    NodeBounds,
     Rules,
     scratch_for,
 )
@@ -64,7 +64,7 @@ def drawn(seed):
     )
     bounds = rng.integers(0, 6, (1, len(own))).astype(float)
     bounds[0, columns[kinds == SQUARES]] -= 25
-    nodes = Nodes(rng.integers(1, 6, (1, 2)).astype(float), bounds, np.zeros(1, dtype=bool))
+    nodes = NodeBounds(rng.integers(1, 6, (1, 2)).astype(float), bounds, np.zeros(1, dtype=bool))
     scratch = scratch_for(rules)
     scratch.x[:] = rng.integers(0, 2, N_VAR)
     scratch.floors[:] = rng.integers(0, 6, 2)
@@ -135,7 +135,7 @@ def test_open_nodes_are_found_one_after_the_other():
         rules, nodes, members, scratch = drawn(seed)
         rules.terms[:, 0] = scratch.floors[:, np.newaxis]
         rng = np.random.default_rng(seed)
-        nodes = Nodes(nodes.tops[[0] * 4].copy(), nodes.bounds[[0] * 4].copy(), rng.random(4) < 0.3)
+        nodes = NodeBounds(nodes.tops[[0] * 4].copy(), nodes.bounds[[0] * 4].copy(), rng.random(4) < 0.3)
         groups = (rules, nodes, members, scratch)
         arrays = [array for group in groups for array in group]
         every, found, position, left = np.arange(4), np.empty(2, dtype=np.int64), 0, []
@@ -209,7 +209,7 @@ def test_levels_may_be_more_than_bits_of_a_word(goals):
 def test_rules_and_members_say_what_table_and_front_allow():
     table = tall(0)
     problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], constraints=[ProsecutorRisk() <= 0.5])
-    own, tuples = Measures(problem, BoundsReader(problem)), table.tuples
+    own, tuples = MeasureRules(problem, BoundsReader(problem)), table.tuples
     left = own.reader.families[1].left_by_value(tuples, problem.groups)
     for j, level in product(range(3), range(len(problem.groups))):
         assert own.rules.least[0, j, level] == left[level, tuples.offsets[j] : tuples.offsets[j + 1]].min()

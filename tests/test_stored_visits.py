@@ -89,16 +89,16 @@ def test_what_another_version_learned_is_read_or_refused(tmp_path):
     own = census(SETS["layers"])
     with journaled(own, tmp_path / "a.journal") as journal:
         minimize(own, BranchAndBound(), ("n_gen", 2), seed=1)
-        learned = dict(journal.lessons)
+        learned = dict(journal.bounds)
     for lessons, refused in (("longer", False), ("shorter", True)):
         again = census(SETS["layers"])
         with journaled(again, tmp_path / "a.journal", resume=True) as journal:
-            learned = journal.lessons
+            learned = journal.bounds
             for key, lesson in learned.items():
                 learned[key] = np.append(lesson, [1.0, 2.0]) if lessons == "longer" else lesson[:1]
             assert learned
             if refused:
-                with pytest.raises(ValueError, match="holds what another version learned; search anew"):
+                with pytest.raises(ValueError, match="holds bounds of another version; search anew"):
                     minimize(again, BranchAndBound(), seed=1)
             else:
                 assert minimize(again, BranchAndBound(), seed=1).algorithm.certified
@@ -120,7 +120,7 @@ def test_what_nodes_teach_is_spread_to_all_above_and_below(monkeypatch):
             tops[below] = np.minimum(tops[below], top)
             bounds[below] = np.maximum(bounds[below], special)
             bounds[above] = np.maximum(bounds[above], general)
-        proof._learn(X @ proof._measures.rules.strides, X, lessons)
+        proof._apply(X @ proof._measures.rules.strides, X, lessons)
         np.testing.assert_array_equal(nodes.tops[:, 0], tops)
         np.testing.assert_array_equal(nodes.bounds[:, 0], bounds)
 

@@ -9,12 +9,12 @@ from strategies import a_third_at_once
 from string_instances import invented
 
 from pymoo_anon.proofs.strings.instance import plan
-from pymoo_anon.proofs.strings.proof import Search
-from pymoo_anon.proofs.strings.space import Asked, StringSpace, _best_price
-from pymoo_anon.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_price, bound_block, nested_bound
+from pymoo_anon.proofs.strings.proof import StringSearch
+from pymoo_anon.proofs.strings.space import StringSpace, Subproblem, _best_multiplier
+from pymoo_anon.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_multiplier, bound_block, nested_bound
 
 
-def plain_table(strings, fixed, tabled, free, price):
+def plain_table(strings, fixed, tabled, free, multiplier):
     """The gain of every box of four attributes, tuple by tuple, and the rows that it keeps."""
     own, k = strings.instance, strings.k
     spans = [*own.spans, np.array([[0, 1]])]
@@ -25,7 +25,7 @@ def plain_table(strings, fixed, tabled, free, price):
     for t, code in enumerate(own.codes.tolist()):
         box = tuple(strings.group_of(a, cut, code[a]) for a, cut in fixed.items())
         classes.setdefault(box, []).append(t)
-    flat = own.flat + sum(worths[a].max() for a in free)
+    most = sum(worths[a].max() for a in free)
     for box in product(*(range(len(spans[a])) for a in tabled)):
         for groups, tuples in classes.items():
             inside = np.array(tuples)
@@ -35,13 +35,9 @@ def plain_table(strings, fixed, tabled, free, price):
             rows = int(own.counts[inside].sum())
             if rows < k:
                 continue
-            saved = flat + sum(worths[a][g] for a, g in zip(fixed, groups, strict=True))
+            saved = most + sum(worths[a][g] for a, g in zip(fixed, groups, strict=True))
             saved += sum(worths[a][g] for a, g in zip(tabled, box, strict=True))
-            mass = rows
-            if own.labels is not None:
-                held = own.labels[inside]
-                mass = held.max(axis=1).sum() if free else held.sum(axis=0).max()
-            gains[box] += mass * saved + rows * price - own.square * rows * (k if free else rows)
+            gains[box] += rows * (saved + multiplier)
             kept[box] += rows
     return gains, kept
 
@@ -58,19 +54,19 @@ def test_tables_hold_the_gain_of_every_box(seed):
     if seed % 4 == 0:
         tabled[int(rng.integers(4))] = 6
     free = set(range(6)) - {*fixed, *tabled}
-    price = float(rng.integers(0, 9))
+    multiplier = float(rng.integers(0, 9))
     space = strings.space
-    gains, kept = plain_table(strings, fixed, tabled, free, price)
-    asked = Asked(strings.k, 3, price)
+    gains, kept = plain_table(strings, fixed, tabled, free, multiplier)
+    wanted = Subproblem(strings.k, 3, multiplier)
     ids, base, gone = space.classes(fixed, strings.k)
     assert gone == strings.instance.counts[ids < 0].sum()
-    table, filled = space.table(ids, base, tabled, free, asked)
+    table, filled = space.table(ids, base, tabled, free, wanted)
     assert np.array_equal(table, gains)
     assert not table[~filled].any()
     rows = space.rows(ids, len(base), tabled, strings.k)
     assert np.array_equal(rows, kept)
     changed = np.zeros(table.shape)
-    add_price(table, rows, filled, 5.0, changed)
+    add_multiplier(table, rows, filled, 5.0, changed)
     assert np.array_equal(changed, gains + 5 * kept)
     # What is given back is zero when it is taken again.
     space._give(table, filled)
@@ -194,20 +190,20 @@ def test_what_is_needed_may_rise_on_the_way():
 
 
 @pytest.mark.parametrize("lowest", [1, 7, 40, 300, 5000])
-def test_the_price_is_one_that_no_step_makes_better(lowest):
-    """A bound that is convex in the price: both directions, the ends, and a bound that is low enough at once."""
+def test_the_multiplier_is_one_that_no_step_makes_better(lowest):
+    """A bound that is convex in the multiplier: both directions, the ends, and a bound that is low enough at once."""
 
-    def bound(price):
-        assert 4 <= price <= 2000
-        return 10 + abs(price - lowest)
+    def bound(multiplier):
+        assert 4 <= multiplier <= 2000
+        return 10 + abs(multiplier - lowest)
 
     steps = (2.0, 1.25)
     for begin in (4.0, 50.0, 2000.0):
-        price, gain = _best_price(bound, (begin, bound(begin)), (4, 2000), 0.0, steps)
-        assert gain == bound(price) <= bound(begin)
+        multiplier, gain = _best_multiplier(bound, (begin, bound(begin)), (4, 2000), 0.0, steps)
+        assert gain == bound(multiplier) <= bound(begin)
         for factor in (steps[-1], 1 / steps[-1]):
-            assert bound(np.rint(np.clip(price * factor, 4, 2000))) >= gain
-    assert _best_price(bound, (50.0, bound(50.0)), (4, 2000), 1e9, steps) == (50.0, bound(50.0))
+            assert bound(np.rint(np.clip(multiplier * factor, 4, 2000))) >= gain
+    assert _best_multiplier(bound, (50.0, bound(50.0)), (4, 2000), 1e9, steps) == (50.0, bound(50.0))
 
 
 @pytest.mark.parametrize("seed", a_third_at_once(range(24)))
@@ -217,13 +213,14 @@ def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed)
     own, n_rows = strings.instance, strings.instance.n_rows
     space, ks = StringSpace(own), (2, 3, 5, 8, 12)
     limit = (0, reached_by_the_best(strings, ks[seed % 5], n_rows // 3), n_rows)[seed % 3]
-    price = {0: space.largest_price(), n_rows: 0.0}.get(limit, space.average_price())
-    search = Search(space, plan(own, 1 << 30), Asked(ks[0], limit, price), own.most, (1 << 30, 1)[seed % 2], True)
+    multiplier = {0: space.largest_multiplier(), n_rows: 0.0}.get(limit, space.average_multiplier())
+    first = Subproblem(ks[0], limit, multiplier)
+    search = StringSearch(space, plan(own, 1 << 30), first, own.most, (1 << 30, 1)[seed % 2], True)
     found = set()
     for k in ks:
-        if k > search.asked.k:
+        if k > search.wanted.k:
             search.raise_k(k, own.most)
-        assert search.asked.k == k
+        assert search.wanted.k == k
         at = replace(strings, k=k)
         gains = {string: at.gain(string) for string in at.strings() if at.suppressed(string) <= limit}
         need = max(gains.values(), default=0.0) - 1

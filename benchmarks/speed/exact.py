@@ -3,8 +3,8 @@
     python -m benchmarks.speed.exact [--only stored large strings long_strings unstored local_search]
 
 The five sets of objectives of Dewri et al. 2010 on Adult with at most 301 suppressed tuples; Adult with twelve
-quasi-identifiers; and bit strings: Lunacek et al.'s problem, fronts of k and loss, the metrics of Bayardo and Agrawal's
-K-Optimize, and the 105 bits of Dewri et al. 2009. Then, on pages of their own, `unstored.py` and `local_search.py`.
+quasi-identifiers; and bit strings: Lunacek et al.'s problem, fronts of k and loss, and the 105 bits of Dewri et al.
+2009. Then, on pages of their own, `unstored.py` and `local_search.py`.
 Each part runs in a process of its own, which tells its memory. A part that is not asked for keeps its earlier results.
 About half an hour; needs Adult.
 """

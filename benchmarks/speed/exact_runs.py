@@ -20,7 +20,6 @@ from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.objectives import (
     ClassificationMetric,
-    Discernibility,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
@@ -28,7 +27,6 @@ from pymoo_anon.objectives import (
     SquaredValueCounts,
 )
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
-from pymoo_anon.table import Below
 
 k, s_k, glm = KAnonymity(), SquaredClassSizes(), GeneralLossMetric()
 l, s_l, cm = DistinctLDiversity("occupation"), SquaredValueCounts("occupation"), ClassificationMetric("salary-class")  # noqa: E741
@@ -186,16 +184,12 @@ def strings() -> dict:
 
 
 def long_strings() -> dict:
-    """Prove whole fronts of k and loss, K-Optimize's metrics, and PREF's 105 bits."""
+    """Prove the whole front of k and loss, and PREF's 105 bits."""
     _compile()
     found = {}
     _, found["k and GLM, at most 301 suppressed"] = proof(
         crossover_problem([k, glm], rows=None, suppression=301), 300, THREADS
     )
-    for metric, label in ((Discernibility(), None), (cm, "salary-class")):
-        for least in (5, 25, 100):
-            own = crossover_problem([metric], Below(least), rows=None, label=label)
-            found[f"{metric.name}, below {least} suppressed"] = _optimum(own, 120)
     found["PREF, GLM, 105 bits, below 15 suppressed"] = _optimum(
         BitStringProblem(preference_table(), [glm], BELOW_15), 180
     )

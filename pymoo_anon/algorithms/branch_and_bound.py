@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
+from pymoo.core.evaluator import Evaluator
 from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
@@ -19,11 +20,12 @@ from pymoo.util.display.output import Output
 
 from pymoo_anon.algorithms.common import OwnSearch, check_arguments, front_size
 from pymoo_anon.fronts.archive import evaluated, front_order
-from pymoo_anon.problems.base import keys_of, uncounted_compilation
+from pymoo_anon.problems.base import uncounted_compilation
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.memory import keys_of
 from pymoo_anon.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
-from pymoo_anon.proofs.boxes import BoxProof
+from pymoo_anon.proofs.intervals import IntervalProof
 from pymoo_anon.proofs.stored.proof import StoredLatticeProof, bytes_of
 from pymoo_anon.proofs.strings.proof import StringProof
 
@@ -38,11 +40,11 @@ class BranchAndBound(OwnSearch):
     metric at least that of any specialization. A node is settled where the front has a member that is at least as good
     as all its bounds, or where they say that it breaks a constraint; the others are evaluated.
 
-    A lattice that does not fit into `max_bytes` is not stored. However large it is, it is searched by boxes of nodes:
-    all between a most special and a most general one, whose values bound theirs. The box that can be furthest from the
-    front is halved first.
+    A lattice that does not fit into `max_bytes` is not stored. However large it is, it is searched by intervals of
+    nodes: all between a most special and a most general one, whose values bound theirs. The interval that can be
+    farthest from the front is halved first.
 
-    Of bit strings it proves the least of one loss (GLM, NWP, non-uniform entropy, CM or DM), or the front of such a
+    Of bit strings it proves the least of one loss over cells (GLM, NWP or non-uniform entropy), or the front of such a
     loss and k. Groups of an attribute gain what they save. The best groups of the attributes that are left, each chosen
     as if the others followed it, bound what all strings gain that begin alike.
 
@@ -176,19 +178,25 @@ class BranchAndBound(OwnSearch):
                 work()
             finally:
                 # Also where Ctrl-C ends the iteration.
-                X = self.proof.drain()
+                X, F, G = self.proof.drain()
                 if len(X):
-                    # pymoo finds their values in the memory.
-                    F, G = self._show(X)
+                    self._count(X)
                     if not len(self.proof.X):
                         self._stand_in(X, F, G)
 
+    def _count(self, X: NDArray[Any]) -> None:
+        """Count evaluated points, and show them to the user's evaluator and archive."""
+        if self.archive is None and type(self.evaluator) is Evaluator and self.evaluator.callback is None:
+            self.evaluator.n_eval += len(X)
+        else:
+            self._show(X)
+
     def _set_optimum(self) -> None:
-        X = self.proof.X
+        X, F, G = self.proof.X, self.proof.F, self.proof.G
         keys = keys_of(X)
-        new = X[[key not in self._members for key in keys]]
-        made = evaluated(new, *self.problem.evaluate(new, return_values_of=["F", "G"]))
-        known = {**self._members, **dict(zip(keys_of(new), made, strict=True))}
+        new = [i for i, key in enumerate(keys) if key not in self._members]
+        made = evaluated(X[new], F[new], G[new])
+        known = {**self._members, **dict(zip(keys_of(X[new]), made, strict=True))}
         self._members = {key: known[key] for key in keys}
         self._tell(Population(list(self._members.values())))
 
@@ -197,7 +205,7 @@ class _Counts:
     """What is left of a proof in a history: its front, its numbers, and what is still open where that costs nothing."""
 
     def __init__(self, proof: Proof) -> None:
-        self.X, self.F = proof.X, proof.F
+        self.X, self.F, self.G = proof.X, proof.F, proof.G
         nothing_known = np.full((1, proof.F.shape[1]), -np.inf)
         self._open_bounds = proof.open_bounds() if proof.shows_gap or proof.certified else nothing_known
         self.certified = proof.certified
@@ -214,7 +222,7 @@ def _kind(problem: LatticeProblem | BitStringProblem, max_bytes: int) -> type[Pr
     """The proof that a problem asks for."""
     if isinstance(problem, BitStringProblem):
         return StringProof
-    return BoxProof if bytes_of(problem) > max_bytes else StoredLatticeProof
+    return IntervalProof if bytes_of(problem) > max_bytes else StoredLatticeProof
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]

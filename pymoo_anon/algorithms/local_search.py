@@ -202,7 +202,9 @@ class ParetoLocalSearch(Search):
         new = {x.tobytes(): x for x in self.problem.checked(infills.get("X")) if x not in self._bounds}
         if new:
             X = np.array(list(new.values()))
-            self._bounds.learn(X, self.problem.study(X, partial(map, self._bounds.lesson)))
+            # The evaluator fills the memory.
+            fresh = self.problem.fresh_copy()
+            self._bounds.learn(X, fresh.measure_with_bounds(X, partial(map, self._bounds.lesson))[1])
 
     def _neighbors(self) -> NDArray[Any]:
         """Open neighbors of members, near ones first, up to the number that is wanted."""

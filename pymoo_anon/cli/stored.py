@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from pymoo_anon.cli.names import Inputs
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.problems.base import keys_of
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.generalization import LocalGeneralization
@@ -96,7 +95,7 @@ class Stored(NamedTuple):
         """
         measures, values = _measures(problem), self.arrays["values"]
         n_measured = len(problem.measured)
-        problem.remember(keys_of(X), np.column_stack([values[:, :n_measured], self.arrays["suppressed"]]))
+        problem.remember(X, np.column_stack([values[:, :n_measured], self.arrays["suppressed"]]))
         if "nodes 0" in self.arrays:
             problem.remember_recodings(X, [partial(self._recoding, place) for place in range(len(X))])
         front = Front(problem, X, certified=certified)

@@ -1,4 +1,4 @@
-"""Iyengar's generalizations: bit strings that partition the ordered domain of every quasi-identifier."""
+"""Problem of bit strings that partition every domain (Iyengar 2002)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Bits = NDArray[np.bool_]
 
 
 class BitStringProblem(AnonymizationProblem):
-    """Generalization by partitions: a bit is 1 where two neighbours in a domain stay apart (Iyengar 2002).
+    """Generalization by partitions of ordered domains (Iyengar 2002).
 
-    The strings of all quasi-identifiers are laid end to end; an attribute of n values has n - 1 bits. The values of an
-    attribute stand in the order of its hierarchy's domain, in an order of one's own, or in that of a taxonomy's leaves.
-    An attribute with a taxonomy takes only its cuts, the others every partition; a string that is none of them is
+    A bit is 1 where two neighbours in a domain stay apart. The strings of all quasi-identifiers are laid end to end,
+    and an attribute of n values has n - 1 bits. Its values have the order of its hierarchy's domain, of `orders`, or of
+    a taxonomy's leaves. An attribute with a taxonomy takes only its cuts, the others every partition. Other strings are
     refused and never repaired.
 
     Args:
@@ -39,17 +39,15 @@ class BitStringProblem(AnonymizationProblem):
         suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`: so many tuples (int), or such a share of
             all (float below 1, rounded down).
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
-        orders: Per quasi-identifier all its values in another order; values that the table does not hold count in the
-            domain.
-        taxonomies: Per quasi-identifier a taxonomy whose leaves are its values; leaves that the table does not hold
-            count in the domain.
-        elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
+        orders: By quasi-identifier all its values in another order. The domain counts values that the table lacks.
+        taxonomies: By quasi-identifier a taxonomy of its values. The domain counts leaves that the table lacks.
+        elementwise_runner: Evaluator of points one by one, such as pymoo's `StarmapParallelization`; None evaluates
             them together, which is quicker.
 
     Attributes:
         table: The table, with the domains in the order of the bits.
         taxonomies: The taxonomies, by quasi-identifier.
-        bit_offsets: (n_quasi_identifiers + 1,) int64 array, where the bits of each begin.
+        bit_offsets: (n_quasi_identifiers + 1,) int64 array, the first bit of each.
 
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, a constraint is no Constraint, or a taxonomy
@@ -91,7 +89,7 @@ class BitStringProblem(AnonymizationProblem):
         self._sizes = sizes
         self._spans, self._merge_shares = self._trees()
         self._firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        # Places of the bits among the codes: every value but the first of an attribute follows a bit.
+        # Places of bits among the codes: every value of an attribute but the first follows a bit.
         self._after_bit = np.setdiff1d(np.arange(sizes.sum()), self._firsts)
 
     @property
@@ -104,7 +102,7 @@ class BitStringProblem(AnonymizationProblem):
         return prod(cuts)
 
     def bits_of(self, name: str) -> slice:
-        """Where the bits of one quasi-identifier stand in a string.
+        """Return the place of a quasi-identifier's bits.
 
         Raises:
             KeyError: There is no such quasi-identifier.
@@ -116,7 +114,7 @@ class BitStringProblem(AnonymizationProblem):
         return slice(int(self.bit_offsets[place]), int(self.bit_offsets[place + 1]))
 
     def is_valid(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """(n,) Boolean array: whether strings are cuts wherever there is a taxonomy.
+        """Return which strings are cuts of the taxonomies, (n,) Boolean.
 
         Args:
             X: (n, n_var) Boolean array.
@@ -129,11 +127,11 @@ class BitStringProblem(AnonymizationProblem):
         return valid
 
     def closest(self, X: ArrayLike, random_state: np.random.Generator | None = None) -> Bits:
-        """The valid strings nearest by Hamming distance, as `Taxonomy.closest`.
+        """Return the nearest valid strings by Hamming distance.
 
         Args:
             X: (n, n_var) Boolean array.
-            random_state: Decides between several nearest ones; None takes the most general of them.
+            random_state: Decides between several nearest ones. None takes the most general of them.
 
         Raises:
             TypeError: X is not Boolean.
@@ -146,15 +144,15 @@ class BitStringProblem(AnonymizationProblem):
         return cuts
 
     def sample(self, n: int, random_state: np.random.Generator) -> Bits:
-        """(n, n_var) Boolean array: random valid strings, each of all with equal probability."""
+        """Draw n valid strings, (n, n_var) Boolean, each with equal probability."""
         free = random_state.random((n, self.n_var)) < 0.5
         cuts: Bits = random_cuts(free, self._spans, self._merge_shares, random_state.random((n, len(self._spans))))
         return cuts
 
     def decode(self, x: ArrayLike) -> Generalization:
-        """The generalization of one string.
+        """Return the generalization of one string.
 
-        A group is named by the taxonomy's node that it is, by the range of its numbers ("25–34"), or by its values
+        A group has the name of its node in the taxonomy, of the range of its numbers ("25–34"), or of its values
         ("Federal-gov | State-gov").
 
         Args:
@@ -179,7 +177,7 @@ class BitStringProblem(AnonymizationProblem):
         return Generalization(groups, labels)
 
     def _trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The spans and the shares of all taxonomies, leaves and nodes counted over the whole string."""
+        """Return spans and shares of all taxonomies, numbered over the whole string."""
         spans, shares = [np.empty((0, 3), dtype=np.int64)], [np.empty(0)]
         for name, taxonomy in self.taxonomies.items():
             start = self.bits_of(name).start
@@ -196,11 +194,11 @@ class BitStringProblem(AnonymizationProblem):
             )
         if given.ndim != 2 or given.shape[1] != self.n_var:
             raise ValueError(f"X must be strings of {self.n_var} bits, an (n, {self.n_var}) array, got {given.shape}")
-        # In one layout, so that loops are compiled for no other.
+        # One layout, so that loops are compiled only once.
         return np.require(given, requirements=["C", "W"])
 
     def checked(self, X: ArrayLike) -> Bits:
-        """Strings as an (n, n_var) Boolean array.
+        """Return strings as an (n, n_var) Boolean array.
 
         Args:
             X: (n, n_var) Boolean array.
@@ -224,7 +222,7 @@ class BitStringProblem(AnonymizationProblem):
         return strings
 
     def group_maps(self, X: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The group maps of valid strings, as `AnonymizationProblem.group_maps`."""
+        """Return the group maps of valid strings."""
         ones = np.zeros((len(X), int(self._sizes.sum())), dtype=np.int64)
         ones[:, self._after_bit] = X
         maps = np.cumsum(ones, axis=1)
@@ -239,7 +237,7 @@ class BitStringProblem(AnonymizationProblem):
 def _recoded(
     table: Microdata, orders: Mapping[str, Sequence[Hashable]], taxonomies: Mapping[str, Taxonomy]
 ) -> Microdata:
-    """The table with its domains in the given orders, and in those of the taxonomies' leaves."""
+    """Return the table with its domains in the required orders."""
     for name, taxonomy in taxonomies.items():
         if not isinstance(taxonomy, Taxonomy):
             raise TypeError(f"taxonomies[{name!r}] must be a Taxonomy, got {taxonomy!r}")
@@ -251,7 +249,7 @@ def _recoded(
 
 
 def _ordered(name: str, order: Sequence[Hashable], table: Microdata) -> Hierarchy:
-    """The quasi-identifier's hierarchy with its values in another order; a flat one if the order has other values."""
+    """Return a hierarchy in another order, or a flat one for other values."""
     try:
         flat = Hierarchy.flat(order)
     except ValueError as error:

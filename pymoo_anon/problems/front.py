@@ -1,17 +1,17 @@
-"""What a search found: the points of a front with everything that is known of them, and the choice of one.
+"""Front of a search: its points, their values, and choices.
 
-A measure need not be an objective of the problem: what is not is measured here. Among equals the best in the objectives
-is taken, in their order, and the first point of those that agree in all.
+A choice can ask for any measure, also for one that is no objective of the problem. Among equal points it takes the best
+in the objectives, in their order, and then the first.
 
-The *knee* is the point from which going on to the next better one, in whatever objective, costs most for what it gains:
-the high trade-off of Rachmawati and Srinivasan 2009. Ends of the front, which are worst in something, are no knees. Das
-1999 takes the point farthest beyond the line between the ends; many fronts of privacy and loss have no such point.
+The *knee* is the point with the highest trade-off (Rachmawati and Srinivasan 2009): the step to the next better point,
+in any objective, costs most per gain. Ends of the front, which are worst in something, are no knees. Das 1999 takes the
+point farthest beyond the line between the ends, which many fronts of privacy and loss do not have.
 
-*Weights* take the point whose greatest weighted shortfall is least: an achievement function (Wierzbicki 1980), which
-reaches all points of a front. What has no weight does not matter.
+*Weights* choose the point with the least of the greatest weighted shortfalls. This achievement function (Wierzbicki
+1980) reaches all points of a front. A measure without a weight does not matter.
 
-Both count shortfalls from 0 for the best of what is left to 1 for the worst, in logarithms where values span more than
-two decades.
+Both count shortfalls from 0 for the best of the remaining points to 1 for the worst, in logarithms if values span more
+than two decades.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from pymoo.core.result import Result
 
 from pymoo_anon._messages import counted, html_table, listed, number, percent, plain
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
@@ -45,29 +45,27 @@ from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, logarithmic, 
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
 
-Matrix = NDArray[np.float64]
-
-# So many points of a front are printed; all are in its frame.
+# Greatest number of points that are printed. The frame has all.
 _PRINTED = 40
 
-# What the best is called, by whether higher is better.
+# Word for the best value, by whether higher is better.
 _EXTREME = {True: "greatest", False: "least"}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One point of a front.
+    """One chosen point of a front.
 
     Attributes:
         row: Its row of `res.X`, from 0.
         x: The point, as Python numbers.
-        values: By name what is measured of it, natural signs: the objectives, what constraints bound, and what the
-            choice asked for; a mapping that cannot be written.
-        n_suppressed: How many tuples are suppressed.
-        reason: How it was chosen, in words.
-        requirements: What the choice asked for beyond the constraints of the problem: `require`, and `risk` as a bound
-            on k. They hold of the point. `release` promises and counts again the constraints of the problem and these.
-        losses: By name of a loss among the values, the least and the most that can be lost.
+        values: Read-only mapping from names to values with natural signs: the objectives, and the measures of the
+            constraints and of the choice.
+        n_suppressed: Number of suppressed tuples.
+        reason: Reason of the choice, in words.
+        requirements: Constraints of the choice beyond those of the problem: `require`, and `risk` as a bound on k. The
+            point keeps them. `release` promises and counts again the constraints of the problem and these.
+        losses: By name of a loss among the values, the least and the greatest possible value.
     """
 
     row: int
@@ -80,7 +78,7 @@ class Choice:
 
     @property
     def said(self) -> str:
-        """The values in words."""
+        """Values in words."""
         return listed(with_share(f"{own} = {number(x)}", x, self.losses.get(own)) for own, x in self.values.items())
 
     def __str__(self) -> str:
@@ -89,12 +87,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What was required of a point, and what the point has.
+    """Requirement on a point, and the value of the point.
 
     Attributes:
         constraint: The bound.
-        name: What is bounded.
-        value: What the point has, natural sign.
+        name: Name of the bounded measure.
+        value: Value of the point, natural sign.
         met: Whether the bound holds.
     """
 
@@ -108,26 +106,27 @@ class Requirement:
 
 
 class Front:
-    """The points of a front that satisfy all constraints of their problem; `problem.front(res)` makes one.
+    """Points of a front that satisfy all constraints.
 
-    Places count these points, from 0; rows are those of what was given. Printed, it is a table, in a notebook HTML.
+    `problem.front(res)` makes one. Places count these points from 0, and rows count those of `res`. It prints as a
+    table, and as HTML in a notebook.
 
     Args:
         problem: The problem, an `AnonymizationProblem`.
         X: (n, n_var) array, the points.
-        certified: Whether the front is proven to be complete; None where nobody tried.
-        gap: (n, n_obj) array, by how much each objective of each point could still be lower; None where not known.
-        open_bounds: (l, n_obj) array of minimised values that open points are not below; None where not known.
+        certified: Whether the front is proven to be complete, or None without a proof.
+        gap: (n, n_obj) array, by how much each objective of each point could still be lower, or None.
+        open_bounds: (l, n_obj) array of minimised lower bounds of open points, or None.
 
     Attributes:
         problem: The problem.
         table: Its table.
         objectives: Its objectives.
         X: (m, n_var) array, the points that satisfy all constraints.
-        rows: (m,) int64 array, their rows of what was given.
+        rows: (m,) int64 array, their rows in `X` as given.
         F: (m, n_obj) float array, minimised.
         natural: (m, n_obj) float array, the same with natural signs.
-        n_suppressed: (m,) int64 array, how many tuples are suppressed.
+        n_suppressed: (m,) int64 array, the number of suppressed tuples.
         certified: As given.
         gap: (m, n_obj) float array, or None.
         open_bounds: As given.
@@ -150,8 +149,8 @@ class Front:
         X: NDArray[Any],
         *,
         certified: bool | None = None,
-        gap: Matrix | None = None,
-        open_bounds: Matrix | None = None,
+        gap: Values | None = None,
+        open_bounds: Values | None = None,
     ) -> None:
         points = problem.checked(X)
         values = problem.measure(points)
@@ -161,7 +160,7 @@ class Front:
         self.objectives: tuple[Objective, ...] = problem.objectives
         self.rows: Ints = np.flatnonzero((G <= 0).all(axis=1))
         self.X, self.F = points[self.rows], F[self.rows]
-        self.natural: Matrix = problem.natural(self.F)
+        self.natural: Values = problem.natural(self.F)
         self.n_suppressed: Ints = values[self.rows, -1].astype(np.int64)
         self.certified, self.open_bounds = certified, open_bounds
         self.gap = None if gap is None else np.asarray(gap, dtype=float)[self.rows]
@@ -169,23 +168,23 @@ class Front:
         self._n_given = len(points)
         measured = zip(problem.measured, values[self.rows, :-1].T, strict=True)
         goals = zip(problem.objectives, self.natural.T, strict=True)
-        self._values: dict[Objective, Matrix] = {**dict(measured), **dict(goals)}
-        self._marked: dict[Objective, Matrix] = {}
+        self._values: dict[Objective, Values] = {**dict(measured), **dict(goals)}
+        self._marked: dict[Objective, Values] = {}
 
     def __len__(self) -> int:
-        """Number of points that satisfy all constraints."""
+        """Return the number of points."""
         return len(self.rows)
 
     @property
     def maximize(self) -> list[bool]:
-        """Whether higher is better, for each objective."""
+        """Whether higher is better, by objective."""
         return [objective.maximize for objective in self.objectives]
 
-    def values(self, measure: Objective) -> Matrix:
-        """(m,) float array, a measure of every point with its natural sign.
+    def values(self, measure: Objective) -> Values:
+        """Return the (m,) values of a measure, natural signs.
 
         Args:
-            measure: Any measure; what is none of the problem's is measured now.
+            measure: Any measure. One that is not the problem's is evaluated now.
 
         Raises:
             ValueError: It reads a column that has no role in the table.
@@ -195,29 +194,31 @@ class Front:
             self._values[measure] = self.problem.values_of(self.X, measure)
         return self._values[measure]
 
-    def marked(self, measure: Objective) -> Matrix:
-        """(m,) float array, the value of the class that marked rows make; NaN where no row is suppressed.
+    def marked(self, measure: Objective) -> Values:
+        """Return the (m,) values of the class of marked rows.
+
+        A value is NaN if no row is suppressed.
 
         Args:
-            measure: A measure of single classes; of others all is NaN.
+            measure: A measure of single classes. Of others all values are NaN.
         """
         if measure not in self._marked:
             missing = [one for one in dict.fromkeys([*self.problem.measured, measure]) if one not in self._marked]
             self._marked.update(zip(missing, self.problem.values_of_marked(self.X, missing).T, strict=True))
         return self._marked[measure]
 
-    def recall(self, values: Mapping[Objective, Matrix], marked: Mapping[Objective, Matrix]) -> None:
-        """Take what was measured of the points before.
+    def recall(self, values: Mapping[Objective, Values], marked: Mapping[Objective, Values]) -> None:
+        """Store values that were measured before.
 
         Args:
-            values: By measure what `values` gives.
-            marked: By measure what `marked` gives.
+            values: By measure the result of `values`.
+            marked: By measure the result of `marked`.
         """
         self._values.update(values)
         self._marked.update(marked)
 
     def place_of(self, chosen: int | Choice) -> int:
-        """The place of a row of what was given, or of a choice.
+        """Return the place of a row or a choice.
 
         Raises:
             ValueError: There is no such point, or it does not satisfy the constraints of the problem.
@@ -233,11 +234,11 @@ class Front:
         return int(places[0])
 
     def logarithmic(self, measure: Objective) -> bool:
-        """Whether the scale of a measure is logarithmic: positive values that span more than two decades."""
+        """Tell whether the values of a measure count in logarithms."""
         return logarithmic(self.values(measure))
 
-    def shortfalls(self, measures: Sequence[Objective] | None = None) -> Matrix:
-        """(m, n_measures) float array: how far each point falls short of the best, from 0 to 1 for the worst.
+    def shortfalls(self, measures: Sequence[Objective] | None = None) -> Values:
+        """Return the (m, n_measures) shortfalls: 0 for the best, 1 for the worst.
 
         Args:
             measures: The measures; None for the objectives.
@@ -247,31 +248,31 @@ class Front:
         return shortfalls(values, [measure.maximize for measure in measured])
 
     def losses(self, names: Mapping[Objective, str] | None = None) -> dict[str, tuple[float, float]]:
-        """By name of a loss, the least and the most that can be lost: 0 and rows times quasi-identifiers of GLM.
+        """Return the least and the greatest possible value of each loss.
 
         Args:
-            names: The measures and their names; None for those of the problem.
+            names: The measures and their names, None for those of the problem.
         """
         found = {name: lost(measure, self.table) for measure, name in (names or self.names).items()}
         return {name: loss for name, loss in found.items() if loss is not None}
 
     def axes(self) -> tuple[Objective, ...]:
-        """The objectives as pictures show them: for x the loss, for y privacy, for colour, then the others."""
+        """Return the objectives in the order of pictures, as `axes_of`."""
         return axes_of(self.objectives)
 
     @property
     def knee(self) -> int | None:
-        """The place of the knee, or None where every point is the worst in something."""
+        """Place of the knee, or None without inner points."""
         return knee_of(self.natural, self.maximize)
 
     def steps(self, place: int) -> list[Step]:
-        """What the next better points cost, at most one for each objective; rows are those of what was given."""
+        """Return the steps to the next better points, one per objective."""
         names = measure_names(self.objectives)
         found = next_steps(list(names.values()), self.natural, self.maximize, place, self.losses(names))
         return [replace(step, row=int(self.rows[step.row])) for step in found]
 
     def requirements(self, place: int, also: Iterable[Constraint] = ()) -> list[Requirement]:
-        """What is required of a point, and whether it is met: the constraints of the problem, then others.
+        """Return the requirements on a point.
 
         Args:
             place: The place of the point.
@@ -286,15 +287,15 @@ class Front:
         ]
 
     def refusal(self, place: int, suppressed: str = "mark", also: Iterable[Constraint] = ()) -> str | None:
-        """Why a point makes no release, in words, or None; `pick` offers only the others.
+        """Return the reason against releasing a point, or None.
 
-        That is where nothing is left, where somebody is alone in a class, and where the class of the marked rows is
-        worse than what is promised, such as smaller than k.
+        A release needs rows, nobody alone in a class, and a class of marked rows that keeps the promises: one smaller
+        than k does not.
 
         Args:
             place: The place of the point.
-            suppressed: What becomes of suppressed rows, "mark" or "drop".
-            also: What is asked for, which a release promises where the point meets it.
+            suppressed: Treatment of suppressed rows, "mark" or "drop".
+            also: Further constraints. A release promises those that the point keeps.
         """
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
@@ -313,7 +314,7 @@ class Front:
         return None
 
     def only(self, places: Sequence[int] | Ints) -> Front:
-        """Some of the points, in this order; rows stay those of what was given."""
+        """Return the front with some points, in this order."""
         made, picked = copy.copy(self), np.asarray(places, dtype=np.int64)
         for name in ("X", "rows", "F", "natural", "n_suppressed"):
             setattr(made, name, getattr(self, name)[picked])
@@ -323,9 +324,10 @@ class Front:
         return made
 
     def sorted(self) -> Front:
-        """The points from private to useful: the first objective descends, then the second, and so on.
+        """Return the points from private to useful.
 
-        High privacy and high loss go together, so that descending is from private to useful whichever comes first.
+        The first objective descends, then the second, and so on. High privacy and high loss go together, so that the
+        order is the same for any first objective.
         """
         return self.only(np.lexsort(-self.natural.T[::-1]) if len(self) else [])
 
@@ -339,22 +341,23 @@ class Front:
         knee: bool = False,
         weights: Mapping[Objective, float] | None = None,
     ) -> Choice:
-        """Choose one point: of those that satisfy `require` and `risk`, by one of the other arguments.
+        """Choose one point.
 
-        Without any of these, the best of the first objective is taken that is one of `objectives.loss`.
+        `require` and `risk` limit the points, and one of the other arguments chooses among them. Without it, the choice
+        is the best of the first objective from `objectives.loss`.
 
         Args:
-            require: What has to hold, such as `[KAnonymity() >= 5]`.
-            risk: The greatest risk that a person may have to be found, 1 / k, as in `risk_at_most`.
-            best: Take the best of this measure: the least where lower is better, else the greatest.
-            row: Take this row of what was given, from 0, if it satisfies what has to hold.
-            knee: Take the knee of what is left.
-            weights: How much measures matter, by measure: take the least weighted shortfall.
+            require: Constraints on the point, such as `[KAnonymity() >= 5]`.
+            risk: Greatest risk of a person to be found, 1 / k, as in `risk_at_most`.
+            best: Choose the best of this measure: the least if lower is better, else the greatest.
+            row: Choose this row of `res`, from 0, if it satisfies the constraints.
+            knee: Choose the knee of the remaining points.
+            weights: Weights by measure: choose the least weighted shortfall.
 
         Raises:
             TypeError: An argument is of another kind.
-            ValueError: An argument is out of range, several say which point to take, or no point is left; the nearest
-                is named then.
+            ValueError: An argument is out of range, several choose the point, or no point is left. The message then
+                names the nearest one.
         """
         _check_ways(best=best, row=row, knee=knee or None, weights=weights)
         at_risk = [] if risk is None else [risk_at_most(self.table, risk)]
@@ -377,14 +380,17 @@ class Front:
         return asked.choice(int(left[first_of(*keys, self.F[left])]), f"the {said} of {among}")
 
     def to_frame(self) -> pd.DataFrame:
-        """The front as a table: a row per point, its index the row of what was given; columns as `problem.to_frame`."""
+        """Return the front as a table.
+
+        The columns are those of `problem.to_frame`. Its index is the row of each point.
+        """
         frame: pd.DataFrame = self.problem.describe(self.X)
         return frame.set_axis(pd.Index(self.rows, name="row"))
 
     def cells(self) -> list[tuple[str, list[str]]]:
-        """The front as a person reads it: headings and texts of columns, those of quasi-identifiers first.
+        """Return headings and texts of the columns.
 
-        A loss is told as a share of what could be lost, too.
+        Those of quasi-identifiers come first. A loss has a second column with its share of the possible loss.
         """
         frame, losses = self.to_frame(), self.losses()
         columns = []
@@ -396,14 +402,13 @@ class Front:
         return columns
 
     def _printed(self) -> list[list[str]]:
-        """The cells of the printed table: a line of headings, and one for each of the first points when sorted."""
         shown = self.sorted().only(np.arange(min(len(self), _PRINTED)))
         columns = [("row", [f"{row:,}" for row in shown.rows]), *shown.cells()]
         return [list(line) for line in zip(*([heading, *cells] for heading, cells in columns), strict=True)]
 
     @property
     def _heading(self) -> str:
-        """How many points there are, and whether the front is proven."""
+        """Number of points, and whether they are proven."""
         proof = {True: ", proven to be complete", False: ", not proven to be complete", None: ""}[self.certified]
         more = f"; the first {_PRINTED}, to_frame() has all" if len(self) > _PRINTED else ""
         return f"Front of {counted(len(self), 'point', 'points')}{proof}{more}"
@@ -420,7 +425,7 @@ class Front:
 
 
 def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
-    """Objectives as pictures show them: a loss for x, a privacy for y, maximised if one is, then the others."""
+    """Return a loss for x, a privacy for y, and all others."""
     goals = list(dict.fromkeys(objectives))
     x = next((goal for goal in goals if goal.is_loss), next((goal for goal in goals if not goal.maximize), goals[0]))
     others = [goal for goal in goals if goal != x]
@@ -430,7 +435,7 @@ def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
 
 
 def front_of(problem: Any, res: Any) -> Front:
-    """The front of what `minimize` returned, of an (n, n_var) array of points, or of a Front."""
+    """Build the front of a result, points, or Front."""
     if isinstance(res, Front):
         return res if res.problem is problem else Front(problem, res.X)
     points, algorithm = points_of(problem, res), getattr(res, "algorithm", None)
@@ -445,7 +450,7 @@ def front_of(problem: Any, res: Any) -> Front:
 
 
 def points_of(problem: Any, res: Any) -> NDArray[Any]:
-    """(n, n_var) array: the points of what `minimize` returned, or of an array; none where nothing was found."""
+    """Return the (n, n_var) points of a result or an array."""
     X = res.X if isinstance(res, Result | Front) else res
     if isinstance(res, Result) and X is None:
         X = np.empty((0, problem.n_var), dtype=problem.vtype)
@@ -456,12 +461,12 @@ def points_of(problem: Any, res: Any) -> NDArray[Any]:
 
 
 def risk_at_most(table: Microdata, risk: float) -> Constraint:
-    """The least k at which nobody has a greater risk to be found, 1 / k.
+    """Return the constraint on k that limits the risk.
 
-    The EMA and Health Canada ask for 0.09, which a k of 12 has and one of 11 has not.
+    The risk to be found is 1 / k. The EMA and Health Canada ask for 0.09, which needs a k of 12.
 
     Args:
-        table: The table. Where it says whose row it is, k counts persons.
+        table: The table. If it has a person column, k counts persons.
         risk: The greatest risk, above 0, at most 1.
 
     Raises:
@@ -476,7 +481,7 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
 
 
 def _check_ways(**given: Any) -> None:
-    """Refuse more than one way to take a point, and arguments of another kind."""
+    """Raise unless at most one argument chooses the point."""
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) > 1:
         raise ValueError(f"one of best, row, knee and weights must say which point to take, got {listed(asked)}")
@@ -498,7 +503,7 @@ def _check_ways(**given: Any) -> None:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a choice asks of a front: what has to hold, and names for all that is spoken of."""
+    """Conditions of a choice, with names of their measures."""
 
     front: Front
     bounds: Sequence[Constraint]
@@ -508,7 +513,7 @@ class _Asked:
         return listed(bound(one, self.names[one.objective]) for one in self.bounds)
 
     def left(self) -> Ints:
-        """The places of the points that satisfy all bounds."""
+        """Return the places that satisfy all bounds."""
         front, bounds = self.front, self.bounds
         if len(front) == 0:
             if front._n_given == 0:
@@ -523,7 +528,7 @@ class _Asked:
         if len(left):
             return left
         violations = np.column_stack([one.violation(front.values(one.objective)) for one in bounds])
-        # Nearest by the sum of what each bound is missed by, from 0 to 1 for the point that misses it by most.
+        # The nearest misses the bounds by the least sum, each from 0 to 1 for the point that misses it by most.
         missed = np.maximum(violations, 0)
         finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
         relative = np.where(np.isfinite(missed), missed / np.where(finite > 0, finite, 1), 2)
@@ -531,23 +536,23 @@ class _Asked:
         raise ValueError(f"no point of the front's {len(front)} has {self}; the nearest has {has}")
 
     def among(self, n_left: int) -> str:
-        """What a point was chosen from, in words."""
+        """Describe the points to choose from."""
         n = len(self.front)
         if not self.bounds:
             return f"all {n} points" if n > 1 else "the front's only point"
         return f"{f'the {n_left} points' if n_left > 1 else 'the only point'} with {self}, of {n}"
 
     def numbered(self, row: int, left: Ints) -> int:
-        """The place of a row of what was given."""
+        """Return the place of a row."""
         place = self.front.place_of(row)
         if place not in left:
             raise ValueError(f"row must be a point with {self}, got one with {self._has(place)}")
         return place
 
-    def best(self, left: Ints, measure: Objective | None) -> tuple[list[Matrix], str]:
-        """What is to be least where a measure is to be best, and that in words; None for the first loss."""
+    def best(self, left: Ints, measure: Objective | None) -> tuple[list[Values], str]:
+        """Return the values to minimise, and words."""
         if measure is None:
-            # The least of a privacy such as t would be everybody wholly generalized.
+            # The best of a privacy such as t would generalize everything.
             measure = next((goal for goal in self.front.objectives if goal.is_loss), None)
         if measure is None:
             raise ValueError(
@@ -557,16 +562,15 @@ class _Asked:
         costs = self.front.values(measure)[left] * (-1.0 if measure.maximize else 1.0)
         return [costs], f"{_EXTREME[measure.maximize]} {self.names[measure]}"
 
-    def weighted(self, left: Ints, weights: Mapping[Objective, float]) -> tuple[list[Matrix], str]:
-        """What is to be least where measures have weights, and that in words."""
+    def weighted(self, left: Ints, weights: Mapping[Objective, float]) -> tuple[list[Values], str]:
+        """Return the weighted values to minimise, and words."""
         values = np.column_stack([self.front.values(measure)[left] for measure in weights])
         short = shortfalls(values, [measure.maximize for measure in weights]) * list(map(float, weights.values()))
         said = listed(f"{self.names[measure]} = {number(float(weight))}" for measure, weight in weights.items())
-        # Of those whose greatest shortfall is the same, the one that falls short by least in all.
+        # Of equal greatest shortfalls the least sum decides.
         return [short.max(axis=1), short.sum(axis=1)], f"least weighted shortfall by {said}"
 
     def choice(self, place: int, reason: str) -> Choice:
-        """The choice of a point."""
         front, values = self.front, {}
         for measure, name in self.names.items():
             value = float(front.values(measure)[place])
@@ -582,7 +586,6 @@ class _Asked:
         )
 
     def _has(self, place: int) -> str:
-        """What a point has of all that is bounded, and of the objectives."""
         said = []
         for measure in dict.fromkeys([*(one.objective for one in self.bounds), *self.front.objectives]):
             value = float(self.front.values(measure)[place])

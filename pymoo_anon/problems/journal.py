@@ -1,12 +1,10 @@
-"""Searches that go on where their process was killed: a journal on disk of what a problem has evaluated.
+"""Journal of a search on disk: a killed search can go on.
 
-A search that is begun again with the same seed and with `resume` runs as it ran before, and finds what was evaluated in
-the journal: its result is that of a search that was never killed. `PBGEA`, `ExhaustiveSearch` and pymoo's algorithms
-measure nothing twice; `BranchAndBound` learns nothing twice, too. `ParetoLocalSearch` looks at all nodes again to learn
-its bounds from them.
+A search that begins again with the same seed and with `resume` runs as before, and takes values from the journal: its
+result is that of a search that was never killed. `BranchAndBound` takes the bounds of evaluated nodes from it, too.
 
-A file is a head, which says of which search it is, and records behind it. Each record holds points, their numbers and a
-checksum, and is written at once. What a killed process wrote by half is the end of the file, and is cut off.
+A file has a head, which identifies the search, and then records. Each record holds points, their numbers and a
+checksum, and is written at once. An incomplete record at the end of the file is cut off.
 
 >>> import tempfile
 >>> from pymoo_anon.datasets import make_census
@@ -35,54 +33,52 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.problems.base import AnonymizationProblem
-
-Matrix = NDArray[np.float64]
 
 _MAGIC = b"pymoo_anon journal 1\n"
 
 # Kind of a record, number of points, bytes of a point, numbers in the record, checksum of all of this and the rest.
 _FRAME = struct.Struct("<BIIII")
 
-#: Kinds of records: the measured values of points, and what a proof learned from the classes of a node.
-VALUES, LESSON = 1, 2
+#: Kinds of records: measured values of points, and bounds that a proof read from the classes of a node.
+VALUES, BOUNDS = 1, 2
 
 
 class Record(NamedTuple):
-    """A record of a journal: its kind, the bytes of every x, and an (n,) float array."""
+    """Record of a journal."""
 
-    kind: int
-    keys: list[bytes]
-    numbers: NDArray[np.float64]
+    kind: int  # `VALUES` or `BOUNDS`
+    keys: list[bytes]  # The bytes of every x
+    numbers: Values  # (n,) float array
 
 
 class Journal:
-    """A file to which a search appends what it evaluates; it appears with the first record.
+    """File of evaluated points, which appears with the first record.
 
     Args:
         path: The file.
-        identity: What tells one search from another, in ASCII: a file with another one is never read.
+        identity: Fingerprint of the search, in ASCII. A file with another one is never read.
 
     Attributes:
         path: The file.
-        lessons: What an earlier process learned at nodes, by the bytes of x.
+        bounds: Bounds that an earlier process read at nodes, by the bytes of x.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: str) -> None:
         self.path = Path(path)
-        self.lessons: dict[bytes, Matrix] = {}
+        self.bounds: dict[bytes, Values] = {}
         self._head = _MAGIC + identity.encode("ascii") + b"\n"
-        # Bytes of the file that are known to be whole, or None where it is to begin anew.
+        # Bytes of whole records, or None if the file begins anew.
         self._whole: int | None = None
         self._file: int | None = None
 
     def check_replaceable(self) -> None:
-        """Refuse a file in the journal's place that is something else: the first record would take its place.
+        """Raise if the file is no journal, which the first record would replace.
 
         Raises:
-            ValueError: It is.
+            ValueError: The file is no journal.
             OSError: It cannot be read.
         """
         with self.path.open("rb") as file:
@@ -90,16 +86,16 @@ class Journal:
                 raise ValueError(f"{self.path} is no journal of a search, got {head!r:.30} at its beginning")
 
     def records(self) -> Iterator[Record]:
-        """The records of an earlier process, up to the first that is not whole; later ones are appended behind them.
+        """Yield the whole records of an earlier process.
 
         Raises:
-            ValueError: The file is of another search.
+            ValueError: The file belongs to another search.
             OSError: It cannot be read.
         """
         with self.path.open("rb") as file:
             head = file.read(len(self._head))
             if not self._head.startswith(head):
-                raise ValueError(f"{self.path} is of another search")
+                raise ValueError(f"{self.path} belongs to another search")
             whole = len(head) if head == self._head else 0
             while whole and (found := _read_record(file)) is not None:
                 record, size = found
@@ -107,11 +103,11 @@ class Journal:
                 whole += size
         self._whole = whole or None
 
-    def append(self, kind: int, keys: Sequence[bytes], numbers: NDArray[np.float64]) -> None:
+    def append(self, kind: int, keys: Sequence[bytes], numbers: Values) -> None:
         """Write a record, whole or not at all.
 
         Args:
-            kind: `VALUES` or `LESSON`.
+            kind: `VALUES` or `BOUNDS`.
             keys: The bytes of one or more x.
             numbers: Float array of any shape.
 
@@ -135,7 +131,7 @@ class Journal:
                 raise OSError(error.errno, error.strerror, str(self.path)) from None
             raise
 
-    def remember(self, keys: Sequence[bytes], numbers: NDArray[np.float64]) -> None:
+    def remember(self, keys: Sequence[bytes], numbers: Values) -> None:
         """Write the measured values of points.
 
         Args:
@@ -148,10 +144,10 @@ class Journal:
         self.append(VALUES, keys, numbers)
 
     def _open(self) -> None:
-        """Open the file behind its last whole record, or begin it anew."""
+        """Open the file after its last whole record."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         if self._whole is None:
-            # Anew, and not in the file that another process may have open.
+            # Another process may have the old file open.
             self.path.unlink(missing_ok=True)
         self._file = os.open(self.path, flags, 0o600)
         if self._whole is None:
@@ -160,13 +156,13 @@ class Journal:
             os.ftruncate(self._file, self._whole)
 
     def close(self) -> None:
-        """Close the file, which stays."""
+        """Close the file and leave it there."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
     def remove(self) -> None:
-        """Close the file and remove it: the search has ended.
+        """Close the file and remove it.
 
         Raises:
             OSError: It cannot be removed.
@@ -180,7 +176,7 @@ def _checksum(sizes: tuple[int, ...], body: bytes) -> int:
 
 
 def _read_record(file: BinaryIO) -> tuple[Record, int] | None:
-    """The next record and its size in bytes, or None where there is no whole one."""
+    """Read the next whole record and its size, or None."""
     frame = file.read(_FRAME.size)
     if len(frame) < _FRAME.size:
         return None
@@ -188,7 +184,7 @@ def _read_record(file: BinaryIO) -> tuple[Record, int] | None:
     kind, n_keys, key_size, n_numbers = sizes
     n_bytes = n_keys * key_size + 8 * n_numbers
     if n_bytes > os.fstat(file.fileno()).st_size - file.tell():
-        # A record that was torn, or sizes that were changed.
+        # The record is incomplete, or its sizes are damaged.
         return None
     body = file.read(n_bytes)
     if _checksum(tuple(sizes), body) != checksum:
@@ -205,22 +201,22 @@ def journaled(
     settings: Mapping[str, Any] | None = None,
     resume: bool = False,
 ) -> Iterator[Journal]:
-    """Keep what a problem evaluates in a journal on disk, for as long as the block lasts.
+    """Write evaluated points to a journal.
 
-    It stays at the end of the block; `journal.remove()` removes it when it is no longer needed.
+    The file stays after the block; `journal.remove()` removes it.
 
     Args:
         problem: A `LatticeProblem` or a `LocalRecodingProblem`.
         path: The file of the journal. Without `resume` the first evaluation begins it anew.
-        settings: What has to be the same for the searches to be the same, such as the seed; values as in JSON.
-        resume: Whether an existing file is taken up.
+        settings: Settings that decide the search, such as the seed; values as in JSON.
+        resume: Whether to continue an existing file.
 
     Yields:
         The journal.
 
     Raises:
         TypeError: `problem` is of another kind.
-        ValueError: The file is of another problem or of other settings, or it is something else than a journal.
+        ValueError: The file belongs to another problem or other settings, or it is no journal.
         OSError: It cannot be read.
     """
     if not isinstance(problem, AnonymizationProblem) or problem.told_apart is None:
@@ -232,9 +228,10 @@ def journaled(
     if there and resume:
         for record in journal.records():
             if record.kind == VALUES:
-                problem.remember(record.keys, record.numbers)
-            elif record.kind == LESSON:
-                journal.lessons[record.keys[0]] = record.numbers
+                X = np.frombuffer(b"".join(record.keys), dtype=np.int64).reshape(len(record.keys), -1)
+                problem.remember(X, record.numbers.reshape(len(X), -1))
+            elif record.kind == BOUNDS:
+                journal.bounds[record.keys[0]] = record.numbers
     problem.journal = journal
     try:
         yield journal
@@ -244,7 +241,10 @@ def journaled(
 
 
 def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> str:
-    """64 hexadecimal digits that tell problems apart: table, hierarchies, `repr` of measures, suppression, settings."""
+    """Return the fingerprint of a search, 64 hexadecimal digits.
+
+    It covers table, hierarchies, `repr` of measures, suppression and settings.
+    """
     made = hashlib.sha256()
     table = problem.table
     words = [
@@ -254,7 +254,7 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
     ]
     if problem.told_apart:
         words.append(problem.told_apart)
-    # The counts of the quasi-identifiers' values in each distinct tuple are the tuples themselves.
+    # The value counts of the quasi-identifiers are the distinct tuples themselves.
     arrays = []
     for name, hierarchy in table.quasi_identifiers.items():
         words += [repr(name), repr(hierarchy.labels)]

@@ -1,4 +1,4 @@
-"""The generalization lattice: one level per quasi-identifier."""
+"""Problem of the generalization lattice: one level per quasi-identifier."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymoo.core.algorithm import Algorithm
 from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
@@ -29,30 +29,27 @@ from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 
-Nodes = NDArray[np.int64]
-
-# Unasked, `pareto_front` visits no more nodes, and groups no more distinct tuples: so many nodes times tuples take some
-# seconds with the usual objectives. Adult's 17,920 nodes are a fifth of it.
+# Without `max_nodes`, `pareto_front` visits at most so many nodes and groups at most so many distinct tuples. With the
+# usual objectives that takes some seconds, and for Adult a fifth of it.
 _UNASKED_NODES = 20_000
 _UNASKED_WORK = 10**9
 _VISITED_AT_ONCE = 4096
 
-# To visit more nodes takes hours, to hold them in one array takes more than this memory.
+# Visiting more nodes takes hours, and an array of more takes too much memory.
 _MOST_VISITED = 10**9
 _MOST_BYTES = 2**32
 
 
 class LatticeProblem(AnonymizationProblem):
-    """Full-domain generalization: variable j is the generalization level of quasi-identifier j.
+    """Full-domain generalization: variable j is a level of quasi-identifier j.
 
-    Levels are from 0, the values themselves, to the length of the hierarchy (Dewri et al. 2010, section 3).
+    Levels go from 0, the values themselves, to the length of the hierarchy (Dewri et al. 2010, section 3).
 
-    `pareto_front()` and `pareto_set()` are exact: the first call visits the whole lattice. They are None where it has
-    more than 20,000 nodes, or where nodes times distinct tuples are more than 10^9; `max_nodes` of a call asks for
-    more.
+    `pareto_front()` and `pareto_set()` are exact: the first call visits the whole lattice. They are None if it has more
+    than 20,000 nodes, or if nodes times distinct tuples exceed 10^9. `max_nodes` of a call asks for more.
 
-    pymoo's `SBX` needs `vtype=float` here, beside `RoundingRepair()`: without it pymoo cuts its children down to whole
-    levels before they can be rounded. A search that uses it so is warned.
+    pymoo's `SBX` needs `vtype=float` here, beside `RoundingRepair()`. Without it pymoo truncates children to whole
+    levels before they can be rounded, and the search warns.
 
     Args:
         table: The table.
@@ -60,24 +57,24 @@ class LatticeProblem(AnonymizationProblem):
         suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`: so many tuples (int), or such a share of
             all (float below 1, rounded down).
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
-        levels: By quasi-identifier the least and the greatest level that it may have, such as `{"age": (1, 3)}`; those
-            that are not named may have all. Only here: in the other search spaces columns have no levels as a whole.
-        elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
+        levels: By quasi-identifier its least and its greatest level, such as `{"age": (1, 3)}`. Others may have all.
+            Other search spaces have no such argument, since their columns have no levels as a whole.
+        elementwise_runner: Evaluator of points one by one, such as pymoo's `StarmapParallelization`; None evaluates
             them together, which is quicker.
 
     Attributes:
         levels: As given, a dict.
         lowest: (n_var,) int64 array, the least level of every attribute.
         highest: (n_var,) int64 array, the greatest level of every attribute.
-        lengths: (n_var,) int64 array, how many levels of every attribute are above its least one.
+        lengths: (n_var,) int64 array, the number of levels of every attribute above its least one.
         groups: (n_levels, n_codes) int64 array, the group of every domain value at every level, attribute after
-            attribute; beyond the greatest level of an attribute as at that one.
+            attribute. Beyond the greatest level of an attribute it has the groups of that one.
         n_groups: (n_levels, n_var) int64 array, the number of groups of every attribute there.
 
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
         ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
-            suppression is out of range; or `levels` names no quasi-identifier, or levels that it has not.
+            suppression is out of range; or `levels` names no quasi-identifier, or levels that do not exist.
     """
 
     def __init__(
@@ -112,8 +109,8 @@ class LatticeProblem(AnonymizationProblem):
                 stacklevel=2,
             )
         self.lengths = self.highest - self.lowest
-        # What `pareto_front` found.
-        self._front: tuple[Nodes, NDArray[np.float64]] | None = None
+        # The exact front, once it is known.
+        self._front: tuple[Ints, Values] | None = None
         n_levels = max(hierarchy.length for hierarchy in hierarchies) + 1
         self.groups = np.empty((n_levels, int(table.tuples.offsets[-1])), dtype=np.int64)
         self.n_groups = np.empty((n_levels, self.n_var), dtype=np.int64)
@@ -130,15 +127,17 @@ class LatticeProblem(AnonymizationProblem):
 
     @property
     def told_apart(self) -> str:
-        """What a journal says of the search space beside the table: the levels that were asked for."""
+        """Fingerprint of the lattice: the required levels."""
         return f"levels {self.lowest.tolist()} to {self.highest.tolist()}" if self.levels else ""
 
-    def nodes(self, start: int, stop: int) -> Nodes:
-        """Nodes number `start` to `stop - 1` of the lattice, from special to general, the last level changing fastest.
+    def nodes(self, start: int, stop: int) -> Ints:
+        """Return nodes number `start` to `stop - 1`.
+
+        They go from special to general, and the last level changes fastest.
 
         Args:
             start: Number of the first node, from 0.
-            stop: Number after the last one; beyond the lattice it means its end.
+            stop: Number after the last one. Beyond the lattice it means the end.
 
         Returns:
             (n, n_var) int64 array.
@@ -156,8 +155,8 @@ class LatticeProblem(AnonymizationProblem):
                 "a time, or search a part of them with PBGEA or NSGA2"
             )
         X = np.empty((n, self.n_var), dtype=np.int64)
-        # Digits of the numbers, each attribute being a place with a base of its own. Those of `start` are taken off a
-        # Python integer, which no lattice is too large for; `carry` is what is added at the current place.
+        # Numbers have one digit per attribute, each with a base of its own. The digits of `start` come from a Python
+        # integer, for lattices of any size. `carry` is added at the current digit.
         carry = np.arange(n)
         for j in reversed(range(self.n_var)):
             base = int(self.lengths[j]) + 1
@@ -166,8 +165,8 @@ class LatticeProblem(AnonymizationProblem):
         X += self.lowest
         return X
 
-    def batches(self, size: int) -> Iterator[Nodes]:
-        """The whole lattice, `size` nodes at a time.
+    def batches(self, size: int) -> Iterator[Ints]:
+        """Yield the whole lattice, `size` nodes at a time.
 
         Raises:
             ValueError: The lattice has too many nodes to visit them all.
@@ -176,7 +175,7 @@ class LatticeProblem(AnonymizationProblem):
         return (self.nodes(start, start + size) for start in range(0, self.n_nodes, size))
 
     def decode(self, x: ArrayLike) -> Generalization:
-        """The generalization of one node.
+        """Return the generalization of one node.
 
         Args:
             x: (n_var,) array of levels, one row of `res.X`, or that row as a (1, n_var) array.
@@ -191,50 +190,61 @@ class LatticeProblem(AnonymizationProblem):
             {name: hierarchy.labels[level] for (name, hierarchy), level in chosen},
         )
 
-    def pareto_front(self, *, max_nodes: int | None = None) -> NDArray[np.float64] | None:
-        """The exact front, or None where that takes more than some seconds.
+    def pareto_front(
+        self, *, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
+    ) -> Values | None:
+        """Return the exact front, or None if it takes some seconds.
 
         Args:
-            max_nodes: Visit all nodes, however long it takes, where the lattice has no more than these. None visits up
-                to 20,000 nodes, and up to 10^9 nodes times distinct tuples of the table.
+            max_nodes: Visit a lattice of at most so many nodes, however long it takes. None visits up to 20,000 nodes,
+                and up to 10^9 nodes times distinct tuples of the table.
+            use_cache: Whether the front of an earlier call is returned, as in pymoo.
+            set_cache: Whether the front is kept for later calls.
 
         Returns:
-            (n, n_obj) float array of minimised values, in lexicographic order; empty where no node is feasible.
+            (n, n_obj) float array of minimised values, in lexicographic order; empty if no node is feasible.
 
         Raises:
             ValueError: `max_nodes` asks for more than can be visited.
         """
-        exact = self._exact(max_nodes)
+        exact = self._exact(max_nodes, use_cache, set_cache)
         return None if exact is None else exact[1]
 
-    def pareto_set(self, *, max_nodes: int | None = None) -> Nodes | None:
-        """A node for every row of `pareto_front`; arguments and errors are the same.
+    def pareto_set(
+        self, *, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
+    ) -> Ints | None:
+        """Return one node for every row of `pareto_front`.
+
+        Arguments and errors are the same.
 
         Returns:
             (n, n_var) int64 array, or None.
         """
-        exact = self._exact(max_nodes)
+        exact = self._exact(max_nodes, use_cache, set_cache)
         return None if exact is None else exact[0]
 
-    def ideal_point(self, *, max_nodes: int | None = None) -> NDArray[np.float64] | None:
-        """(n_obj,) float array: the least value of every objective in `pareto_front`, or None; arguments are the same.
+    def ideal_point(self, **options: Any) -> Values | None:
+        """Return the (n_obj,) least values of `pareto_front`, or None.
+
+        Args:
+            options: As `pareto_front`.
 
         Raises:
             ValueError: No node is feasible, or as `pareto_front`.
         """
-        front = self._feasible_front(max_nodes)
+        front = self._feasible_front(options)
         return None if front is None else front.min(axis=0)
 
-    def nadir_point(self, *, max_nodes: int | None = None) -> NDArray[np.float64] | None:
-        """(n_obj,) float array: the greatest value of every objective in `pareto_front`, or None.
+    def nadir_point(self, **options: Any) -> Values | None:
+        """Return the (n_obj,) greatest values of `pareto_front`, or None.
 
         Arguments and errors are those of `ideal_point`.
         """
-        front = self._feasible_front(max_nodes)
+        front = self._feasible_front(options)
         return None if front is None else front.max(axis=0)
 
-    def _feasible_front(self, max_nodes: int | None) -> NDArray[np.float64] | None:
-        front = self.pareto_front(max_nodes=max_nodes)
+    def _feasible_front(self, options: dict[str, Any]) -> Values | None:
+        front = self.pareto_front(**options)
         if front is not None and len(front) == 0:
             raise ValueError(
                 f"the front must have a member for its ideal and nadir points, got none of {self.n_nodes:,} nodes that "
@@ -242,28 +252,29 @@ class LatticeProblem(AnonymizationProblem):
             )
         return front
 
-    def _exact(self, max_nodes: int | None) -> tuple[Nodes, NDArray[np.float64]] | None:
-        """The front as nodes and values, remembered from the first call that had it."""
-        if self._front is None:
-            most = max_nodes
-            if most is None:
-                most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples))
-            if self.n_nodes <= most:
-                X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
-                for batch in self.batches(_VISITED_AT_ONCE):
-                    X, F = merge_front(X, F, *self.compute_feasible(batch))
-                order = front_order(F)
-                self._front = X[order], F[order]
-        return self._front
+    def _exact(self, max_nodes: int | None, use_cache: bool, set_cache: bool) -> tuple[Ints, Values] | None:
+        if use_cache and self._front is not None:
+            return self._front
+        most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples)) if max_nodes is None else max_nodes
+        if self.n_nodes > most:
+            return None
+        X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
+        for batch in self.batches(_VISITED_AT_ONCE):
+            X, F = merge_front(X, F, *self.compute_feasible(batch))
+        order = front_order(F)
+        exact = X[order], F[order]
+        if set_cache:
+            self._front = exact
+        return exact
 
     def evaluate(self, X: ArrayLike, *args: Any, algorithm: Algorithm | None = None, **kwargs: Any) -> Any:
-        """Evaluate points, and warn where an algorithm's crossover cuts levels down."""
+        """Evaluate points, and warn if a crossover truncates levels."""
         if np.asarray(X).dtype.kind in "iu":
             _warn_of_levels_cut_down(algorithm)
         return super().evaluate(X, *args, algorithm=algorithm, **kwargs)
 
-    def checked(self, X: ArrayLike) -> Nodes:
-        """Nodes as an (n, n_var) int64 array.
+    def checked(self, X: ArrayLike) -> Ints:
+        """Return nodes as an (n, n_var) int64 array.
 
         Args:
             X: (n, n_var) array of whole levels.
@@ -274,12 +285,12 @@ class LatticeProblem(AnonymizationProblem):
         points = f"nodes of {self.n_var} levels"
         return whole_numbers(X, points, "whole generalization levels", "levels", self.lowest, self.highest)
 
-    def _roll_up(self, X: Nodes) -> tuple[Nodes, NDArray[np.int64] | None, NDArray[np.int64]]:
+    def _roll_up(self, X: Ints) -> tuple[Ints, Ints | None, Ints]:
         return plan_roll_up(X, self.weights) if len(X) > 1 else super()._roll_up(X)
 
     @cached_property
-    def weights(self) -> NDArray[np.float64]:
-        """(n_var, n_levels) float array: log(distinct tuples / those left by one attribute at one level)."""
+    def weights(self) -> Values:
+        """Logarithms of (distinct tuples / classes by one level), (n_var, n_levels)."""
         attributes = np.repeat(np.arange(self.n_var), self.highest)
         levels = np.concatenate([np.arange(1, level + 1) for level in self.highest])
         X = np.zeros((len(levels), self.n_var), dtype=np.int64)
@@ -290,19 +301,19 @@ class LatticeProblem(AnonymizationProblem):
             weights[attributes, levels] = np.log(self.table.n_distinct / np.concatenate(n_classes))
         return weights
 
-    def group_maps(self, X: Nodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The group maps of valid nodes, as `AnonymizationProblem.group_maps`."""
+    def group_maps(self, X: Ints) -> tuple[Ints, Ints]:
+        """Return the group maps of valid nodes."""
         X, offsets = np.require(X, requirements=["C", "W"]), self.table.tuples.offsets
         maps, numbers = np.empty((len(X), self.groups.shape[1]), dtype=np.int64), np.empty(X.shape, dtype=np.int64)
         _write_maps(X, self.groups, self.n_groups, offsets, maps, numbers)
         return maps, numbers
 
-    def _variables_frame(self, X: Nodes) -> pd.DataFrame:
+    def _variables_frame(self, X: Ints) -> pd.DataFrame:
         return pd.DataFrame(X, columns=column_index(self.table))
 
 
 def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[dict[Name, tuple[int, int]], Ints, Ints]:
-    """What levels are asked for, and the least and the greatest level of every attribute."""
+    """Return the required levels, and the limits of every attribute."""
     hierarchies = table.quasi_identifiers
     if not isinstance(levels, Mapping):
         raise TypeError(f'levels must be a dict such as {{"age": (0, 2)}}, got {levels!r:.80}')
@@ -324,7 +335,7 @@ def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[d
 
 
 def check_visitable(problem: LatticeProblem) -> None:
-    """Refuse a lattice of which nobody can visit every node."""
+    """Raise if a lattice has too many nodes to visit."""
     if problem.n_nodes > _MOST_VISITED:
         raise ValueError(
             f"problem must have at most {_MOST_VISITED:,} nodes to visit all of them, got {problem.n_nodes:,}; PBGEA "
@@ -333,7 +344,7 @@ def check_visitable(problem: LatticeProblem) -> None:
 
 
 def _warn_of_levels_cut_down(algorithm: Any) -> None:
-    """Warn where an algorithm on whole levels crosses them in real numbers, which pymoo stores as whole ones."""
+    """Warn if a crossover of real numbers truncates levels."""
     crossover = getattr(getattr(algorithm, "mating", None), "crossover", None)
     if isinstance(crossover, SimulatedBinaryCrossover) and (
         crossover.vtype is None or np.dtype(crossover.vtype).kind != "f"
@@ -347,7 +358,6 @@ def _warn_of_levels_cut_down(algorithm: Any) -> None:
 
 @njit(cache=True, nogil=True, allocates=False)
 def _write_maps(X, groups, n_groups, offsets, maps, numbers):  # type: ignore[no-untyped-def]
-    """Write the group maps of nodes and their numbers of groups, looked up level by level."""
     for i in range(len(X)):
         for j in range(X.shape[1]):
             numbers[i, j] = n_groups[X[i, j], j]

@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.termination import Termination
 
 from pymoo_anon._messages import listed, number, plain, whole_from_0
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
-from pymoo_anon.problems.base import AnonymizationProblem, Memory, Rows
+from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_bound import LowerBound, ascend, limit_of
 from pymoo_anon.problems.local_target import (
     LocalTarget,
@@ -33,6 +34,7 @@ from pymoo_anon.problems.local_target import (
     whole_classes,
 )
 from pymoo_anon.recoding import Requirements, Tests, Trees, check_ways, recode
+from pymoo_anon.problems.memory import Memory
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import kept_by
@@ -333,7 +335,7 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     def _grouped(
         self, X: NDArray[Any], columns: tuple[Any, ...] | None = None
-    ) -> Iterator[tuple[Rows, EquivalenceClasses]]:
+    ) -> Iterator[tuple[Ints, EquivalenceClasses]]:
         """Yield rows of X and their equivalence classes, one at a time."""
         read = self._columns if columns is None else columns
         for row, x in enumerate(X):

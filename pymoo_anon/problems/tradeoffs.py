@@ -1,6 +1,6 @@
-"""Fronts as plain numbers: what a point falls short of, which point comes first, what the next better ones cost.
+"""Trade-offs of fronts as plain numbers.
 
-Nothing here knows a table, so that a front on paper serves as well as one of a search.
+Nothing here needs a table: a front on paper serves as well as one of a search.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import listed, number, percent
-
-Matrix = NDArray[np.float64]
+from pymoo_anon.engine.arrays import Ints, Values
 
 # Positive values that span more than two decades count in logarithms.
 _DECADES = 100
@@ -22,15 +21,15 @@ _DECADES = 100
 
 @dataclass(frozen=True)
 class Step:
-    """From one point of a front to the next one that is better in an objective.
+    """Step to the next better point in an objective.
 
     Attributes:
         better_in: The name of the objective.
         row: The row of the next point.
-        values: By name of an objective, what the next point has; a mapping that cannot be written.
-        gains: By name of an objective, how much better the next point is than the first; negative where it is worse, 0
-            where both have the same. A mapping that cannot be written.
-        losses: By name of a loss, the least and the most that can be lost.
+        values: Read-only mapping from the name of an objective to the value of the next point.
+        gains: Read-only mapping from the name of an objective to the improvement, negative where the next point is
+            worse, and 0 for equal values.
+        losses: By name of a loss, the least and the greatest possible value.
     """
 
     better_in: str
@@ -53,7 +52,9 @@ class Step:
 
 
 def with_share(text: str, value: float, loss: tuple[float, float] | None) -> str:
-    """A loss in words, with its share of what could be lost behind it; as it is where that is not known.
+    """Add to a loss its share of the possible loss.
+
+    Without a known range the words stay as they are.
 
     >>> with_share("GLM = 36,070", 36_070, (0, 241_296)), with_share("t = 0.2", 0.2, None)
     ('GLM = 36,070 (14.9 %)', 't = 0.2')
@@ -64,7 +65,9 @@ def with_share(text: str, value: float, loss: tuple[float, float] | None) -> str
 
 
 def logarithmic(values: ArrayLike) -> bool:
-    """Whether the finite values are positive and span more than two decades, so that they count in logarithms.
+    """Tell whether values count in logarithms.
+
+    That is if the finite ones are positive and span more than two decades.
 
     >>> logarithmic([1, 100]), logarithmic([1, 101]), logarithmic([0, 101]), logarithmic([])
     (False, True, False, False)
@@ -74,8 +77,8 @@ def logarithmic(values: ArrayLike) -> bool:
     return bool(len(finite) and finite.min() > 0 and finite.max() > _DECADES * finite.min())
 
 
-def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
-    """(n, n_obj) float array: how far every point falls short, objective by objective, from 0 to 1 for the worst.
+def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Values:
+    """Return the (n, n_obj) shortfalls: 0 for the best, 1 for the worst.
 
     >>> shortfalls([[2, 0.0], [4, 0.1], [6, 0.4]], [True, False]).tolist()
     [[1.0, 0.0], [0.5, 0.25], [0.0, 1.0]]
@@ -87,7 +90,7 @@ def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
     for j, higher in enumerate(maximize):
         own = given[:, j]
         finite = np.isfinite(own)
-        # Both infinities are the worst or the best that there is.
+        # An infinity is the worst or the best of all values.
         found[~finite, j] = (own[~finite] < 0) == higher
         if finite.any():
             column = own[finite]
@@ -100,13 +103,15 @@ def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
 
 
 def first_of(*keys: ArrayLike) -> int:
-    """The row that is least by the first key, among those by the second, and so on; the first one of equals.
+    """Return the row that is least by several keys.
+
+    Of equal rows it is the first.
 
     >>> first_of([1, 0, 0, 0], [[0, 0], [1, 2], [1, 1], [1, 1]])
     2
     """
     columns = [column for key in keys for column in np.atleast_2d(np.asarray(key, dtype=float).T)]
-    # The last key of lexsort counts most, and equals stay in their order.
+    # The last key of lexsort counts most, and equal rows stay in their order.
     return int(np.lexsort(columns[::-1])[0])
 
 
@@ -117,7 +122,7 @@ def next_steps(
     row: int,
     losses: Mapping[str, tuple[float, float]] = MappingProxyType({}),
 ) -> list[Step]:
-    """What the next better points cost: `next_better` with the differences in all objectives.
+    """Return the steps to the next better points.
 
     >>> [step] = next_steps(["k", "GLM"], [[5, 10], [7, 30]], [True, False], 0)
     >>> str(step), dict(step.gains)
@@ -128,7 +133,7 @@ def next_steps(
     for j, other in enumerate(next_better(costs, shortfalls(given, maximize))[row].tolist()):
         if other < 0:
             continue
-        # Two infinities are alike.
+        # Two infinities are equal.
         pairs = zip(costs[row].tolist(), costs[other].tolist(), strict=True)
         gains = [0.0 if mine == theirs else mine - theirs for mine, theirs in pairs]
         there = MappingProxyType(dict(zip(names, given[other].tolist(), strict=True)))
@@ -136,11 +141,12 @@ def next_steps(
     return steps
 
 
-def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
-    """What every point loses at least for what it gains where one goes on to a next better point.
+def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Values:
+    """Return the least loss per gain of steps from every point.
 
-    The trade-off of Rachmawati and Srinivasan 2009 (*Multiobjective evolutionary algorithm with controllable focus on
-    the knees of the Pareto front*): losses / gains in `shortfalls`; infinity for a point that is best in everything.
+    This is the trade-off of Rachmawati and Srinivasan 2009 (*Multiobjective evolutionary algorithm with controllable
+    focus on the knees of the Pareto front*): losses / gains in `shortfalls`. It is infinite for a point that is best in
+    everything.
 
     >>> steadiness([[1, 0], [7, 2], [9, 8]], [True, False]).tolist()
     [0.3333333333333333, 3.0, 0.3333333333333333]
@@ -157,28 +163,36 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
 
 
 def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
-    """The point of the greatest `steadiness`, of equals the best; None where every point is the worst in something.
+    """Return the point of the greatest `steadiness`.
+
+    It is None if every point is the worst in something.
 
     >>> knee_of([[1, 0], [7, 2], [9, 8]], [True, False])
     1
     """
-    # The worst in anything is an end of the front, which has nothing more to lose.
+    # A point that is worst in something is an end of the front, with nothing more to lose.
     inner = np.flatnonzero((shortfalls(values, maximize) < 1).all(axis=1))
     if len(inner) == 0:
         return None
     return int(inner[first_of(-steadiness(values, maximize)[inner], minimised(values, maximize)[inner])])
 
 
-def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Matrix:
-    """(n, n_obj) float array: lower is better throughout."""
+def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Values:
+    """Return values with lower ones better, (n, n_obj) float array."""
     return np.asarray(values, dtype=float) * np.where(np.asarray(maximize, dtype=bool), -1.0, 1.0)
 
 
-def next_better(costs: Matrix, short: Matrix) -> NDArray[np.int64]:
-    """(n, n_obj) int64 array: the next point that is better in an objective by least, or -1 where none is better.
+def next_better(costs: Values, short: Values) -> Ints:
+    """Return the next better point of each by objective, or -1.
 
-    Of several it is the one that falls short by least in the others. Costs are minimised values, and `short` is what
-    `shortfalls` makes of all points.
+    Of several it is the one with the least shortfalls in the others.
+
+    Args:
+        costs: (n, n_obj) float array of minimised values.
+        short: (n, n_obj) float array, as `shortfalls` returns it.
+
+    Returns:
+        (n, n_obj) int64 array.
 
     >>> next_better(np.array([[-5, 10], [-7, 30], [-9, 20], [-2, 4]]), np.zeros((4, 2))).tolist()
     [[1, 3], [2, 2], [-1, 0], [0, -1]]
@@ -186,7 +200,7 @@ def next_better(costs: Matrix, short: Matrix) -> NDArray[np.int64]:
     found = np.full(costs.shape, -1, dtype=np.int64)
     for j, own in enumerate(costs.T):
         others = np.delete(short, j, axis=1).sum(axis=1)
-        # The last key of lexsort counts most: of points with one value the best comes first.
+        # The last key of lexsort counts most: of points with equal values the best comes first.
         order = np.lexsort([*costs.T[::-1], others, own])
         values, first = np.unique(own[order], return_index=True)
         place = np.searchsorted(values, own)

@@ -1,4 +1,4 @@
-"""What branch and bound asks of a proof: how far off a front may stay, and what is common to all search spaces."""
+"""Base of all proofs: tolerance, front, open bounds, gap."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.proofs.reading import BoundsReader, Matrix
+from pymoo_anon.proofs.reading import BoundsReader
 
 
 @dataclass(frozen=True, eq=False)
 class Tolerance:
-    """What a point of the front may be worse than a point that it stands for, objective by objective.
+    """Tolerance within which a member epsilon-covers a point.
 
-    A member m stands for a point with the values v, minimised, where m <= v + absolute + relative * |v| in every
-    objective.
+    A member m epsilon-covers a point with the minimised values v where m <= v + absolute + relative * |v| in every
+    objective. Where the text says that it covers a point, this is meant.
     """
 
-    absolute: Matrix  # (n_obj,) float array, in units of the objectives; 0 for none
-    relative: Matrix  # (n_obj,) float array of shares below 1; 0 for none
-    # (n_obj,) float array: by what share of a value a bound may be below it by rounding, where no tolerance is and no
-    # other value lies between. Members are not asked to be that good.
-    leeway: Matrix | float = field(default=0.0, repr=False)
+    absolute: Values  # (n_obj,) float array, in units of the objectives; 0 for none
+    relative: Values  # (n_obj,) float array of shares below 1; 0 for none
+    # (n_obj,) float array: rounding can put a bound below its value by this share, and no other value lies between.
+    # Bounds are lowered by it where there is no tolerance.
+    leeway: Values | float = field(default=0.0, repr=False)
 
-    def widened(self, values: Matrix) -> Matrix:
-        """(n, n_obj) float array: what members may be at most to stand for points of these values."""
+    def widened(self, values: Values) -> Values:
+        """Return the (n, n_obj) greatest values of members that cover points."""
         finite = np.where(np.isfinite(values), values, 0.0)
         return values + self.absolute + self.relative * np.abs(finite)
 
 
 def tolerance(epsilon: Any, n_obj: int) -> Tolerance:
-    """The tolerance that an argument asks for.
+    """Build the tolerance from the argument `epsilon`.
 
     >>> tolerance([0, "5%"], 2)
     Tolerance(absolute=array([0., 0.]), relative=array([0.  , 0.05]))
@@ -48,12 +49,11 @@ def tolerance(epsilon: Any, n_obj: int) -> Tolerance:
 
 
 def check_epsilon(epsilon: Any) -> None:
-    """Refuse an `epsilon` that fits no number of objectives."""
+    """Raise if `epsilon` fits no number of objectives."""
     tolerance(epsilon, max(np.size(epsilon), 1))
 
 
 def _sides(one: Any, given: Any) -> tuple[float, float]:
-    """The absolute and the relative tolerance of one objective."""
     share = isinstance(one, str) and one.endswith("%")
     try:
         size = float(one[:-1]) / 100 if share else float("nan" if isinstance(one, str | bool) else one)
@@ -67,17 +67,18 @@ def _sides(one: Any, given: Any) -> tuple[float, float]:
 
 
 class Proof(ABC):
-    """A search that settles the points of a space until its front is proven, in slices of well below a second.
+    """Search that proves its front.
 
-    A point is settled where it was evaluated, where a member of the front stands for it within the tolerance, or where
-    bounds say that it breaks a constraint. Interrupted at any place, a proof goes on with nothing lost but the point
-    that was being evaluated.
+    A point is fathomed once it is evaluated, once a member of the front covers it, or once bounds say that it breaks a
+    constraint. The work is done in slices of well below a second. An interrupted slice costs at most the evaluation
+    that was under way.
 
     Attributes:
         X: (n, n_var) array, the points of the front so far.
-        F: (n, n_obj) float array, their minimised values.
-        n_evaluated: Number of points that were evaluated.
-        shows_gap: Whether the open bounds are known at all times at no cost, so that an output shows the gap.
+        F: (n, n_obj) array, their minimised values.
+        G: (n, n_ieq_constr) array, their constraints.
+        n_evaluated: Number of evaluated points.
+        shows_gap: Whether the open bounds cost nothing, so that an output can show the gap.
     """
 
     shows_gap = True
@@ -88,67 +89,82 @@ class Proof(ABC):
         self.max_bytes = max_bytes
         self.random_state = random_state
         self.X: NDArray[Any] = np.empty((0, problem.n_var), dtype=problem.vtype)
-        self.F: Matrix = np.empty((0, problem.n_obj))
+        self.F: Values = np.empty((0, problem.n_obj))
+        self.G: Values = np.empty((0, problem.n_ieq_constr))
         self.n_evaluated = 0
-        self._visited: list[NDArray[Any]] = []
+        self._evaluated = [(self.X, self.F, self.G)]
 
     @classmethod
     @abstractmethod
     def check(cls, problem: Any, max_bytes: int) -> None:
-        """Refuse a problem that cannot be proven."""
+        """Raise if the problem cannot be proven."""
 
     @property
     @abstractmethod
     def certified(self) -> bool:
-        """Whether all points are settled."""
+        """Whether all points are fathomed."""
 
     @property
     @abstractmethod
     def n_undecided(self) -> int:
-        """Number of points that are not settled; of parts of the space where points are not counted one by one."""
+        """Number of open points, or of open parts of the space."""
 
     @property
     @abstractmethod
     def n_pruned(self) -> int:
-        """Number of points, or of parts of the space, that bounds settled without an evaluation."""
+        """Number of points or parts that bounds fathomed."""
 
     @abstractmethod
     def advance(self) -> None:
         """Do the next slice of the work."""
 
     @abstractmethod
-    def open_bounds(self) -> Matrix:
-        """(m, n_obj) float array: every point that is not settled is at least as large as some row, everywhere.
+    def open_bounds(self) -> Values:
+        """Return lower bounds of all open points.
 
-        Values are minimised. Without rows the front is proven.
+        Returns:
+            (m, n_obj) float array of minimised values. Every such point is at least as large as some row in all
+            objectives. Without rows the front is proven.
         """
 
     def offer(self, X: NDArray[Any]) -> None:
-        """Evaluate points from elsewhere and take the best of them into the front."""
-        for i in range(len(X)):
-            x = X[i : i + 1]
-            self.take(x, *self.problem.evaluate(x, return_values_of=["F", "G"]))
+        """Evaluate points from elsewhere."""
+        for x in X[:, np.newaxis]:
+            self.take(x, self.problem.measure(x))
 
-    def take(self, X: NDArray[Any], F: Matrix, G: Matrix) -> None:
-        """Take evaluated points into the front where they are feasible and better."""
-        self._visited.append(X)
+    def take(self, X: NDArray[Any], values: Values) -> None:
+        """Take measured points into the front.
+
+        Args:
+            X: (n, n_var) array.
+            values: (n, n_measures + 1) float array, as `problem.measure` returns it.
+        """
+        F, G = self.problem.minimised(values)
+        self._evaluated.append((X, F, G))
+        self._update_front(X, F, G)
+
+    def _update_front(self, X: NDArray[Any], F: Values, G: Values) -> None:
+        """Merge the feasible points into the front."""
         feasible = (G <= 0).all(axis=1)
         if feasible.any():
-            self.X, self.F = merge_front(self.X, self.F, X[feasible], F[feasible])
+            X, G = np.concatenate([self.X, X[feasible]]), np.concatenate([self.G, G[feasible]])
+            places = np.arange(len(X))[:, np.newaxis]
+            places, self.F = merge_front(places[: len(self.X)], self.F, places[len(self.X) :], F[feasible])
+            self.X, self.G = X[places[:, 0]], G[places[:, 0]]
 
-    def drain(self) -> NDArray[Any]:
-        """(n, n_var) array: the points that were evaluated since the last call, each once for each evaluation."""
-        # One step: what is evaluated from here on belongs to the next call.
-        visited, self._visited = self._visited, []
-        empty = np.empty((0, self.problem.n_var), dtype=self.problem.vtype)
-        return np.concatenate([empty, *visited])
+    def drain(self) -> tuple[NDArray[Any], Values, Values]:
+        """Return X, F and G of the points evaluated since the last call."""
+        # One step, so that an interruption between two loses no point.
+        done, self._evaluated = self._evaluated, self._evaluated[:1]
+        X, F, G = (np.concatenate(arrays) for arrays in zip(*done, strict=True))
+        return X, F, G
 
 
-def gap(F: Matrix, bounds: Matrix) -> Matrix:
-    """By how much each objective of the members of a front could still be lower.
+def gap(F: Values, bounds: Values) -> Values:
+    """Return the possible improvement of each value of a front.
 
-    For a point that is not settled and at least as good as a member in all other objectives, the bounds say how much
-    lower it can be in this one.
+    An open point may be at least as good as a member in all other objectives. The bounds then limit how much lower it
+    can be in this one.
 
     >>> gap(np.array([[-5.0, 80.0], [-9.0, 100.0]]), np.array([[-7.0, 70.0]]))
     array([[ 2., 10.],
@@ -162,36 +178,39 @@ def gap(F: Matrix, bounds: Matrix) -> Matrix:
     for bound in bounds:
         no_worse = bound <= F
         others = no_worse.sum(axis=1)[:, np.newaxis] - no_worse == F.shape[1] - 1
-        np.maximum(widest, np.where(others, _worse(F, bound), 0.0), out=widest)
+        np.maximum(widest, np.where(others, _excess(F, bound), 0.0), out=widest)
     return widest
 
 
-def _worse(F: Matrix, bound: Matrix) -> Matrix:
-    """By how much values are above a bound; values that both are infinite are equal."""
-    worse: Matrix = np.zeros_like(F)
-    np.subtract(F, bound, out=worse, where=bound < F)
-    return worse
+def _excess(F: Values, bound: Values) -> Values:
+    excess: Values = np.zeros_like(F)
+    np.subtract(F, bound, out=excess, where=bound < F)
+    return excess
 
 
-def share_off(F: Matrix, bounds: Matrix) -> float:
-    """Within what share of its values the front is certain to stand for all that is open; 0 where it is proven.
+def share_off(F: Values, bounds: Values) -> float:
+    """Return the relative tolerance that covers all open points.
 
-    For every open point some member is, in no objective, worse by more than this share of its own value.
+    For every open point some member is, in no objective, worse by more than this share of its own value. It is 0 for a
+    proven front.
 
     >>> share_off(np.array([[-5.0, 80.0], [-10.0, 100.0]]), np.array([[-11.0, 90.0]]))
     0.1
     """
     share = 0.0
     for bound in bounds:
-        worse = _worse(F, bound)
+        excess = _excess(F, bound)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.where(np.isfinite(worse) & (worse > 0), worse / np.abs(F), worse)
+            shares = np.where(np.isfinite(excess) & (excess > 0), excess / np.abs(F), excess)
         share = max(share, float(shares.max(axis=1).min(initial=np.inf)))
     return share
 
 
 class LatticeProof(Proof):
-    """A proof over a lattice; an absolute tolerance compares boxes, as `BoxArchive` does, and gives a node of each."""
+    """Proof over a lattice.
+
+    With an absolute tolerance it compares boxes, as `BoxArchive` does, and keeps one node of each.
+    """
 
     def __init__(
         self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
@@ -201,22 +220,20 @@ class LatticeProof(Proof):
         self.maximize = self.reader.maximize[: problem.n_obj]
         self._boxes: BoxArchive | None = None
         if tolerance.absolute.all():
-            # On the grid of the natural values.
+            # The grid is one of natural values.
             self._boxes = BoxArchive(tolerance.absolute, self.maximize.tolist())
 
     @classmethod
     def check(cls, problem: LatticeProblem, max_bytes: int) -> None:
-        """Refuse a problem whose objectives state no bounds."""
+        """Raise if an objective states no bounds."""
         without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
         if without:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
 
-    def take(self, X: NDArray[np.int64], F: Matrix, G: Matrix) -> None:
-        """Take evaluated nodes into the front, or into its boxes."""
+    def _update_front(self, X: NDArray[np.int64], F: Values, G: Values) -> None:
         if self._boxes is None:
-            super().take(X, F, G)
+            super()._update_front(X, F, G)
             return
-        self._visited.append(X)
         self._boxes.add(evaluated(X, F, G))
         if len(self._boxes):
-            self.X, self.F = self._boxes.get("X"), self._boxes.F
+            self.X, self.F, self.G = self._boxes.get("X"), self._boxes.F, self._boxes.get("G")

@@ -312,12 +312,5 @@ def _loss(objective: Objective, problem: BitStringProblem, x: np.ndarray) -> flo
         return None
     classes = problem.equivalence_classes(x)
     groups = maps[tuples.offsets[:-1] + tuples.codes[classes.representatives]]
-    mass = classes.sizes.astype(float)
-    if gains.labels is not None:
-        labels = np.zeros((len(mass), gains.labels.shape[1]))
-        assert classes.class_of is not None
-        np.add.at(labels, classes.class_of[0], gains.labels)
-        mass = labels.max(axis=1)
-    worths = sum(own[groups[:, a]] for a, own in enumerate(gains.worths))
-    saved = mass * (gains.flat + worths) - gains.square * classes.sizes.astype(float) ** 2
+    saved = classes.sizes * sum(own[groups[:, a]] for a, own in enumerate(gains.worths))
     return float(gains.most - saved[classes.kept].sum())

@@ -148,7 +148,8 @@ def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generato
         grouped.append(classes.copy())
         return [(len(grouped), place, one.copy()) for place, one in enumerate(classes)]
 
-    told = called(f"{objective!r} must measure every generalization of a table", problem.study, X, lessons)
+    duty = f"{objective!r} must measure every generalization of a table"
+    _, told = called(duty, problem.measure_with_bounds, X, lessons)
     F = problem.compute(X)
     # The rows of each batch, in its order.
     order = np.array(sorted(range(len(X)), key=lambda row: told[row][:2]))

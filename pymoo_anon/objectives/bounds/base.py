@@ -367,22 +367,14 @@ class ClassGains:
 
     A class of n tuples, each in the group g_a of attribute a, gains
 
-        mass * (flat + sum over a of worths[a][g_a]) - square * n^2.
-
-    Its mass is n or, where there are labels, the number of tuples with its most frequent one. No gain is negative.
+        n * (sum over a of worths[a][g_a]).
 
     Attributes:
         most: The loss where every tuple is suppressed.
         worths: Per attribute a (n_groups,) float array: the saving of a tuple in each group. None is negative.
-        flat: The saving of a tuple in every group.
-        square: The share of the squared size that a class loses again.
-        labels: (n_distinct, n_labels) int64 array, the labels of every distinct tuple, or None without labels.
-        denominator: A number of which all worths, `flat` and `square` are multiples of the inverse, or 0 for none.
+        denominator: A number of which all worths are multiples of the inverse, or 0 for none.
     """
 
     most: float
     worths: tuple[Values, ...]
-    flat: float = 0.0
-    square: float = 0.0
-    labels: Ints | None = None
     denominator: int = 0

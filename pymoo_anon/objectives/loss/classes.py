@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
@@ -28,7 +27,7 @@ from pymoo_anon.engine.sums import (
 )
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, LossObjective, sums_of_squares
-from pymoo_anon.objectives.bounds.base import ClassGains, RisingLoss, RisingSum, SuppressionBudget
+from pymoo_anon.objectives.bounds.base import RisingLoss, RisingSum, SuppressionBudget
 from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
 
 
@@ -65,12 +64,6 @@ class ClassificationMetric(LossObjective, ColumnObjective):
         majorities = self._counts(classes).most_frequent()[below.small]
         penalised: Values = np.where(below.wholly_gone(classes), majorities, 0).sum(axis=1).astype(float)
         return penalised
-
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """Return the savings of kept classes, the tuples of their majority."""
-        labels = tuples.columns[self.column].histogram()
-        worths = tuple(np.zeros(len(own)) for own in spans)
-        return ClassGains(float(tuples.n_rows), worths, flat=1.0, labels=labels, denominator=1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, tuples.n_rows
@@ -132,12 +125,6 @@ class Discernibility(LossObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Values:
         total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
-
-    def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
-        """Return the savings of kept classes: n (N - n)."""
-        worths = tuple(np.zeros(len(own)) for own in spans)
-        n_rows = float(tuples.n_rows)
-        return ClassGains(n_rows**2, worths, flat=n_rows, square=1.0, denominator=1)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return tuples.n_rows, float(tuples.n_rows) ** 2

@@ -1,1 +1,1 @@
-"""Proofs over lattices whose nodes are all kept in memory."""
+"""Proofs over stored lattices."""

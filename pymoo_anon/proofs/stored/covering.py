@@ -1,9 +1,9 @@
-"""Which nodes are settled: bounds come down from layer to layer, and members of the front stand for what is left.
+"""Loops that bring bounds down and find open nodes.
 
-A threshold is a value of a node that suppression pays for: k, distinct l, k in persons, or the number of suppressed
-rows, where sums of squares are measured. Let a node's thresholds be above r. Members that are no worse in all else
-stand for the node up to their own thresholds. So r rises to those, and so on. The node is settled where r rises beyond
-what its thresholds can be, and stays open where no member stands for it.
+A threshold is a value of a node that suppression can raise: k, distinct l, k in persons, or the number of suppressed
+rows if sums of squares are measured. Let the thresholds of a node be above r. Members that are no worse in all other
+measures cover the node up to their own thresholds. So r rises to those, and again. The node is fathomed once r exceeds
+its greatest possible thresholds, and stays open if no member covers it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pymoo_anon.proofs.stored.known import ADDITIVE, SQUARES, THRESHOLD, known_g
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
-    """Whether the members stand for all that a node can be, or it breaks a constraint.
+    """Tell whether members cover a node, or it breaks a constraint.
 
     `scratch` holds the levels, floors and sums of squares of the node.
 
-    With several thresholds the first one rises while the others are held above r. What was proven then ends, in each of
-    the others, at the least reach of the members that were used; from there on it is done again.
+    With several thresholds the first one rises while the others stay. In each of the others the proof then ends at the
+    least reach of the members that were used, and is repeated from there on.
     """
     above, ends = scratch.thresholds[0], scratch.thresholds[1]
     for d in range(len(above)):
         above[d], ends[d] = rules.first[d], np.inf
-    # Invariant: the node is settled where the first threshold is at most above[0] and the others are at most their
-    # ends; and where one of the others is at most `above`, with those before it as they like.
+    # Invariant: the node is fathomed where the first threshold is at most above[0] and the others are at most their
+    # ends, and where one of the others is at most `above`, with any values before it.
     while True:
         if _is_possible(node, above, rules, nodes, scratch):
             m = furthest_member(node, above, rules, nodes, members, scratch)
@@ -37,7 +37,7 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
                 ends[d] = min(ends[d], _reach(m, d, rules, members, scratch))
             above[0] = members.reaches[m, 0]
             continue
-        # The first threshold is done. Go on where what was proven ends.
+        # The first threshold is done. Go on where the proof ends.
         d = 1
         while d < len(above) and ends[d] == np.inf:
             above[d] = rules.first[d]
@@ -53,27 +53,27 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
-    """The least minimised value of a measure that is no threshold, above the thresholds."""
+    """Return the lower bound of a measure above the thresholds."""
     kind, place = rules.kinds[o], rules.places[o]
     if kind == ADDITIVE:
         floor, n_values = scratch.floors[place], nodes.tops.shape[1]
         if len(above) == n_values or above[n_values] < 0:
             return floor
-        # So many rows are suppressed at least, whichever they are.
+        # At least so many rows are suppressed, whichever they are.
         added = 0.0
         for j in range(len(scratch.x)):
             added += rules.least[place, j, scratch.x[j]]
         added *= above[n_values] + 1
-        # A little less, so that the rounding of the sum proves nothing.
+        # Rounding of the sum must not raise the bound.
         return floor if added <= 0 else floor + added - 1e-12 * (abs(floor) + added)
     return nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
-    """Whether the thresholds can be above these, and the bounds then allow for the constraints.
+    """Tell whether a feasible node can exceed the thresholds.
 
-    Exactly on a limit a node keeps it.
+    A node that is exactly on a limit keeps it.
     """
     n_values = nodes.tops.shape[1]
     for h in range(n_values):
@@ -96,10 +96,10 @@ def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
-    """Up to which value of a threshold a member stands for a node, as far as that one goes."""
+    """Return the greatest covered value of a threshold."""
     if d < members.reaches.shape[1]:
         return members.reaches[m, d]
-    # As many suppressed rows as leave the sums of squares within what the member stands for: they add their square.
+    # Suppressed rows add their square, and the sums of squares must stay covered.
     reach = np.inf
     for o in range(len(rules.kinds)):
         if rules.kinds[o] == SQUARES and members.needs[m, o] > -np.inf:
@@ -113,7 +113,7 @@ def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
-    """The member that stands for the node up to the highest first threshold, or -1; members come in that order."""
+    """Return the member that covers the node farthest, or -1."""
     bounds = scratch.bounds
     for o in range(len(bounds)):
         bounds[o] = np.inf
@@ -122,25 +122,26 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
     for m in range(len(members.needs)):
         if members.reaches[m, 0] <= above[0]:
             return -1
-        stands = True
+        covers = True
         for o in range(len(bounds)):
             if members.needs[m, o] > bounds[o]:
-                stands = False
+                covers = False
                 break
         for d in range(1, len(above)):
-            if not stands:
+            if not covers:
                 break
-            stands = _reach(m, d, rules, members, scratch) > above[d]
-        if stands:
+            covers = _reach(m, d, rules, members, scratch) > above[d]
+        if covers:
             return m
     return -1
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
-    """The member that stands for all that a node can be at once, or -1; -2 where it breaks a constraint.
+    """Return a member that alone covers a node, or -1.
 
-    `hint` is the member to try first; `scratch` holds the levels and the floors of the node.
+    It is -2 if the node breaks a constraint. `hint` is the member to try first.
+    `scratch` holds the levels and the floors of the node.
     """
     n_values = nodes.tops.shape[1]
     for h in range(n_values):
@@ -150,19 +151,19 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
     m = hint - 1
     for _ in range(n):
         m = m + 1 if m + 1 < n else 0
-        stands = True
+        covers = True
         for h in range(n_values):
             if members.reaches[m, h] < nodes.tops[node, h]:
-                stands = False
+                covers = False
                 break
-        if stands and stands_beside(m, node, rules, nodes, members, scratch):
+        if covers and covers_beside(m, node, rules, nodes, members, scratch):
             return m
     return -1
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def stands_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
-    """Whether a member is no worse than the bounds of a node in all that is no threshold."""
+def covers_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
+    """Tell whether a member covers all but the thresholds."""
     for o in range(len(rules.kinds)):
         kind = rules.kinds[o]
         if kind == THRESHOLD:
@@ -181,11 +182,10 @@ def stands_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-u
 
 @njit(cache=True, nogil=True, allocates=False)
 def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
-    """Bring bounds down to nodes of one level sum, and find those that no member plainly stands for.
+    """Bring bounds down to a layer and find open nodes.
 
-    The nodes of the sum above have their bounds. The first attribute is at levels from `lowest` to `highest`, with each
-    of which there are such nodes. Written to `found` are the nodes that are left, in the order of their numbers;
-    returned is how many.
+    The nodes of the next higher sum have their bounds. The first attribute has levels from `lowest` to `highest`, each
+    of which occurs. The nodes are written to `found` in the order of their numbers, and their number is returned.
     """
     rules, known, members, scratch = known_groups(arrays)
     n_var, n_additive = len(rules.lengths), len(scratch.floors)
@@ -194,24 +194,24 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
     for first in range(lowest, highest + 1):
         x[0] = first
         _fill(np.int64(1), total - first, rules.lengths, x)
-        # Hints begin anew: bounds do not depend on how many levels one thread gets.
+        # Hints begin anew, so that bounds do not depend on the number of levels of one thread.
         changed, hint = np.int64(0), np.int64(0)
-        # Invariant: all nodes before x have their bounds, and those of them that are left were found.
+        # Invariant: all nodes before x have their bounds, and the open ones among them were found.
         while changed >= 0:
             for j in range(changed, n_var):
                 numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
                 for a in range(n_additive):
-                    # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
+                    # The measure adds from the first attribute on, too: the last bits have to agree.
                     floors[a, j + 1] = floors[a, j] + rules.terms[a, j, x[j]]
             node = numbers[n_var]
             for a in range(n_additive):
                 scratch.floors[a] = floors[a, n_var]
             _inherit(node, x, hint, rules, known, members, scratch)
             if not known.done[node]:
-                stands = is_plainly_covered(node, hint, rules, known, members, scratch)
-                if stands >= 0:
-                    hint = stands
-                elif stands == -1:
+                member = is_plainly_covered(node, hint, rules, known, members, scratch)
+                if member >= 0:
+                    hint = member
+                elif member == -1:
                     found[n_found] = node
                     n_found += 1
             changed = _next(x, rules.lengths)
@@ -220,10 +220,10 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-untyped-def]
-    """What no generalization can be, a node cannot be either.
+    """Take over the bounds of generalizations.
 
-    Its generalizations lie far apart in memory, and to read them is most of the work. So no more of them are read once
-    the member of the hint stands for the node: the node's bounds are then true, but not the best.
+    Generalizations lie far apart in memory, and reading them is most of the work. It stops once the member of the hint
+    covers the node. The bounds of the node are then valid, but not the best.
     """
     for c in range(rules.n_inherited):
         bound = known.bounds[node, c]
@@ -231,10 +231,10 @@ def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-
             if x[j] < rules.lengths[j]:
                 bound = max(bound, known.bounds[node + rules.strides[j], c])
         known.bounds[node, c] = bound
-    stands = hint < len(members.needs) and stands_beside(hint, node, rules, known, members, scratch)
+    covers = hint < len(members.needs) and covers_beside(hint, node, rules, known, members, scratch)
     for h in range(known.tops.shape[1]):
-        top, enough = known.tops[node, h], members.reaches[hint, h] if stands else -np.inf
-        # Generalizations by the last attributes come first: they are the nearest.
+        top, enough = known.tops[node, h], members.reaches[hint, h] if covers else -np.inf
+        # Generalizations by the last attributes come first: they are the nearest in memory.
         for j in range(len(x) - 1, -1, -1):
             if top <= enough:
                 break
@@ -245,7 +245,7 @@ def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
-    """Write the lowest levels from an attribute on that have this sum: the last ones are raised first."""
+    """Write the first levels of a sum, in which the last attributes are highest."""
     for j in range(len(lengths) - 1, start - 1, -1):
         x[j] = min(lengths[j], total)
         total -= x[j]
@@ -253,9 +253,12 @@ def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _next(x, lengths):  # type: ignore[no-untyped-def]
-    """Make x the next node of its level sum and first level; returns the first attribute that changed, -1 for none."""
+    """Make x the next node of its level sum.
+
+    Returns the first attribute that changed, or -1 without a next node.
+    """
     behind = 0
-    # Invariant: the levels behind j have the sum `behind`, and are as high as they get from the first of them on.
+    # Invariant: the levels after j have the sum `behind`, and the first of them are as high as possible.
     for j in range(len(x) - 1, 0, -1):
         if x[j] < lengths[j] and behind > 0:
             x[j] += 1
@@ -267,7 +270,10 @@ def _next(x, lengths):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False)
 def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def]
-    """Look at nodes, given by number, until `found` is full of open ones; where to go on, and how many are open."""
+    """Examine nodes until enough are open.
+
+    Returns the position to go on from, and the number of open nodes.
+    """
     rules, known, members, scratch = known_groups(arrays)
     n_open = 0
     for position in range(start, end):
@@ -279,7 +285,7 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
             scratch.x[j] = rest // rules.strides[j]
             rest -= scratch.x[j] * rules.strides[j]
         for a in range(len(scratch.floors)):
-            # From the first attribute on, as the measure itself adds them up: the last bits have to agree.
+            # The measure adds from the first attribute on, too: the last bits have to agree.
             floor = 0.0
             for j in range(len(rules.strides)):
                 floor += rules.terms[a, j, scratch.x[j]]
@@ -296,18 +302,17 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def spread(X, lessons, *arrays):  # type: ignore[no-untyped-def]
-    """Note what evaluated nodes say of all their specializations, and raise the floors of all their generalizations.
+def spread(X, read, *arrays):  # type: ignore[no-untyped-def]
+    """Apply bounds of evaluated nodes to all others.
 
-    X are nodes in levels above the least ones. A lesson is (n_values + 2 n_columns,) float: tops and bounds of
-    specializations, then bounds of generalizations.
+    X are nodes in levels above the least ones. `read` is (n, n_values + 2 n_columns) float, as `MeasureRules.read`.
     """
     rules, known, _, scratch = known_groups(arrays)
     n_values, n_columns, x = known.tops.shape[1], known.bounds.shape[1], scratch.x
     last = len(x) - 1
     for i in range(len(X)):
         for upwards in range(2):
-            # Tops are of specializations alone.
+            # Tops hold for specializations alone.
             n_tops, first = n_values * (1 - upwards), n_values + n_columns * upwards
             number = np.int64(0)
             for j in range(len(x)):
@@ -315,13 +320,13 @@ def spread(X, lessons, *arrays):  # type: ignore[no-untyped-def]
                 number += x[j] * rules.strides[j]
             width = rules.lengths[last] - x[last] if upwards else X[i, last]
             j = 0
-            # Invariant: all nodes of the box before x are done; x has the lowest last level, the others lie beside it.
+            # Invariant: all nodes of the interval before x are done. The last level of x is its lowest.
             while j >= 0:
                 for node in range(number, number + width + 1):
                     for h in range(n_tops):
-                        known.tops[node, h] = min(known.tops[node, h], lessons[i, h])
+                        known.tops[node, h] = min(known.tops[node, h], read[i, h])
                     for c in range(n_columns):
-                        known.bounds[node, c] = max(known.bounds[node, c], lessons[i, first + c])
+                        known.bounds[node, c] = max(known.bounds[node, c], read[i, first + c])
                 j = last - 1
                 while j >= 0 and x[j] == (rules.lengths[j] if upwards else X[i, j]):
                     lowest = X[i, j] if upwards else 0

@@ -1,4 +1,4 @@
-"""What is known of a stored lattice, as named groups of arrays for compiled loops.
+"""Bounds of a stored lattice as named groups of arrays.
 
 A compiled function is called quickly with many arrays and slowly with tuples of arrays. So all arrays go in one flat
 tuple, and `known_groups` gives them their names back.
@@ -12,89 +12,87 @@ from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Flags, Ints
+from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives.bounds.base import Kind, SuppressionBudget, fewest_unavoidable
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import Tolerance
-from pymoo_anon.proofs.reading import BoundsReader, Matrix
+from pymoo_anon.proofs.reading import BoundsReader
 
-#: What the bound of a measure is: as it stands in `Nodes.bounds`; a floor; a threshold of `Members.reaches`; a sum of
-#: squares.
+#: Kinds of bounds of a measure: a column of `NodeBounds.bounds`, a floor, a threshold, or a sum of squares.
 FIXED, ADDITIVE, THRESHOLD, SQUARES = (int(kind) for kind in Kind)
 
 
 class Rules(NamedTuple):
-    """What does not change: the lattice, and what is asked of its nodes."""
+    """Constants of the lattice and its measures."""
 
-    lengths: Ints  # (n_var,) int64, how many levels each attribute has above its least one, from which nodes count here
-    strides: Ints  # (n_var,) int64, how far apart nodes are in their numbering that differ by one level
+    lengths: Ints  # (n_var,) int64, number of levels of each attribute above its least one; nodes count from there
+    strides: Ints  # (n_var,) int64, difference in number between nodes that differ by one level
     kinds: Ints  # (n_measures,) int64, the kind of each measure
-    places: Ints  # (n_measures,) int64, its number among those of its kind
-    columns: Ints  # (n_measures,) int64, its column in `Nodes.bounds`, or -1
-    limits: Matrix  # (n_measures,) float, the greatest minimised values that constraints allow, or infinity
-    first: Matrix  # (n_thresholds,) float: what each threshold is above at every node that keeps the constraints
-    terms: Matrix  # (n_additive, n_var, n_levels) float, the floor of each level from the least one on
-    least: Matrix  # (n_additive, n_var, n_levels) float, the least that a suppressed row loses on top of the floor
-    limit: int  # How many rows may be suppressed; all where there is no limit
-    n_inherited: int  # How many columns of bounds hold of all specializations
+    places: Ints  # (n_measures,) int64, the number of each among those of its kind
+    columns: Ints  # (n_measures,) int64, the column of each in `NodeBounds.bounds`, or -1
+    limits: Values  # (n_measures,) float, the greatest minimised values that constraints allow, or infinity
+    first: Values  # (n_thresholds,) float: at every feasible node each threshold is above this
+    terms: Values  # (n_additive, n_var, n_levels) float, the floor of each level from the least one on
+    least: Values  # (n_additive, n_var, n_levels) float, the least that a suppressed row loses on top of the floor
+    limit: int  # Greatest number of suppressed rows; all rows if there is no limit
+    n_inherited: int  # Number of columns of bounds that hold for all specializations
 
 
-class Nodes(NamedTuple):
-    """What is known of each node."""
+class NodeBounds(NamedTuple):
+    """Bounds of each node."""
 
-    tops: Matrix  # (n_nodes, n_values) float: what each threshold cannot be above
-    bounds: Matrix  # (n_nodes, n_columns) float, lower bounds of minimised values
+    tops: Values  # (n_nodes, n_values) float: no threshold is above its top
+    bounds: Values  # (n_nodes, n_columns) float, lower bounds of minimised values
     done: Flags  # (n_nodes,) Boolean, the nodes that were evaluated
 
 
 class Members(NamedTuple):
-    """The front, as what it can stand for; by their first reach, the furthest first."""
+    """Members of the front, the farthest first reach first."""
 
-    needs: Matrix  # (m, n_measures) float: a member stands for minimised values from this one on
-    reaches: Matrix  # (m, n_values) float: it stands for thresholds up to this one
+    needs: Values  # (m, n_measures) float: a member covers minimised values from this one on
+    reaches: Values  # (m, n_values) float: it covers thresholds up to this one
 
 
 class NodeScratch(NamedTuple):
-    """Memory for the node that is looked at."""
+    """Memory for one node."""
 
     x: Ints  # (n_var,) int64, its levels above the least ones
-    floors: Matrix  # (n_additive,) float
+    floors: Values  # (n_additive,) float
     # (n_additive, n_var + 1) float, the sums of its terms from the first attribute to each, one place on.
-    prefixes: Matrix
+    prefixes: Values
     numbers: Ints  # (n_var + 1,) int64, the same of its strides; the last is its number
-    squares: Matrix  # (n_squares,) float, bounds of the sums of squares without the suppressed rows' own
-    thresholds: Matrix  # (2, n_thresholds) float: what each threshold is above, and where what is proven of it ends
-    bounds: Matrix  # (n_measures,) float, bounds of the measures above the thresholds
+    squares: Values  # (n_squares,) float, bounds of the sums of squares without the square of the suppressed rows
+    thresholds: Values  # (2, n_thresholds) float: each threshold is above the first; the proof ends at the second
+    bounds: Values  # (n_measures,) float, bounds of the measures above the thresholds
 
 
-# Where each group ends among all arrays. They stand in this order.
+# End of each group among all arrays, in this order.
 _RULES = len(Rules._fields)
-_NODES = _RULES + len(Nodes._fields)
+_NODES = _RULES + len(NodeBounds._fields)
 _MEMBERS = _NODES + len(Members._fields)
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def known_groups(arrays: Any) -> Any:
-    """The groups of a flat tuple of all arrays, in the order in which they stand above."""
+    """Return the four groups of a flat tuple."""
     return (
         Rules(*arrays[:_RULES]),
-        Nodes(*arrays[_RULES:_NODES]),
+        NodeBounds(*arrays[_RULES:_NODES]),
         Members(*arrays[_NODES:_MEMBERS]),
         NodeScratch(*arrays[_MEMBERS:]),
     )
 
 
-# Projections are evaluated first where they are no more than this share of the nodes.
+# Projections are evaluated first if they are at most this share of the nodes.
 _SHARE_OF_PROJECTIONS = 1 / 16
 
 
-class Measures:
-    """The measures of a problem, by their families."""
+class MeasureRules:
+    """Measures of a problem by their families of bounds."""
 
     def __init__(self, problem: LatticeProblem, reader: BoundsReader) -> None:
         self._problem, self.reader = problem, reader
@@ -103,10 +101,10 @@ class Measures:
         self.sweeps = not any(family.floor_rises for family in families[: problem.n_obj])
         listed = [family for family in families if family.kind is Kind.THRESHOLD]
         by_size = [family for family in listed if family.by_size]
-        # The families of the thresholds; one by size comes first.
+        # The families of the thresholds. One by size comes first.
         self.thresholds: list[Any] = by_size[:1] + [family for family in listed if not family.by_size]
         own = [i for i, family in enumerate(families) if family.kind not in (Kind.ADDITIVE, Kind.THRESHOLD)]
-        # The measures with a column of bounds of their own; what all specializations inherit comes first.
+        # The measures with a column of bounds. Those that specializations inherit come first.
         self.columns = sorted(own, key=lambda i: families[i].has_floor)
         self.rules = self._rules()
 
@@ -138,14 +136,14 @@ class Measures:
             n_inherited=sum(not families[i].has_floor for i in self.columns),
         )
 
-    def _from_lowest(self, by_level: Matrix) -> Matrix:
-        """(n, n_var, n_levels) float array of what stands for every level, from the least one of each attribute on."""
+    def _from_lowest(self, by_level: Values) -> Values:
+        """Shift values of levels to begin at the least level."""
         problem, steps = self._problem, np.arange(by_level.shape[2])
         levels = np.minimum(problem.lowest[:, np.newaxis] + steps, problem.highest[:, np.newaxis])
         return by_level[:, np.arange(problem.n_var)[:, np.newaxis], levels].copy()
 
-    def _first(self, limits: Matrix, has_sums: bool) -> Matrix:
-        """(n_thresholds,) float array: what each threshold is above at every node that keeps the constraints."""
+    def _first(self, limits: Values, has_sums: bool) -> Values:
+        """Return the (n_thresholds,) values that feasible nodes exceed."""
         first = np.full(max(len(self.thresholds), 1), -np.inf)
         for family, most in zip(self.reader.families, limits, strict=True):
             if family.kind is Kind.THRESHOLD and np.isfinite(most):
@@ -155,11 +153,10 @@ class Measures:
         return np.append(first, -1.0) if has_sums else first
 
     def _place(self, family: Any) -> int:
-        """The number of a threshold among all of them."""
         return 0 if family.by_size else self.thresholds.index(family)
 
-    def first_tops(self) -> Matrix:
-        """(n_values,) float array: what no threshold is above at any node."""
+    def first_tops(self) -> Values:
+        """Return the (n_values,) greatest thresholds."""
         tuples = self._problem.table.tuples
         found = [
             float(tuples.n_rows) if family.by_size else family.measure.value_range(tuples)[1]
@@ -167,8 +164,8 @@ class Measures:
         ]
         return np.array(found or [np.inf], dtype=float)
 
-    def first_bounds(self) -> Matrix:
-        """(n_nodes, n_columns) float array: lower bounds before anything is evaluated."""
+    def first_bounds(self) -> Values:
+        """Return the (n_nodes, n_columns) bounds before any evaluation."""
         bounds = np.empty((self._problem.n_nodes, len(self.columns)))
         for place, terms in enumerate(self._from_lowest(self.reader.terms[self.columns])):
             by_attribute = [own[: length + 1] for own, length in zip(terms, self.rules.lengths, strict=True)]
@@ -176,22 +173,22 @@ class Measures:
         return bounds
 
     def levels(self, nodes: Ints) -> Ints:
-        """(n, n_var) int64 array: the levels of nodes, given by number."""
+        """Return the levels of numbered nodes."""
         steps: Ints = nodes[:, np.newaxis] // self.rules.strides % (self.rules.lengths + 1)
         return steps + self._problem.lowest
 
     def steps(self, X: Ints) -> Ints:
-        """(n, n_var) int64 array: how many levels nodes are above the least ones."""
+        """Return the levels above the least ones."""
         return X - self._problem.lowest
 
-    def first_floors(self, ahead: Ints) -> Matrix:
-        """(n,) float array: the first additive floor of some nodes, given by number; 0 where there is none."""
+    def first_floors(self, ahead: Ints) -> Values:
+        """Return the (n,) floors of the first additive measure."""
         additive = np.flatnonzero(self.rules.kinds == ADDITIVE)[:1]
-        floors: Matrix = self.reader.floors(self.levels(ahead))[:, additive].sum(axis=1)
+        floors: Values = self.reader.floors(self.levels(ahead))[:, additive].sum(axis=1)
         return floors
 
-    def bounds_of(self, ahead: Ints, nodes: Nodes) -> Matrix:
-        """(n, n_measures) float array: lower bounds of the minimised values of some nodes."""
+    def bounds_of(self, ahead: Ints, nodes: NodeBounds) -> Values:
+        """Return the (n, n_measures) bounds of numbered nodes."""
         rules, bounds = self.rules, self.reader.floors(self.levels(ahead))
         for o, family in enumerate(self.reader.families):
             if family.kind is Kind.THRESHOLD:
@@ -202,11 +199,11 @@ class Measures:
                     bounds[:, o] -= float(rules.limit) ** 2
         return bounds
 
-    def members_of(self, F: Matrix, tolerance: Tolerance) -> Members:
-        """What the members of a front stand for."""
-        # What only constraints bound makes no member worse than another.
+    def members_of(self, F: Values, tolerance: Tolerance) -> Members:
+        """Build the members of a front."""
+        # Measures of constraints alone make no member worse than another.
         needs = np.full((len(F), len(self.reader.families)), -np.inf)
-        needs[:, : F.shape[1]] = least_bounds(F, tolerance, self.reader.maximize[: F.shape[1]])
+        needs[:, : F.shape[1]] = least_covered(F, tolerance, self.reader.maximize[: F.shape[1]])
         reaches = np.full((len(F), max(len(self.thresholds), 1)), np.inf)
         for column, family in enumerate(self.reader.families):
             if family.kind is Kind.THRESHOLD:
@@ -215,29 +212,29 @@ class Measures:
         furthest = np.argsort(-reaches[:, 0], kind="stable")
         return Members(needs[furthest], reaches[furthest])
 
-    def lessons_of(self, classes: EquivalenceClasses) -> Iterable[Matrix]:
-        """What evaluated nodes teach about others: one lesson for each generalization of some classes.
+    def read(self, classes: EquivalenceClasses) -> Iterable[Values]:
+        """Read bounds of other nodes from equivalence classes.
 
-        A lesson is one float array, as a journal holds it: what each threshold cannot be above in any specialization;
-        the lower bounds that hold of all specializations; those that hold of all generalizations.
+        Returns:
+            (n, n_values + 2 n_columns) float array, as a journal holds its rows: the tops of all specializations, their
+            lower bounds, and the lower bounds of all generalizations.
         """
         n, below = len(classes), self.reader.below(classes, by_k=False)
-        # A class of a specialization lies inside of a class, and is worth no more.
+        # Each class of a specialization lies inside of a class, and its value is no greater.
         tops = [fewest_unavoidable(family.values_of(classes), classes, below) for family in self.thresholds]
         special = [self._of_specializations(column, classes, below) for column in self.columns]
         general = np.full((n, len(self.columns)), -np.inf)
         if not self.sweeps:
             general = self.reader.floors_above(classes)[:, self.columns]
         found = np.column_stack([*(tops or [np.full(n, np.inf)]), *special, general])
-        # No specialization keeps the limit: every threshold is out of reach.
+        # No specialization keeps the limit of suppression, so that none is feasible.
         found[below.impossible, : len(tops) or 1] = -np.inf
         return found
 
-    def _of_specializations(self, column: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Matrix:
-        """(n,) float array: a lower bound of one measure in all specializations of nodes; -inf where none is known."""
+    def _of_specializations(self, column: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
         family = self.reader.families[column]
         if family.kind is Kind.SQUARES:
-            most: Matrix = family.most_of_specializations(classes)
+            most: Values = family.most_of_specializations(classes)
             return -most
         if family.has_floor:
             return np.full(len(classes), -np.inf)
@@ -245,7 +242,7 @@ class Measures:
 
 
 def scratch_for(rules: Rules) -> NodeScratch:
-    """Memory for one node at a time."""
+    """Allocate memory for one node."""
     return NodeScratch(
         x=np.zeros(len(rules.lengths), dtype=np.int64),
         floors=np.zeros(len(rules.terms)),
@@ -258,9 +255,12 @@ def scratch_for(rules: Rules) -> NodeScratch:
 
 
 def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
-    """The most special node, and those with at most so many attributes below the top; fewer if these are too many."""
+    """Return nodes with few attributes below the top.
+
+    At most `depth` attributes are below it, or fewer if these nodes are too many.
+    """
     n_nodes = float(np.prod(lengths + 1.0))
-    # How many nodes have so many attributes below the top: sums of the products of so many lengths.
+    # Number of nodes with 0, 1, 2, ... attributes below the top: sums of products of lengths.
     counts = np.zeros(depth + 1)
     counts[0] = 1
     for length in lengths:
@@ -272,14 +272,14 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
             steps = [range(1, int(lengths[j]) + 1) for j in chosen]
             found += [sum(d * int(strides[j]) for d, j in zip(down, chosen, strict=True)) for down in product(*steps)]
     top = int(lengths @ strides)
-    # The most special node, number 0, has the least loss: without it nothing stands for what is little private.
+    # The most special node, number 0, has the least loss. It covers nodes of little privacy.
     return np.array(sorted({0, *(top - down for down in found)}), dtype=np.int64)
 
 
-def least_bounds(F: Matrix, tolerance: Tolerance, maximize: NDArray[np.bool_]) -> Matrix:
-    """(m, n_obj) float array: the least minimised values, or bounds of them, that a member stands for.
+def least_covered(F: Values, tolerance: Tolerance, maximize: Flags) -> Values:
+    """Return the (m, n_obj) least values that members cover.
 
-    It stands for larger ones as well: the tolerance grows by less than the values do.
+    They cover larger ones as well: the tolerance grows by less than the values do.
     """
     sides = tolerance.absolute
     if not sides.any() and not tolerance.relative.any():
@@ -290,8 +290,8 @@ def least_bounds(F: Matrix, tolerance: Tolerance, maximize: NDArray[np.bool_]) -
     else:
         least = (F - sides) / np.where(sides <= F, 1 + tolerance.relative, 1 - tolerance.relative)
     while True:
-        # Rounding may have led below.
-        stands = boxes(least, sides, maximize) >= own if sides.all() else tolerance.widened(least) >= F
-        if stands.all():
+        # Rounding may have led too low.
+        covered = boxes(least, sides, maximize) >= own if sides.all() else tolerance.widened(least) >= F
+        if covered.all():
             return least
-        least = np.where(stands, least, np.nextafter(least, np.inf))
+        least = np.where(covered, least, np.nextafter(least, np.inf))

@@ -1,4 +1,4 @@
-"""Proofs over lattices that are stored: what is known of every node, and which nodes are settled."""
+"""Proof over a stored lattice."""
 
 from __future__ import annotations
 
@@ -9,51 +9,49 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.fronts.archive import first_non_dominated
-from pymoo_anon.problems.journal import LESSON
+from pymoo_anon.problems.journal import BOUNDS
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import LatticeProof, Tolerance
-from pymoo_anon.proofs.reading import Matrix
 from pymoo_anon.proofs.stored.covering import find_open, screen, spread
-from pymoo_anon.proofs.stored.known import Measures, Members, Nodes, NodeScratch, projections, scratch_for
+from pymoo_anon.proofs.stored.known import MeasureRules, Members, NodeBounds, NodeScratch, projections, scratch_for
 
-# Nodes that are evaluated, or looked at, in one slice.
+# Nodes that are evaluated, or examined, in one slice.
 _EVALUATED_A_SLICE = 50
 _LOOKED_AT_A_SLICE = 1 << 16
 
-# Bounds pay where they settle half of the nodes that are looked at: to learn from a node takes about as long again as
-# to evaluate it. That is counted over so many nodes at least. Nodes that are visited without lessons come so many at a
-# time.
+# Bounds pay if they fathom half of the examined nodes: to read bounds from a node takes about as long as to evaluate
+# it. At least so many nodes are counted. Nodes that are evaluated without bounds come so many at a time.
 _COUNTED = 512
 _BATCH_OF_ALL = 4096
 
-# Open nodes that are evaluated together: with more of them roll-up saves more, with fewer the front settles more.
+# Open nodes that are evaluated together: more of them save more by roll-up, fewer let the front fathom more.
 _BATCH = 64
 _BATCH_AT_RANDOM = 32
 
 
 def layer_sizes(lengths: Ints) -> Ints:
-    """(sum of the lengths + 1,) int64 array: how many nodes have each level sum."""
+    """Return the number of nodes by level sum."""
     sizes = np.ones(1, dtype=np.int64)
     for length in lengths:
         sizes = np.convolve(sizes, np.ones(int(length) + 1, dtype=np.int64))
     return sizes
 
 
-# Nodes whose bounds are told together.
+# Number of nodes to compute bounds of together.
 _BOUNDED_TOGETHER = 1 << 14
 
 
 class StoredLatticeProof(LatticeProof):
-    """The open nodes of a lattice, and the bounds that settle them.
+    """Proof with bounds of every node.
 
-    First come the nodes with few attributes below the top: they have few classes, and bound all nodes that share their
-    levels. Then nodes are visited layer by layer. From general to special every bound from above is known when its node
-    comes. A floor that rises from below is known nowhere then: with such objectives there is one layer in random order,
-    which has evaluated nodes on both sides.
+    It begins with the nodes that have few attributes below the top. They have few classes, and bound all nodes that
+    share their levels. Then it visits layer by layer, from general to special, so that a node comes after all that
+    bound it from above. Floors that rise from below would be unknown in that order: with such objectives there is one
+    layer in random order, which has evaluated nodes on both sides.
 
-    Where bounds settle too little to be worth their time, all that they leave open is visited, as by exhaustive search.
+    If bounds fathom too few nodes to be worth their time, all open nodes are evaluated, as by exhaustive search.
     """
 
     shows_gap = False
@@ -62,11 +60,11 @@ class StoredLatticeProof(LatticeProof):
         self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
     ) -> None:
         super().__init__(problem, tolerance, max_bytes, random_state)
-        self._measures = own = Measures(problem, self.reader)
-        # Whether there are layers, from general to special.
+        self._measures = own = MeasureRules(problem, self.reader)
+        # Whether it visits layers, from general to special.
         self.sweeps = own.sweeps
         n_values = max(len(own.thresholds), 1)
-        self._nodes = Nodes(
+        self._nodes = NodeBounds(
             np.full((problem.n_nodes, n_values), own.first_tops()),
             own.first_bounds(),
             np.zeros(problem.n_nodes, dtype=bool),
@@ -77,26 +75,26 @@ class StoredLatticeProof(LatticeProof):
         self._layer_sizes = layer_sizes(problem.lengths)
         # The same without the first attribute.
         self._rest_sizes = layer_sizes(problem.lengths[1:])
-        # The nodes that are looked at, the place of the next one, and those that are to be evaluated.
+        # The layer, its nodes to examine, the place of the next one, and the nodes to evaluate.
         self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
         self._open = first
-        # Whether all open nodes are visited, without lessons.
+        # Whether all open nodes are evaluated, without bounds.
         self.visits_all = False
-        # Of layers the first are few nodes, of which most are evaluated: they say little of those to come.
+        # The first layers are small and mostly evaluated: they do not show how well bounds work later.
         self._n_counted = max(_COUNTED, problem.n_nodes // 16) if self.sweeps else _COUNTED
-        # Nodes that were looked at since bounds were last judged, and how many of them were open.
+        # Number of nodes that were examined since bounds were last judged, and of the open ones among them.
         self._n_looked_at = self._n_open = 0
-        # How many nodes of each layer were evaluated.
+        # Number of evaluated nodes by layer.
         self._n_done = np.zeros(len(self._layer_sizes), dtype=np.int64)
 
     @property
     def certified(self) -> bool:
-        """Whether all nodes are settled."""
+        """Whether all nodes are fathomed."""
         return self._layer < 0
 
     @property
     def n_undecided(self) -> int:
-        """Number of nodes that are not settled."""
+        """Number of nodes that are not fathomed."""
         if self.certified:
             return 0
         later = max(self._layer, 0)
@@ -108,7 +106,7 @@ class StoredLatticeProof(LatticeProof):
 
     @property
     def n_pruned(self) -> int:
-        """Number of nodes that were settled without an evaluation."""
+        """Number of nodes that bounds fathomed."""
         return int(self.problem.n_nodes) - self.n_evaluated - self.n_undecided
 
     def advance(self) -> None:
@@ -127,30 +125,29 @@ class StoredLatticeProof(LatticeProof):
                 n_looked += self._look()
 
     def offer(self, X: Ints) -> None:
-        """Evaluate nodes from elsewhere, each once, and learn from them."""
+        """Evaluate nodes from elsewhere, each once."""
         self._visit(np.unique(self._measures.steps(X) @ self._measures.rules.strides))
 
-    def take(self, X: Ints, F: Matrix, G: Matrix) -> None:
-        """Take evaluated nodes into the front, or into its boxes."""
+    def _update_front(self, X: Ints, F: Values, G: Values) -> None:
         self._members = None
-        super().take(X, F, G)
+        super()._update_front(X, F, G)
 
-    def open_bounds(self) -> Matrix:
-        """The bounds of the nodes that are not settled; to bring them down to all layers takes a look at every node."""
+    def open_bounds(self) -> Values:
+        """Return the bounds of all open nodes."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
         n_obj, nodes = self.problem.n_obj, self._nodes
         ahead = [np.append(self._ahead[self._position :], self._open)]
         later: Iterable[Ints] = ()
         if self._layer > 0 and self.sweeps:
-            nodes = Nodes(nodes.tops.copy(), nodes.bounds.copy(), nodes.done)
+            nodes = NodeBounds(nodes.tops.copy(), nodes.bounds.copy(), nodes.done)
             later = self._brought_down(nodes)
         elif self._layer > 0:
             ahead = [np.arange(self.problem.n_nodes)]
         least = self.reader.least
         bounds = np.empty((0, n_obj))
-        # Invariant: every open node that was looked at is at least as large as some row. Few nodes at a time: a row for
-        # each would take far more memory than what is known of them.
+        # Invariant: every open node so far is at least as large as some row. A row for each node at once would take far
+        # more memory than the bounds of the nodes.
         for part in chain(later, ahead):
             for i in range(0, len(part), _BOUNDED_TOGETHER):
                 chosen = part[i : i + _BOUNDED_TOGETHER]
@@ -161,7 +158,7 @@ class StoredLatticeProof(LatticeProof):
         return bounds
 
     def _look(self) -> int:
-        """Look at nodes until some are open; returns how many were looked at."""
+        """Examine nodes until some are open, and count them."""
         found = np.empty(_BATCH if self.sweeps else _BATCH_AT_RANDOM, dtype=np.int64)
         arrays = self._arrays(self._nodes, self._front(), self._scratches[0])
         start, end = self._position, min(self._position + _LOOKED_AT_A_SLICE, len(self._ahead))
@@ -172,7 +169,7 @@ class StoredLatticeProof(LatticeProof):
         return int(self._position - start)
 
     def _judge_bounds(self) -> None:
-        """Visit all that bounds leave open from now on, unless they settled half of the nodes that were looked at."""
+        """Evaluate all open nodes if bounds fathom too few."""
         if 2 * self._n_open > self._n_looked_at:
             later = self._brought_down(self._nodes) if self.sweeps else ()
             self._ahead = np.concatenate([self._ahead[self._position :], *later])
@@ -183,9 +180,9 @@ class StoredLatticeProof(LatticeProof):
             self._open, self.visits_all = np.sort(found[:n_open]), True
         self._n_looked_at = self._n_open = 0
 
-    def _brought_down(self, nodes: Nodes) -> Iterator[Ints]:
-        """The nodes of the layers to come, once all bounds have come down to them."""
-        # Without members that stand for anything no bound is passed over, and all nodes are left.
+    def _brought_down(self, nodes: NodeBounds) -> Iterator[Ints]:
+        """Bring bounds down and yield the nodes to come."""
+        # Without members no bound is skipped, and no node is covered.
         nobody = Members(np.empty((0, len(self.reader.families))), np.empty((0, nodes.tops.shape[1])))
         for total in range(len(self._n_done) - 1, -1, -1):
             found = self._screen(total, nodes, nobody)
@@ -197,13 +194,12 @@ class StoredLatticeProof(LatticeProof):
             self._members = self._measures.members_of(self.F, self.tolerance)
         return self._members
 
-    def _arrays(self, nodes: Nodes, members: Members, scratch: NodeScratch) -> tuple[Any, ...]:
-        """All arrays for compiled loops, in the order in which they are named."""
+    def _arrays(self, nodes: NodeBounds, members: Members, scratch: NodeScratch) -> tuple[Any, ...]:
         groups = self._measures.rules, nodes, members, scratch
         return tuple(array for group in groups for array in group)
 
     def _enter_next_layer(self) -> None:
-        """Go on to the next layer: bounds come down from the one above, nodes of little loss come first."""
+        """Bring bounds down to the next layer, and sort its open nodes by loss."""
         if not self.sweeps:
             n_nodes = self.problem.n_nodes
             self._ahead = self.random_state.permutation(n_nodes) if self._layer > 0 else self._ahead[:0]
@@ -218,8 +214,8 @@ class StoredLatticeProof(LatticeProof):
             self._layer -= 1
         self._position = 0
 
-    def _screen(self, total: int, nodes: Nodes, members: Members) -> Ints:
-        """The nodes of a layer that are not plainly settled."""
+    def _screen(self, total: int, nodes: NodeBounds, members: Members) -> Ints:
+        """Return the open nodes of a layer."""
 
         def find(levels: range) -> Ints:
             found = np.empty(sum(self._rest_sizes[total - level] for level in levels), dtype=np.int64)
@@ -234,55 +230,62 @@ class StoredLatticeProof(LatticeProof):
         lowest = max(total - len(self._rest_sizes) + 1, 0)
         levels = range(lowest, min(int(self.problem.lengths[0]), total) + 1)
         if len(self._scratches) == 1 or len(levels) == 1:
-            # A call takes longer than a small part.
+            # Starting threads takes longer than a small part.
             return find(levels)
         with ThreadPoolExecutor(len(self._scratches)) as pool:
             return np.concatenate(list(pool.map(find, [range(level, level + 1) for level in levels])))
 
     def _visit(self, nodes: Ints) -> None:
-        """Evaluate nodes and offer them to the front; learn from their classes, unless all are visited."""
+        """Evaluate nodes and apply their bounds."""
         nodes = nodes[~self._nodes.done[nodes]]
         if len(nodes) == 0:
             return
         X = self._measures.levels(nodes)
-        lessons = None if self.visits_all else self._lessons(X)
-        self.take(X, *self.problem.evaluate(X, return_values_of=["F", "G"]))
-        if lessons is not None:
-            self._learn(nodes, X, lessons)
-        # Last, so that nodes whose evaluation is interrupted stay open.
+        if self.visits_all:
+            self.take(X, self.problem.measure(X))
+        else:
+            values, read = self._measured(X)
+            self.take(X, values)
+            self._apply(nodes, X, read)
+        # Last, so that interrupted nodes stay open.
         self._nodes.done[nodes] = True
         self._n_done += np.bincount(self._measures.steps(X).sum(axis=1), minlength=len(self._n_done))
         self.n_evaluated += len(nodes)
 
-    def _lessons(self, X: Ints) -> Matrix:
-        """(n, n_values + 2 n_columns) float array: what the classes of nodes say of others; it may be in a journal."""
+    def _measured(self, X: Ints) -> tuple[Values, Values]:
+        """Measure nodes, and read bounds or take the journal's."""
         journal = self.problem.journal
-        found: list[Any] = [None if journal is None else journal.lessons.pop(x.tobytes(), None) for x in X]
-        new = np.array([i for i, lesson in enumerate(found) if lesson is None], dtype=np.int64)
-        learned = self.problem.study(X[new], self._measures.lessons_of) if len(new) else []
-        for i, lesson in zip(new, learned, strict=True):
-            found[i] = lesson
-            if journal is not None:
-                journal.append(LESSON, [X[i].tobytes()], lesson)
-        # What comes behind was written by an earlier version.
+        read: list[Any] = [None if journal is None else journal.bounds.pop(x.tobytes(), None) for x in X]
+        new = np.array([i for i, one in enumerate(read) if one is None], dtype=np.int64)
+        values = np.empty((len(X), len(self.problem.measured) + 1))
+        if len(new):
+            values[new], found = self.problem.measure_with_bounds(X[new], self._measures.read)
+            for i, one in zip(new, found, strict=True):
+                read[i] = one
+                if journal is not None:
+                    journal.append(BOUNDS, [X[i].tobytes()], one)
+        if len(new) < len(X):
+            old = np.setdiff1d(np.arange(len(X)), new)
+            values[old] = self.problem.measure(X[old])
+        # An earlier version may have written more numbers, after these.
         width = self._nodes.tops.shape[1] + 2 * self._nodes.bounds.shape[1]
-        if any(len(lesson) < width for lesson in found):
-            raise ValueError(f"{journal.path} holds what another version learned; search anew, without resume")
-        return np.array([lesson[:width] for lesson in found])
+        if any(len(one) < width for one in read):
+            raise ValueError(f"{journal.path} holds bounds of another version; search anew, without resume")
+        return values, np.array([one[:width] for one in read])
 
-    def _learn(self, nodes: Ints, X: Ints, lessons: Matrix) -> None:
-        """Note what nodes say about their specializations and generalizations."""
+    def _apply(self, nodes: Ints, X: Ints, read: Values) -> None:
+        """Apply bounds of nodes to all others."""
         if not self.sweeps:
-            spread(self._measures.steps(X), lessons, *self._arrays(self._nodes, self._front(), self._scratches[0]))
+            spread(self._measures.steps(X), read, *self._arrays(self._nodes, self._front(), self._scratches[0]))
             return
-        # These bounds come down to specializations when their layer is entered.
+        # These bounds come down to specializations when the proof enters their layer.
         n_values, n_columns = self._nodes.tops.shape[1], self._nodes.bounds.shape[1]
-        tops, special, _ = np.split(lessons, [n_values, n_values + n_columns], axis=1)
+        tops, special, _ = np.split(read, [n_values, n_values + n_columns], axis=1)
         self._nodes.tops[nodes] = np.minimum(self._nodes.tops[nodes], tops)
         self._nodes.bounds[nodes] = np.maximum(self._nodes.bounds[nodes], special)
 
 
 def bytes_of(problem: LatticeProblem) -> int:
-    """Memory that what is known of all nodes takes."""
-    # Two numbers for each measure at most, whether a node is done, and its place in a layer, which is sorted once.
+    """Return the bytes that a stored proof takes."""
+    # At most two numbers for each measure, whether a node is done, and its place in a layer, which is sorted once.
     return problem.n_nodes * (8 * len(problem.measured) + 8 + 1)

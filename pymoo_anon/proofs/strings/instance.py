@@ -1,4 +1,4 @@
-"""What is searched where generalizations are bit strings: tuples, allowed groups, what each saves, and in which order.
+"""Instance of a search over bit strings, and its plan.
 
 A valid string of one attribute is a path 0 -> n over the places between the values of its domain, and a group is an
 edge from its first value to the value after its last. Allowed are all intervals of the domain or, where there is a
@@ -22,49 +22,44 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 from pymoo_anon.table.suppression import AtMost, Below
 
-# Sums of whole numbers up to here are exact as floats of 64 bits, in whatever order they are added.
+# Sums of whole numbers up to this one are exact as floats of 64 bits, in any order.
 LARGEST = 1 << 53
 
-# Where a loss has no common denominator, everything that can be saved is about so many units.
+# Without a common denominator the greatest gain is about so many units.
 _FINEST = 1 << 46
-
 
 Four = tuple[int, int, int, int]
 
-# A table of three attributes has at most so many numbers, one of four at most so many bytes.
+# Most numbers in a table of three attributes, and most bytes of one of four.
 _LARGEST_OF_THREE = 1 << 22
 _LARGEST_OF_FOUR = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
 class StringInstance:
-    """The bit strings of a `BitStringProblem` and one loss, as arrays of whole numbers.
+    """Strings and one loss as arrays of whole numbers.
 
-    Gains are counted in units. Where the loss has a common denominator, units are its inverse, and gains are exact.
-    Where it has none, what a tuple saves is rounded up to units, so that a gain is never too small; the gain of a
-    string then is too large by less than `slack` units. The numbers are whole, but stand in arrays of floats: sums
-    below 2^53 are exact.
+    Gains are counted in units. With a common denominator of the loss, a unit is its inverse, and gains are exact.
+    Otherwise the gain of a tuple is rounded up, so that the gain of a string is too large by less than `slack` units.
+    The numbers are whole and stand in arrays of floats: sums below 2^53 are exact.
     """
 
     codes: Ints  # (n_distinct, n_attributes) int64 array, the distinct tuples as positions in the domains
-    counts: Ints  # (n_distinct,) int64 array, how many rows hold each
-    sizes: Ints  # (n_attributes,) int64 array, the number of values of each domain; not all of them occur
+    counts: Ints  # (n_distinct,) int64 array, the rows of each
+    sizes: Ints  # (n_attributes,) int64 array, the number of values of each domain, not all of which occur
     # Per attribute an (n_groups, 2) int64 array of allowed groups: first value, value after the last; in the order of
     # these two numbers, so that every path meets its groups in this order.
     spans: tuple[Ints, ...]
-    # Per attribute an (n_groups,) float array: what a kept tuple saves in each group, in units.
+    # Per attribute an (n_groups,) float array: the gain of a kept tuple by each group, in units.
     worths: tuple[Values, ...]
-    flat: float  # What a kept tuple saves in all groups, in units
-    square: float  # Units that a kept class of n tuples loses for each of n^2
-    labels: Ints | None  # (n_distinct, n_labels) int64 array where a class saves by its most frequent label, or None
-    most: float  # The loss where every tuple is suppressed
-    unit: float  # The loss that is one unit
-    slack: float  # 0 where units are exact
-    offsets: Ints  # (n_attributes + 1,) int64 array, where the bits of each attribute begin
+    most: float  # The loss of suppressing every tuple
+    unit: float  # The loss of one unit
+    slack: float  # 0 if units are exact
+    offsets: Ints  # (n_attributes + 1,) int64 array, the first bit of each attribute
 
     @classmethod
     def of(cls, problem: BitStringProblem, loss: Objective) -> StringInstance:
-        """The strings of a problem and one of its losses."""
+        """Build the instance of a problem and a loss."""
         tuples = problem.table.tuples
         spans = tuple(
             # Those of the nodes of a taxonomy, in order.
@@ -75,11 +70,12 @@ class StringInstance:
         )
         gains = loss.class_gains(tuples, spans)
         if gains is None:
-            raise ValueError(f"{loss!r} does not say what a class saves by being kept, as GeneralLossMetric does")
+            raise ValueError(
+                f"BranchAndBound proves losses over cells of bit strings, such as GeneralLossMetric, got {loss!r}; "
+                "NSGA2 and GENITOR search it without a proof"
+            )
         exact = gains.denominator > 0 and gains.most * gains.denominator < LARGEST // 4
-        if gains.square and not exact:
-            raise ValueError(f"{loss!r} must be of fewer rows, so that its sums are exact, got {tuples.n_rows:,}")
-        # Where even the loss of everything is none, all units are as good.
+        # If even the loss of everything is 0, any unit will do.
         scale = float(gains.denominator) if exact else _FINEST / (gains.most or 1.0)
         whole = np.rint if exact else np.ceil
         return cls(
@@ -88,9 +84,6 @@ class StringInstance:
             np.array(tuples.domain_sizes, dtype=np.int64),
             spans,
             tuple(whole(own * scale) for own in gains.worths),
-            float(whole(gains.flat * scale)),
-            gains.square * scale,
-            gains.labels,
             gains.most,
             1 / scale,
             0.0 if exact else float(tuples.n_rows * (len(spans) + 2)),
@@ -108,7 +101,7 @@ class StringInstance:
         return int(self.counts.sum())
 
     def bits_of(self, cuts: Sequence[Ints]) -> Bits:
-        """(n_bits,) Boolean array: the string of one path per attribute."""
+        """Return the string of one path per attribute."""
         bits = np.zeros(self.offsets[-1], dtype=bool)
         for attribute, cut in enumerate(cuts):
             firsts = self.spans[attribute][cut, 0]
@@ -116,7 +109,7 @@ class StringInstance:
         return bits
 
     def cuts_of(self, bits: Bits) -> list[Ints]:
-        """Per attribute an int64 array of the numbers of the groups of a valid string, from the first to the last."""
+        """Return the paths of a valid string."""
         cuts = []
         for attribute, size in enumerate(self.sizes):
             own = bits[self.offsets[attribute] : self.offsets[attribute + 1]]
@@ -127,28 +120,27 @@ class StringInstance:
 
 
 def _all_intervals(n: int) -> Ints:
-    """(n (n + 1) / 2, 2) int64 array: all intervals of n values, in order."""
     first, last = np.triu_indices(n)
     return np.column_stack([first, last + 1]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Thesis:
-    """The part of a problem that bounds speak of; what else it asks of strings is seen when they are evaluated."""
+class Goal:
+    """Part of a problem that bounds cover."""
 
     loss: int  # The column of F with the loss
-    privacy: int | None  # The column of F with what follows k, or None
-    k: int  # Every feasible string keeps no class of fewer rows than this, or suppresses it
-    limit: int  # No feasible string suppresses more rows than this; the number of rows where there is no limit
+    privacy: int | None  # The column of F with a function of k, or None
+    k: int  # No feasible string keeps a class of fewer rows
+    limit: int  # Most rows that a feasible string suppresses; the number of rows without a limit
     # (n_rows,) float array, the minimised value of `privacy` for k = 1, 2, ...; it falls. Empty without it.
     of_k: Values
 
     def next_k(self, value: float, widened: Values) -> int:
-        """The least k that a member of the front does not stand for."""
+        """Return the least k that is not covered."""
         return int(np.searchsorted(-widened, -value, side="right")) + 1
 
     def best(self, F: Values, k: int) -> int | None:
-        """The place of the least loss of those whose k is at least a given one, or None."""
+        """Return the place of the least loss with at least this k, or None."""
         enough = np.arange(len(F))
         if self.privacy is not None:
             # No class has more rows than the table.
@@ -157,21 +149,21 @@ class Thesis:
         return int(enough[np.argmin(F[enough, self.loss])]) if len(enough) else None
 
 
-def goal(problem: BitStringProblem) -> Thesis:
-    """What is to be proven of a problem.
+def goal(problem: BitStringProblem) -> Goal:
+    """Return the goal of a proof.
 
-    Under `AtMost`, k of a string is at least K where its classes of fewer than K rows hold no more than the limit; it
-    suppresses those, and perhaps larger ones while the limit allows. Under `Below` and `Violating` it suppresses
-    the classes below their own k, and perhaps others that break a constraint. In all cases a string whose k is at least
-    K keeps no class of fewer than K rows, suppresses no more than the limit, and has a loss that is at least the one
-    where only its classes below K are suppressed. So bounds of that loss are bounds of F, and a search that evaluates
-    every string that they leave finds the optimum of F at every K.
+    Under `AtMost`, k of a string is at least K where its classes of fewer than K rows hold no more than the limit. It
+    suppresses those, and perhaps larger ones while the limit allows. Under `Below` and `Violating` it suppresses the
+    classes below their own k, and perhaps others that break a constraint. In all cases a string whose k is at least K
+    keeps no class of fewer than K rows and suppresses no more than the limit. Its loss is at least that of suppressing
+    its classes below K alone. So bounds of that loss are bounds of F, and a search that evaluates all strings that they
+    leave open finds the optimum of F at every K.
     """
     columns = _columns(problem)
     if columns is None:
         raise ValueError(
             "BranchAndBound proves one loss over bit strings, alone or beside k, got the objectives "
-            f"{list(problem.objectives)}; BitStringLocalSearch, NSGA2 and GENITOR search without a proof"
+            f"{list(problem.objectives)}; NSGA2 and GENITOR search without a proof"
         )
     loss, privacy = columns
     n_rows = problem.table.n_rows
@@ -183,14 +175,14 @@ def goal(problem: BitStringProblem) -> Thesis:
     if privacy is not None:
         objective: Any = problem.objectives[privacy]
         of_k = objective.of_k(np.arange(1, n_rows + 1)) * (-1.0 if objective.maximize else 1.0)
-    return Thesis(loss, privacy, k, n_rows if limit is None else limit, of_k)
+    return Goal(loss, privacy, k, n_rows if limit is None else limit, of_k)
 
 
 def asks_no_more(problem: BitStringProblem) -> bool:
-    """Whether a problem asks for its goal and for nothing that is seen only when strings are evaluated.
+    """Tell whether the goal covers all of a problem.
 
     At every k of the goal, the least loss is then that of strings that suppress their classes below k and no others:
-    under `AtMost` those within the limit, under `Below` and `Violating` those below the one k that is required.
+    under `AtMost` those within the limit, under `Below` and `Violating` those below the one required k.
     """
     columns = _columns(problem)
     if columns is None or type(problem.objectives[columns[0]]).class_gains is Objective.class_gains:
@@ -200,7 +192,7 @@ def asks_no_more(problem: BitStringProblem) -> bool:
         return False
     rule = problem.suppression
     if columns[1] is not None:
-        # Under `Below` and `Violating` a larger k suppresses no more: what is too small is there.
+        # Under `Below` and `Violating` a larger k suppresses no more, and smaller classes stay.
         return isinstance(rule, AtMost)
     if isinstance(rule, Below):
         return rule.k == goal(problem).k
@@ -209,7 +201,7 @@ def asks_no_more(problem: BitStringProblem) -> bool:
 
 
 def _columns(problem: BitStringProblem) -> tuple[int, int | None] | None:
-    """The columns of the loss and of what follows k, which may be None; None where the objectives are others."""
+    """Return the columns of the loss and of a function of k, if any."""
     follows = [_follows_k(objective) for objective in problem.objectives]
     losses = [column for column, own in enumerate(follows) if not own]
     if len(losses) != 1 or sum(follows) > 1:
@@ -222,13 +214,13 @@ def _follows_k(measure: Any) -> bool:
 
 
 def _required_k(constraint: Constraint, n_rows: int) -> int | None:
-    """The least k that a constraint allows, or None where it asks for anything else than a least k."""
+    """Return the least k that a constraint allows, or None."""
     if not constraint.speaks_of_classes or not _follows_k(constraint.objective):
         return None
     measure: Any = constraint.objective
     values = measure.of_k(np.arange(1, n_rows + 1))
     broken = ~constraint.keeps(values)
-    # Of a largest k, the small ones satisfy it.
+    # A constraint on the largest k is satisfied by the small ones.
     return None if broken[-1] and not broken[0] else int(np.count_nonzero(broken)) + 1
 
 
@@ -236,34 +228,33 @@ def _required_k(constraint: Constraint, n_rows: int) -> int | None:
 class Plan:
     """The order of a search."""
 
-    order: tuple[int, ...]  # The attributes that are fixed, one after the other
-    # For every number of fixed attributes the four that are tabled; the first is walked. Others that follow are a
-    # smaller table, which says first whether anything is left. The number behind the last attribute stands for one that
-    # lacks.
+    order: tuple[int, ...]  # The attributes to fix, one after the other
+    # For every number of fixed attributes the four tabled ones, the first of which is walked. A second table is smaller
+    # and tells first whether anything is left. A missing attribute has the number after the last one.
     tables: tuple[tuple[Four, ...], ...]
 
 
 def plan(instance: StringInstance, max_bytes: int) -> Plan:
-    """The plan that fits the rows of an instance.
+    """Choose the order of attributes.
 
-    What matters of an attribute is how many values its rows are spread over, not how many there are: of 41 countries
-    where nine of ten rows have one, few cuts differ much. So the three attributes of the greatest entropy are tabled,
-    of those whose table is not too large. The others are fixed in the order of their entropy, the greatest first, which
-    raises bounds soonest; but the one of the most groups comes last, where its cuts are walked and make no parts.
+    The spread of rows over values matters, not the number of values: if nine of ten rows have one of 41 countries, few
+    cuts differ much. So the three attributes of the greatest entropy are tabled, of those whose table is not too large.
+    The others are fixed in the order of their entropy, the greatest first, which raises bounds soonest. The one of the
+    most groups comes last, where its cuts are walked and make no parts.
     """
     n = instance.n_attributes
     groups = [*map(len, instance.spans), 1]
     spread = [*(_entropy(instance, attribute) for attribute in range(n)), 0.0]
     candidates = [*range(n), *[n] * max(3 - n, 0)]
     found = sorted(combinations(candidates, 3), key=lambda three: -sum(spread[a] for a in three))
-    # The smallest table where none is small enough.
+    # If no table is small enough, take the smallest.
     most = max(_LARGEST_OF_THREE, min(_product(groups, three) for three in found))
     tabled = next(three for three in found if _product(groups, three) <= most)
     e, p, q = sorted(tabled, key=lambda a: (groups[a], a))
     others = set(range(n)) - set(tabled)
     last = max(others, key=lambda a: (groups[a], -spread[a], a), default=n)
     order = sorted(others, key=lambda a: (a == last, -spread[a], a))
-    # A walk keeps several tables, and threads have one each.
+    # A walk keeps several tables, and each thread has its own.
     fitting = min(max_bytes // 16, _LARGEST_OF_FOUR) // 8
     tables: list[tuple[Four, ...]] = [
         ((a, e, p, q),) if _product(groups, (a, e, p, q)) <= fitting else ((a, n, p, q), (n, e, p, q)) for a in order
@@ -276,7 +267,6 @@ def _product(groups: list[int], tabled: tuple[int, ...]) -> int:
 
 
 def _entropy(instance: StringInstance, attribute: int) -> float:
-    """The entropy of an attribute's values in bits."""
     rows = np.bincount(instance.codes[:, attribute], instance.counts)
     shares = rows[rows > 0] / rows.sum()
     return float(-(shares * np.log2(shares)).sum())

@@ -1,16 +1,14 @@
-"""Two attributes of a bit string at a time: the gains of all their boxes, and the best pair of cuts.
+"""Local search of bit strings by pairs of attributes.
 
 A cut of one attribute is a path from 0 to n, its number of values, in a graph without circles: its edges are the groups
 that the attribute may have, a group of the values first..last - 1 leading from first to last. The groups of an
-attribute are an (n_groups, 2) int64 array of first and last, in lexicographic order, so that a group stands after all
-that can come before it on a path.
+attribute are an (n_groups, 2) int64 array of first and last, in lexicographic order: a group comes after all that can
+precede it on a path.
 
-The **gain** of a box, one group of each attribute, is what its rows save against being suppressed, as `ClassGains`
-says: mass (flat + worths of its groups) - square rows^2, where it has at least k rows, and else 0. The mass are its
-rows or, where there are labels, those with its most frequent label. Here every row that is kept also saves a price, so
-that strings that suppress less can be asked for. The gain of a string is the sum over its boxes. With all attributes
-but two fixed, it is the sum of a table over pairs of groups: one that the first attribute's cut has, and one that the
-second's has.
+The **gain** of a block, one group of each attribute, is the loss that its rows save against being suppressed, as in
+`ClassGains`: its rows times the worths of its groups, or 0 below k rows. Every kept row also gains a multiplier, which
+favours strings that suppress less. The gain of a string is the sum over its blocks. With all attributes but two fixed,
+it is the sum of a table over pairs of groups, one in the cut of each of the two.
 """
 
 from __future__ import annotations
@@ -23,24 +21,24 @@ import numpy as np
 from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.proofs.strings.instance import StringInstance
-from pymoo_anon.proofs.strings.space import Asked, StringSpace
+from pymoo_anon.proofs.strings.space import StringSpace, Subproblem
 from pymoo_anon.proofs.strings.tables import completions, longest_path
 
 Cuts = Sequence[Ints]
 
-# Prefixes that are looked at for one pair before the best so far is taken; a tenth of a second or so.
+# Prefixes that are tried for one pair before the best so far is taken, about a tenth of a second.
 _MOST_PREFIXES = 200_000
 
 # Gains are whole numbers, exact below 2^53.
 _LARGEST_GAIN = 2.0**52
 
-# How often the price is halved between one that suppresses too much and one that does not.
+# Number of bisections between a multiplier that is too low and one that is enough.
 _BISECTIONS = 5
 
 
 @njit(cache=True, nogil=True, inner=True)
 def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
-    """The cut with the largest sum of gains, as an int64 array of the places of its groups; of several the first."""
+    """Return the first cut with the largest gain."""
     n = spans[-1, 1]
     best = np.full(n + 1, -np.inf)
     best[0] = 0.0
@@ -61,22 +59,24 @@ def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-untyped-def]
-    """The pair of cuts whose boxes gain most in all, if that is more than a floor.
+    """Return the pair of cuts with the largest gain.
 
-    Depth first over the first attribute's cuts, group by group. Let a prefix reach value x, and let `own[j]` be what it
-    gains with the second attribute's group j. For every completion and every cut of the second attribute
+    The search goes depth first over the cuts of the first attribute, group by group. Let a prefix reach value x, and
+    let `own[j]` be its gain with group j of the second attribute. For every completion and every cut of the second
 
     - the prefix gains at most the longest path of `own`, and each further group i at most the longest path of table[i];
-    - group j of the second attribute gains at most own[j] and, from x on, what the best completion for j alone gains.
+    - group j of the second attribute gains at most own[j] and, from x on, the best completion for j alone.
 
     The first lets the second cut depend on the first attribute's groups, the other lets the first cut depend on the
-    second attribute's groups: both only enlarge the maximum. Where a prefix ends, both are its exact value. Prefixes
-    whose smaller bound is no more than the best so far are left. Before that, cuts are improved in turns, each the best
-    for the other, so that the best is mostly known before the proof.
+    second attribute's groups: both only enlarge the maximum. At the end of a prefix both are its exact value. Prefixes
+    whose smaller bound does not exceed the best so far are skipped. Before that, the two cuts are improved in turns, so
+    that the best is mostly known before the proof.
 
-    The first attribute should be the one with fewer cuts. Returned are the two cuts, each an int64 array of the places
-    of its groups, empty where none gains more than the floor, and whether that is proven: after so many prefixes the
-    best so far is returned.
+    The first attribute should be the one with fewer cuts.
+
+    Returns:
+        The two cuts as int64 arrays of the places of their groups, empty if none exceeds the floor, and whether that is
+        proven: after `most_nodes` prefixes the best so far is returned.
     """
     n_other = other_spans[-1, 1]
     own_best = np.empty(len(spans))
@@ -95,7 +95,7 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
 
 @njit(cache=True, nogil=True, inner=True)
 def _summed(table, cut):  # type: ignore[no-untyped-def]
-    """What a cut of the first attribute gains with each group of the second."""
+    """Return gains of a cut by groups of the other."""
     total = np.zeros(table.shape[1])
     for i in cut:
         for j in range(len(total)):
@@ -105,7 +105,7 @@ def _summed(table, cut):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, inner=True)
 def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
-    """A cut of the first attribute, improved in turns with the second's; and what the two gain."""
+    """Improve two cuts in turns, and return the first with the gain."""
     n_other = other_spans[-1, 1]
     value = longest_path(_summed(table, cut), other_spans, n_other)
     by_other = table.T.copy()
@@ -113,7 +113,7 @@ def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
         other = longest_cut(_summed(table, cut), other_spans)
         better = longest_cut(_summed(by_other, other), spans)
         reached = longest_path(_summed(table, better), other_spans, n_other)
-        # Strictly, so that it ends.
+        # Only a strict gain goes on, so that it ends.
         if reached <= value:
             return cut, value
         cut, value = better, reached
@@ -121,11 +121,11 @@ def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, inner=True)
 def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  # type: ignore[no-untyped-def]
-    """The first attribute's cut that gains more than a value, or none, and whether that is proven."""
+    """Search a cut of the first attribute above a value."""
     n, n_other, n_groups, n_others = spans[-1, 1], other_spans[-1, 1], len(spans), len(other_spans)
     rest = np.empty(n + 1)
     completions(own_best, spans, n, rest)
-    # For each group of the second attribute its own best completion from each value on.
+    # For each group of the second attribute its own best completion from every value.
     rests = np.empty((n + 1, n_others))
     for x in range(n + 1):
         for j in range(n_others):
@@ -136,7 +136,7 @@ def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  #
         begins[low] = i
         for j in range(n_others):
             rests[low, j] = max(rests[low, j], table[i, j] + rests[high, j])
-    # The prefix is path[:depth]; gained[d] is `own` of its first d groups; following[d] is the next group to try.
+    # The prefix is path[:depth], gained[d] is `own` of its first d groups, and following[d] the next group to try.
     gained = np.zeros((n + 1, n_others))
     path, following = np.empty(n, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
     best = path[:0].copy()
@@ -172,44 +172,44 @@ def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  #
 
 
 def improve(
-    space: StringSpace, cuts: Cuts, k: int, random_state: np.random.Generator, price: float = 0.0
+    space: StringSpace, cuts: Cuts, k: int, random_state: np.random.Generator, multiplier: float = 0.0
 ) -> list[Ints]:
-    """A string that no other cuts of two attributes make better, by improving pairs of another string's attributes.
+    """Improve a string until no pair gains more.
 
-    Better is a larger sum of gains, where every row that is kept also gains the price. The pairs take turns in a random
-    order until each of them was looked at since the last change. Every change makes the sum larger, so it ends. A pair
-    whose search is too long gets the best cuts that were found.
+    Every kept row also gains the multiplier. The pairs take turns in a random order until each of them was tried since
+    the last change. Every change makes the gain larger, so it ends. A pair whose search is too long gets the best cuts
+    so far.
     """
     now = _Assignment(space, cuts)
 
     def better(pair: tuple[int, int]) -> tuple[Ints, Ints] | None:
-        return now.best(pair, now.table(pair, k, price))
+        return now.best(pair, now.table(pair, k, multiplier))
 
     _improve_pairs(now, better, random_state)
     return now.cuts
 
 
 def improve_within(
-    space: StringSpace, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator, price: float = 0.0
+    space: StringSpace, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator, multiplier: float = 0.0
 ) -> tuple[list[list[Ints]], float]:
-    """Strings with large gains that suppress few rows, by improving one string under several prices.
+    """Improve a string within a limit of suppressed rows.
 
-    The price of a suppressed row rises until few enough are suppressed, and is then halved towards the last that was
-    too low. The best string is then improved without a price for the whole: two attributes get the best cuts, under any
-    price of their own, that keep to the limit.
+    The multiplier rises until the limit is kept, and is then halved towards the last that was too low. The best string
+    is then improved without a common multiplier: two attributes get the best cuts within the limit, under a multiplier
+    of their own.
 
-    The wholly general string suppresses nothing, and under the highest price nothing that is made of it does: it is the
-    start where no price is enough.
+    If no multiplier is enough, the search begins at the most general string. It suppresses nothing, and neither does
+    any string that the highest multiplier makes of it.
 
     Returns:
-        All strings that were found, and the lowest price that was enough. The first string suppresses at most `limit`
-        rows, and of those that do has the largest gain, if any string does.
+        All strings that were found, and the lowest multiplier that was enough. The first string has the largest gain of
+        those within the limit, if there are any.
     """
     if limit >= space.instance.n_rows:
-        # Nothing has to be paid for.
+        # There is no limit to keep.
         return [improve(space, cuts, k, random_state)], 0.0
     found = _Found(space, k, limit, random_state)
-    low, high = found.raise_price(cuts, price)
+    low, high = found.raise_multiplier(cuts, multiplier)
     for _ in range(_BISECTIONS if high > 0 and limit > 0 else 0):
         middle = np.floor((low + high) / 2)
         if found.at(middle, found.best[2]):
@@ -223,32 +223,32 @@ def improve_within(
 
 
 class _Found:
-    """Strings that were found under prices."""
+    """Strings that were found under several multipliers."""
 
     def __init__(self, space: StringSpace, k: int, limit: int, random_state: np.random.Generator) -> None:
         self._space, self._k, self._limit, self._random_state = space, k, limit, random_state
-        # Of every string, whether it keeps to the limit, its gain, and its cuts.
+        # Of every string whether it keeps the limit, its gain, and its cuts.
         self.all: list[tuple[bool, float, list[Ints]]] = []
 
     @property
     def best(self) -> tuple[bool, float, list[Ints]]:
-        """The one with the largest gain, of those that keep to the limit if there are any."""
+        """Best string, within the limit if possible."""
         return max(self.all, key=lambda one: one[:2])
 
     def note(self, made: list[Ints]) -> bool:
-        """Take in a string; whether it keeps to the limit."""
+        """Store a string, and tell whether it is within the limit."""
         gain, suppressed = gain_of(self._space, made, self._k)
         self.all.append((suppressed <= self._limit, gain, made))
         return suppressed <= self._limit
 
-    def at(self, price: float, start: Cuts) -> bool:
-        """Improve a string under a price; whether what is made of it keeps to the limit."""
-        return self.note(improve(self._space, start, self._k, self._random_state, price))
+    def at(self, multiplier: float, start: Cuts) -> bool:
+        """Improve a string under a multiplier."""
+        return self.note(improve(self._space, start, self._k, self._random_state, multiplier))
 
-    def raise_price(self, cuts: Cuts, price: float) -> tuple[float, float]:
-        """Raise the price until a string keeps to the limit; returns the last that was too low, and that one."""
-        most, largest = _prices(self._space.instance)
-        low, high = 0.0, price
+    def raise_multiplier(self, cuts: Cuts, multiplier: float) -> tuple[float, float]:
+        """Raise the multiplier until the limit is kept."""
+        most, largest = _multipliers(self._space.instance)
+        low, high = 0.0, multiplier
         while not self.at(high, self.all[-1][2] if self.all else cuts) and high < largest:
             low, high = high, min(max(8 * high, most), largest)
         if not self.all[-1][0]:
@@ -259,27 +259,28 @@ class _Found:
 
 
 def _improve_under(space: StringSpace, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator) -> list[Ints]:
-    """A string of a larger gain that keeps to a limit, from one that does, by pairs under prices of their own."""
+    """Improve a string, each pair under multipliers of its own."""
     now = _Assignment(space, cuts)
     instance = space.instance
-    _, largest = _prices(instance)
+    _, largest = _multipliers(instance)
 
     def better(pair: tuple[int, int]) -> tuple[Ints, Ints] | None:
         gains, rows = now.table(pair, k), now.rows(pair, k)
         gained, found = now.sum_of(pair, gains), None
-        # The invariant: under `low` too many rows are suppressed, or it is -1; under `high` few enough are.
+        # Invariant: `low` suppresses too many rows or is -1, and `high` keeps the limit.
         low, high = -1.0, largest
-        price = 0.0
-        while low < price < high:
-            pairs = now.best(pair, gains + price * rows, floor=-np.inf)
+        multiplier = 0.0
+        while low < multiplier < high:
+            pairs = now.best(pair, gains + multiplier * rows, floor=-np.inf)
             if pairs is None or instance.n_rows - rows[np.ix_(*pairs)].sum() > limit:
-                low = price
+                low = multiplier
             else:
-                high = price
+                high = multiplier
                 if gains[np.ix_(*pairs)].sum() > gained:
                     gained, found = float(gains[np.ix_(*pairs)].sum()), pairs
-            # Prices differ by orders of magnitude: halve the number of their digits first.
-            price = np.floor(np.sqrt(max(low, 1.0) * high)) if high > 4 * max(low, 1.0) else np.floor((low + high) / 2)
+            # Multipliers differ by orders of magnitude: halve the number of their digits first.
+            far = high > 4 * max(low, 1.0)
+            multiplier = np.floor(np.sqrt(max(low, 1.0) * high) if far else (low + high) / 2)
             if high - low <= high / 16:
                 break
         return found
@@ -291,7 +292,7 @@ def _improve_under(space: StringSpace, cuts: Cuts, k: int, limit: int, random_st
 def _improve_pairs(
     now: _Assignment, better: Callable[[tuple[int, int]], tuple[Ints, Ints] | None], random_state: np.random.Generator
 ) -> None:
-    """Give pairs of attributes better cuts, in random order, until each was looked at since the last change."""
+    """Improve pairs in random order until none changes."""
     pairs = now.pairs
     unchanged = 0
     while unchanged < len(pairs):
@@ -309,67 +310,67 @@ def _improve_pairs(
 
 
 def gain_of(space: StringSpace, cuts: Cuts, k: int) -> tuple[float, int]:
-    """The sum of the gains of a string, in units, and the number of rows that it suppresses."""
+    """Return the gain of a string and its suppressed rows."""
     instance = space.instance
     ids, base, gone = space.classes(dict(enumerate(cuts)), k)
     kept, n_classes = ids >= 0, len(base)
     rows = np.bincount(ids[kept], instance.counts[kept], n_classes)
-    mass = rows
-    if instance.labels is not None and n_classes:
-        mass = np.max([np.bincount(ids[kept], own[kept], n_classes) for own in instance.labels.T], axis=0)
-    return float((mass * (base + instance.flat) - instance.square * rows**2).sum()), gone
+    return float((rows * base).sum()), gone
 
 
 class _Assignment:
-    """A string whose cuts change two at a time."""
+    """String with two cuts at a time to change."""
 
     def __init__(self, space: StringSpace, cuts: Cuts) -> None:
         self.space, self.cuts = space, list(cuts)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """All pairs of attributes that have a choice, the one with fewer groups first."""
+        """Pairs of attributes with a choice."""
         spans, none = self.space.spans, self.space.none
         by_groups = sorted(range(none), key=lambda attribute: len(spans[attribute]))
         free = [attribute for attribute in by_groups if len(spans[attribute]) > 1]
         return list(combinations(free, 2)) if len(free) > 1 else [(none, attribute) for attribute in free]
 
     def classes(self, pair: Sequence[int], k: int) -> tuple[Ints, Values, int]:
-        """The classes that all attributes but two make, as `StringSpace.classes` says."""
+        """Return the classes by all other attributes."""
         return self.space.classes({a: cut for a, cut in enumerate(self.cuts) if a not in pair}, k)
 
-    def table(self, pair: tuple[int, int], k: int, price: float = 0.0) -> Values:
-        """(n_groups, n_other_groups) float array: the gains of all pairs of groups of two attributes."""
-        none, asked = self.space.none, Asked(k, self.space.instance.n_rows, price)
+    def table(self, pair: tuple[int, int], k: int, multiplier: float = 0.0) -> Values:
+        """Return the gains of all pairs of groups."""
+        none, wanted = self.space.none, Subproblem(k, self.space.instance.n_rows, multiplier)
         ids, base, _ = self.classes(pair, k)
-        gains: Values = self.space.table(ids, base, (none, none, *pair), set(), asked)[0][0, 0]
+        gains: Values = self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
         return gains
 
     def rows(self, pair: tuple[int, int], k: int) -> Values:
-        """The rows that all pairs of groups of two attributes keep."""
+        """Return the kept rows of all pairs of groups."""
         none = self.space.none
         ids, base, _ = self.classes(pair, k)
         rows: Values = self.space.rows(ids, len(base), (none, none, *pair), k)[0, 0]
         return rows
 
     def sum_of(self, pair: tuple[int, int], table: Values) -> float:
-        """The sum of a table over the groups that two attributes have."""
+        """Return the sum of a table over current cuts."""
         own = [self.cuts[a] if a < self.space.none else np.zeros(1, dtype=np.int64) for a in pair]
         return float(table[np.ix_(*own)].sum())
 
     def best(self, pair: tuple[int, int], table: Values, floor: float | None = None) -> tuple[Ints, Ints] | None:
-        """The cuts of two attributes with the largest sum of a table, if above a floor; None is what they have."""
+        """Return the best cuts by a table, if above a floor.
+
+        Without one, the floor is the gain of the current cuts.
+        """
         least, (p, q) = self.sum_of(pair, table) if floor is None else floor, pair
         cut, other, _ = best_pair(table, self.space.spans[p], self.space.spans[q], least, _MOST_PREFIXES)
         return (cut, other) if len(cut) else None
 
 
-def _prices(instance: StringInstance) -> tuple[float, float]:
-    """What a row costs at most, and the largest price of which sums stay exact."""
+def _multipliers(instance: StringInstance) -> tuple[float, float]:
+    """Return the greatest cost of a row and largest multiplier."""
     most = instance.most / instance.unit
     return np.ceil(most / instance.n_rows), np.floor(min(most, _LARGEST_GAIN / instance.n_rows))
 
 
 def _whole(spans: Ints) -> int:
-    """The place of the group of all values."""
+    """Return the place of the most general group."""
     return int(np.flatnonzero((spans[:, 0] == 0) & (spans[:, 1] == spans[-1, 1]))[0])

@@ -1,4 +1,4 @@
-"""The nodes of a search over bit strings: classes of the attributes that are fixed, and tables of four others."""
+"""Tables and walks of a search over bit strings."""
 
 from __future__ import annotations
 
@@ -12,71 +12,67 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.proofs.strings.tables import Walk, add_price, fill_table, nested_bound, refine
+from pymoo_anon.proofs.strings.tables import Walk, add_multiplier, fill_table, nested_bound, refine
 
-# What filling and bounding a table takes, in readings of each of its numbers.
+# Cost of filling and bounding a table, in readings of each of its numbers.
 _READ = 8
 
-# Prices are changed by such factors: at first, and where a similar part has found one.
+# Factors by which multipliers change: at first, and after a similar part has found one.
 _FIRST_STEPS, _STEPS = (2.0, 1.25), (1.4,)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What strings are searched for."""
+class Subproblem:
+    """Strings of one k within a limit of suppression."""
 
     k: int  # No kept class has fewer rows
     limit: int  # No more rows are suppressed; the number of rows for no limit
-    # What a kept row gains in addition, in units. A string that suppresses s rows then gains G + price (rows - s), and
-    # no more than B where B bounds gains with the price. As s is at most the limit, it follows that G <= B - price
-    # (rows - limit), for every price that is not negative.
-    price: float
+    # Further gain of a kept row, in units. A string of gain G that suppresses s rows then gains G + multiplier (rows -
+    # s), at most a bound B. As s is at most the limit, G <= B - multiplier (rows - limit) for every multiplier from 0.
+    multiplier: float
 
 
 class Begun(NamedTuple):
-    """What was found out of the strings below a node."""
+    """Bound and walk of the strings below a node."""
 
-    gain: float  # None gains more, but for the price; minus infinity where none suppresses few enough rows
-    price: float  # The price that says so
-    walk: Walk | None  # What divides them, or None where they gain no more than is needed
-    n_read: int  # About how many numbers of tables it took
+    gain: float  # Upper bound of their gain without the multiplier; -inf if all suppress too many rows
+    multiplier: float  # The multiplier of this bound
+    walk: Walk | None  # None if the strings do not gain enough
+    n_read: int  # About the count of numbers of tables that it took
 
 
 class StringSpace:
-    """The tables of one instance."""
+    """Tables of one instance."""
 
     def __init__(self, instance: StringInstance) -> None:
         self.instance = instance
-        # An attribute with one value, which stands where fewer than four are tabled.
+        # Number of an attribute with one value, in the place of a missing one.
         self.none = instance.n_attributes
         self.sizes = [*instance.sizes.tolist(), 1]
         self.spans = [*instance.spans, np.array([[0, 1]])]
         self.worths = [*instance.worths, np.zeros(1)]
-        # By attribute: what is read of one lies together.
+        # By attribute, since a table reads one column after the other.
         self._codes = [np.ascontiguousarray(own) for own in instance.codes.T] + [
             np.zeros(len(instance.codes), np.int64)
         ]
         self._counts = np.ascontiguousarray(instance.counts)
-        # Arrays of zeros, by their shape, that no walk needs.
+        # Free arrays of zeros, by their shape.
         self._zeros: dict[tuple[int, ...], list[Values]] = {}
-        self._labels = np.zeros((0, len(self._counts)), dtype=np.int64)
-        if instance.labels is not None:
-            self._labels = np.ascontiguousarray(instance.labels.T)
 
-    def largest_price(self) -> float:
-        """The greatest price with which all sums are exact; beyond the loss of everything if that fits.
+    def largest_multiplier(self) -> float:
+        """Return the greatest multiplier with exact sums.
 
-        One row more than the limit then costs more than anything can gain.
+        If it fits, a row more than the limit costs more than anything can gain.
         """
         whole = np.ceil(self.instance.most / self.instance.unit) + self.instance.slack + 1
         return float(min(whole, (LARGEST // 2 - whole) // self.instance.n_rows))
 
     def n_numbers(self, tabled: Sequence[int]) -> int:
-        """How many numbers the table of four attributes holds."""
+        """Return the size of a table."""
         return prod(len(self.spans[attribute]) for attribute in tabled)
 
     def need(self, loss: float, exact: bool) -> float:
-        """A string gains more than this, or its loss is not below a given one."""
+        """Return the gain that smaller losses exceed."""
         if np.isinf(loss):
             return -1.0
         gain = (self.instance.most - loss) / self.instance.unit
@@ -85,61 +81,62 @@ class StringSpace:
         return gain + self.instance.slack
 
     def least_loss(self, gain: float) -> float:
-        """The loss of a string that gains no more is at least this."""
+        """Return the least loss of a gain."""
         return self.instance.most - gain * self.instance.unit
 
-    def walk(self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked, need: float) -> Begun:
-        """What strings below a node gain at most, the price that says so, and a walk over four attributes if any."""
-        ids, base, gone = self.classes(cuts, asked.k)
-        if gone > asked.limit:
-            return Begun(-np.inf, asked.price, None, len(ids))
+    def walk(self, cuts: Mapping[int, Ints], tabled: Sequence[int], wanted: Subproblem, need: float) -> Begun:
+        """Bound the strings below a node and begin a walk."""
+        ids, base, gone = self.classes(cuts, wanted.k)
+        if gone > wanted.limit:
+            return Begun(-np.inf, wanted.multiplier, None, len(ids))
         free = self._free(cuts, tabled)
-        table, filled = self.table(ids, base, tabled, free, asked)
+        table, filled = self.table(ids, base, tabled, free, wanted)
         shape, spans = self._shape(tabled)
-        # Every string within the limit keeps so many rows, and gains their price.
-        fewest = self.instance.n_rows - asked.limit
-        price, gain = asked.price, nested_bound(table, shape, spans) - asked.price * fewest
+        # Every string within the limit keeps at least so many rows.
+        fewest = self.instance.n_rows - wanted.limit
+        multiplier, gain = wanted.multiplier, nested_bound(table, shape, spans) - wanted.multiplier * fewest
         n_read = len(ids) + _READ * table.size
         if gain <= need:
             self._give(table, filled)
-            return Begun(gain, price, None, n_read)
-        if not 0 < asked.limit < self.instance.n_rows:
-            return Begun(gain, price, Walk(table, filled, shape, spans, 0 if free else 3), n_read)
-        rows = self.rows(ids, len(base), tabled, asked.k)
+            return Begun(gain, multiplier, None, n_read)
+        if not 0 < wanted.limit < self.instance.n_rows:
+            return Begun(gain, multiplier, Walk(table, filled, shape, spans, 0 if free else 3), n_read)
+        rows = self.rows(ids, len(base), tabled, wanted.k)
         changed = self._take(table.shape)
 
-        def bound(price: float) -> float:
+        def bound(multiplier: float) -> float:
             nonlocal n_read
             n_read += _READ * table.size
-            add_price(table, rows, filled, price - asked.price, changed)
-            return nested_bound(changed, shape, spans) - price * fewest
+            add_multiplier(table, rows, filled, multiplier - wanted.multiplier, changed)
+            return nested_bound(changed, shape, spans) - multiplier * fewest
 
-        within = float(np.ceil(self.average_price() / 64)), self.largest_price()
-        price, gain = _best_price(bound, (price, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
-        add_price(table, rows, filled, price - asked.price, changed)
+        within = float(np.ceil(self.average_multiplier() / 64)), self.largest_multiplier()
+        multiplier, gain = _best_multiplier(bound, (multiplier, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
+        add_multiplier(table, rows, filled, multiplier - wanted.multiplier, changed)
         self._give(table, filled)
         if gain <= need:
             self._give(changed, filled)
             self._give(rows, filled)
-            return Begun(gain, price, None, n_read)
-        return Begun(gain, price, self._limited(changed, rows, filled, tabled, free, asked.limit), n_read)
+            return Begun(gain, multiplier, None, n_read)
+        return Begun(gain, multiplier, self._limited(changed, rows, filled, tabled, free, wanted.limit), n_read)
 
-    def walk_again(self, cuts: Mapping[int, Ints], tabled: Sequence[int], asked: Asked) -> Walk:
-        """The walk that `walk` ended with, at the price that it gave: sums are exact at every price."""
-        ids, base, _ = self.classes(cuts, asked.k)
+    def walk_again(self, cuts: Mapping[int, Ints], tabled: Sequence[int], wanted: Subproblem) -> Walk:
+        """Make an earlier walk again."""
+        ids, base, _ = self.classes(cuts, wanted.k)
         free = self._free(cuts, tabled)
-        table, filled = self.table(ids, base, tabled, free, asked)
-        if not 0 < asked.limit < self.instance.n_rows:
+        table, filled = self.table(ids, base, tabled, free, wanted)
+        if not 0 < wanted.limit < self.instance.n_rows:
             return Walk(table, filled, *self._shape(tabled), 0 if free else 3)
-        rows = self.rows(ids, len(base), tabled, asked.k)
-        return self._limited(table, rows, filled, tabled, free, asked.limit)
+        rows = self.rows(ids, len(base), tabled, wanted.k)
+        return self._limited(table, rows, filled, tabled, free, wanted.limit)
 
     def _limited(
         self, table: Values, rows: Values, filled: NDArray[np.bool_], tabled: Sequence[int], free: set[int], limit: int
     ) -> Walk:
-        """A walk under a limit: over all four attributes only where the first is none.
+        """Make a walk under a limit.
 
-        So every path of the first gets a price of its own.
+        It goes over all four attributes only without a first one, so that every path of the first gets its own
+        multiplier.
         """
         shape, spans = self._shape(tabled)
         if free or tabled[0] != self.none:
@@ -150,39 +147,39 @@ class StringSpace:
         return walk
 
     def _free(self, cuts: Mapping[int, Ints], tabled: Sequence[int]) -> set[int]:
-        """The attributes that are neither fixed nor tabled."""
         return set(range(self.none)) - {*cuts, *tabled}
 
     def _shape(self, tabled: Sequence[int]) -> tuple[Ints, Ints]:
-        """(2, 4) int64 array: values and groups of four attributes; and their groups, one after the other."""
+        """Return numbers of values and groups, and the groups."""
         shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
         return shape, np.concatenate([self.spans[a] for a in tabled])
 
     def release(self, walk: Walk) -> None:
-        """Take back the table of a walk that has come to its end."""
+        """Take back the table of a finished walk."""
         self._give(walk.table, walk.filled)
 
     def _take(self, shape: tuple[int, ...]) -> Values:
-        """An array of zeros. Those that were given back come first: new memory costs more than what is done with it."""
+        """Return an array of zeros, a free one if possible."""
+        # New memory costs more than the work with it.
         try:
             return self._zeros[shape].pop()
         except (KeyError, IndexError):
             return np.zeros(shape)
 
     def _give(self, table: Values, filled: NDArray[np.bool_]) -> None:
-        """Take back a table of which only some parts are not zero."""
+        """Take back a table that is zero outside of its filled parts."""
         table[filled] = 0.0
         self._zeros.setdefault(table.shape, []).append(table)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_zeros": {}}
 
-    def average_price(self) -> float:
-        """What a row gains on average where nothing is lost, in whole units."""
+    def average_multiplier(self) -> float:
+        """Return the average gain of a row, rounded up."""
         return float(np.ceil(self.instance.most / self.instance.unit / self.instance.n_rows))
 
     def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Values, int]:
-        """The class of every distinct tuple or -1, what a row saves in each class, and the rows of those below k."""
+        """Return classes of tuples, gains of classes, and rows below k."""
         ids, base, gone = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1), 0
         for attribute, cut in cuts.items():
             spans = self.spans[attribute][cut]
@@ -192,58 +189,49 @@ class StringSpace:
         return ids, base, gone
 
     def table(
-        self, ids: Ints, base: Values, tabled: Sequence[int], free: set[int], asked: Asked
+        self, ids: Ints, base: Values, tabled: Sequence[int], free: set[int], wanted: Subproblem
     ) -> tuple[Values, NDArray[np.bool_]]:
-        """The table of four attributes over classes, and which groups of the first have anything in it."""
-        instance = self.instance
+        """Return the table of four attributes."""
         worths = np.concatenate([self.worths[a] for a in tabled])
-        masses, price, square = self._labels, asked.price, instance.square
-        flat = instance.flat + sum(float(self.worths[a].max()) for a in free)
-        if free:
-            # A projection: see the module of the tables.
-            masses = masses.max(axis=0, keepdims=True) if len(masses) else masses
-            price, square = price - square * asked.k, 0.0
-        prices = np.array([asked.k, flat, price, square])
-        return self._filled(ids, base, tabled, worths, masses, prices)
+        # A projection: see the module of the tables.
+        most = sum(float(self.worths[a].max()) for a in free)
+        return self._filled(ids, base, tabled, worths, wanted.k, most + wanted.multiplier)
 
     def rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Values:
-        """The rows that every box of four attributes keeps: what it gains where a row gains 1."""
+        """Return the rows that every block keeps."""
         worths = np.zeros(sum(len(self.spans[a]) for a in tabled))
-        prices = np.array([k, 1.0, 0.0, 0.0])
-        return self._filled(ids, np.zeros(n_classes), tabled, worths, self._labels[:0], prices)[0]
+        return self._filled(ids, np.zeros(n_classes), tabled, worths, k, 1.0)[0]
 
     def _filled(
-        self, ids: Ints, base: Values, tabled: Sequence[int], worths: Values, masses: Ints, prices: Values
+        self, ids: Ints, base: Values, tabled: Sequence[int], worths: Values, k: int, saved: float
     ) -> tuple[Values, NDArray[np.bool_]]:
-        """A table of four attributes over classes, and which groups of the first have anything in it."""
         kept = ids >= 0
         columns = [ids, *(self._codes[attribute] for attribute in tabled), self._counts]
         tuples: Any = np.column_stack([own[kept] for own in columns])
         shape, spans = self._shape(tabled)
         table = self._take(tuple(shape[1].tolist()))
-        masses = np.ascontiguousarray(masses[:, kept])
-        return table, fill_table(tuples, masses, base, spans, worths, shape, prices, table)
+        return table, fill_table(tuples, base, spans, worths, shape, float(k), float(saved), table)
 
 
-def _best_price(
+def _best_multiplier(
     bound: Callable[[float], float],
     known: tuple[float, float],
     within: tuple[float, float],
     need: float,
     steps: tuple[float, ...],
 ) -> tuple[float, float]:
-    """A price whose bound no step up or down lowers, and that bound.
+    """Return the multiplier of the lowest bound.
 
-    A bound is the greatest of sums that are linear in the price, and so convex in it: the first step that does not
-    lower it ends the way in that direction. All prices are whole.
+    A bound is the greatest of sums that are linear in the multiplier, and so convex in it: the first step that does not
+    lower it ends the search in that direction. All multipliers are whole.
     """
-    price, lowest = known
+    multiplier, lowest = known
     for step in steps:
         for factor in (step, 1 / step):
             while lowest > need:
-                tried = float(np.rint(np.clip(price * factor, *within)))
-                value = bound(tried) if tried != price else np.inf
+                tried = float(np.rint(np.clip(multiplier * factor, *within)))
+                value = bound(tried) if tried != multiplier else np.inf
                 if value >= lowest:
                     break
-                price, lowest = tried, value
-    return price, lowest
+                multiplier, lowest = tried, value
+    return multiplier, lowest

@@ -1,31 +1,22 @@
-"""The nested bound: longest paths inside longest paths over tables of gains.
+"""Tables of gains of four attributes, and walks over them.
 
 A cut of an attribute is a path over its groups. The gain of a string is the sum of a table over the product of its
-paths. Letting the path of an inner attribute depend on the group of an outer one only enlarges the maximum, and makes
-of it a longest path of longest paths, each over a directed acyclic graph whose edges come in the order of their first
-place: when an edge is read, the best way to its first place is final, since every edge that ends there begins before.
+paths.
 
-Every order of nesting is a bound, so that their minimum is one. With one attribute free it is exact.
+**Nested bound.** Let the path of an inner attribute depend on the group of an outer one. That only enlarges the
+maximum, and makes it a longest path of longest paths, each over a directed acyclic graph. The edges come in the order
+of their first place: when an edge is read, the best way to its first place is final, since every edge that ends there
+begins before. Every order of nesting is a bound, and so is their minimum. With one attribute free it is exact.
 
-Tables of gains: what every box of four attributes adds, summed over the classes of the others.
+**Table.** A node of the search has fixed the cuts of some attributes. Four others are tabled, in the order a, e, p, q.
+Attributes that are neither fixed nor tabled are left out, and the classes are then projections. A block is one group of
+each tabled attribute. The table holds for every block a sum over the classes of the fixed attributes: the greatest gain
+of the tuples of the class in the block.
 
-A node of the search has fixed the cuts of some attributes. Four others are tabled, in the order a, e, p, q; what is
-neither fixed nor tabled is left out, and the classes then are projections. A box is one group of each tabled attribute.
-The table holds, for every box, the sum over the classes of the fixed attributes of what the tuples of the class in the
-box can gain. The gain of a string is the sum of the boxes that its cuts make of the tabled attributes.
-
-**A projection does not lower the gain.** Let a projected class of n tuples split into parts of at least K tuples that
-are kept and others that are suppressed. A kept part of n_i tuples and mass m_i in groups that save w in all gains
-m_i (flat + w_i) - square n_i^2, where w_i counts the attributes left out, too.
-
-- Where attributes save by groups, those left out save at most their greatest worth. It stands in `flat` of the table.
-- n_i >= K, so that - square n_i^2 <= - square K n_i: the sum over the parts is at most - square K n. The table of a
-  projection therefore has K square in place of square n.
-- The mass of a part is n_i, or the number of its most frequent label, which is at most the sum over its distinct tuples
-  of the number of each one's own most frequent label. The table of a projection takes these sums as mass.
-
-A class of fewer than K tuples has no kept part and gains nothing. So what is not of the fixed and tabled attributes
-only enlarges a table, and a bound from it holds for every string below the node.
+**A projection does not lower the gain.** Let a projected class of n tuples split into parts of at least k tuples that
+are kept, and others that are suppressed. A kept part of n_i tuples gains n_i w_i. The attributes left out save at most
+their greatest worth, which every tuple of the table gains. A class of fewer than k tuples has no kept part and gains
+nothing. So a bound from the table holds for every string below the node.
 """
 
 from __future__ import annotations
@@ -42,13 +33,13 @@ from pymoo_anon.engine.compiled import njit
 # Below every sum of gains.
 _NOWHERE = -1e300
 
-#: What a walk says when it comes back: nothing is left, its budget is spent, or it stands at the end of its last stage.
+#: Outcomes of a walk: no path is left, the budget is spent, or it is at the end of its last stage.
 DONE, SPENT, FOUND = 0, 1, 2
 
 
 @njit(cache=True, nogil=True, inner=True)
 def longest_path(gains: Any, spans: Any, n: int) -> float:
-    """The greatest sum of gains on a path 0 -> n."""
+    """Return the longest path 0 -> n."""
     best = np.full(n + 1, _NOWHERE)
     best[0] = 0.0
     for g in range(len(gains)):
@@ -58,7 +49,7 @@ def longest_path(gains: Any, spans: Any, n: int) -> float:
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def completions(gains: Any, spans: Any, n: int, best: Any) -> None:
-    """Fill `best`, (n + 1,), with the greatest sum of gains on a path x -> n, for every x."""
+    """Write the longest paths x -> n to `best`."""
     best[:] = _NOWHERE
     best[n] = 0.0
     # Backwards: every edge that begins at the last place of this one has been read.
@@ -68,7 +59,7 @@ def completions(gains: Any, spans: Any, n: int, best: Any) -> None:
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def paths_of_columns(table: Any, spans: Any, n: int, best: Any) -> None:
-    """The longest path over the rows of a table, for every column; it is left in best[n]."""
+    """Write the longest path of every column to best[n]."""
     best[0] = 0.0
     best[1 : n + 1] = _NOWHERE
     for g in range(len(spans)):
@@ -79,7 +70,7 @@ def paths_of_columns(table: Any, spans: Any, n: int, best: Any) -> None:
 
 @njit(cache=True, nogil=True, inner=True)
 def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> float:
-    """No less than the sum of a table over the product of a path of p and one of q."""
+    """Bound the gain of two free attributes."""
     best = np.empty((n_p + 1, len(spans_q)))
     paths_of_columns(table, spans_p, n_p, best)
     inner_p = longest_path(best[n_p], spans_q, n_q)
@@ -91,7 +82,6 @@ def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> fl
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _is_zero(block: Any) -> bool:
-    """Whether a block gains nothing: no class has rows enough in it."""
     for value in block:  # noqa: SIM110
         if value != 0.0:
             return False
@@ -100,9 +90,9 @@ def _is_zero(block: Any) -> bool:
 
 @njit(cache=True, nogil=True)
 def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
-    """The nested bound of a block of a table, flat: the attributes after a stage, 0 for a to 3 for q, are free.
+    """Return the nested bound of a block.
 
-    `shape` and `spans` are as of `fill_table`.
+    The attributes after a stage are free; stages are 0 for a to 3 for q. `shape` and `spans` are as of `fill_table`.
     """
     if stage == 3:
         return block[0]  # type: ignore[no-any-return]
@@ -116,7 +106,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     if stage == 1:
         return pair_bound(block.reshape((g_p, g_q)), of_p, n_p, of_q, n_q)  # type: ignore[no-any-return]
     of_e, n_e = spans[g_a : g_a + g_e], shape[0, 1]
-    # The path of e inside: it may depend on the groups of both p and q.
+    # The path of e is inside and may depend on the groups of p and q.
     best = np.empty((n_e + 1, g_p * g_q))
     paths_of_columns(block.reshape((g_e, g_p * g_q)), of_e, n_e, best)
     inside = pair_bound(best[n_e].reshape((g_p, g_q)), of_p, n_p, of_q, n_q)
@@ -129,7 +119,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
 
 @njit(cache=True, nogil=True)
 def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
-    """Split classes by the groups of one more attribute, and drop those of fewer than k rows.
+    """Split classes by the groups of an attribute.
 
     Args:
         ids: (n_distinct,) int64 array, the class of every distinct tuple, or -1 for dropped ones.
@@ -168,7 +158,7 @@ def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -
 
 @njit(cache=True, nogil=True, inner=True)
 def _sorted_by_class(tuples: Any, n_classes: int, n_values: int) -> Any:
-    """Order of the tuples by class and value of p, and where each of these pairs begins: a counting sort."""
+    """Sort tuples by class and value of p."""
     starts = np.zeros(n_classes * n_values + 1, dtype=np.int64)
     for t in range(len(tuples)):
         starts[tuples[t, 0] * n_values + tuples[t, 3] + 1] += 1
@@ -185,14 +175,14 @@ def _sorted_by_class(tuples: Any, n_classes: int, n_values: int) -> Any:
 
 @njit(cache=True, nogil=True, inner=True)
 def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
-    """Counts of (values of e below x, group of q) for every x, from the counts of (value of e, value of q)."""
+    """Sum counts over the values of e below every x."""
     n_e, n_q = cells.shape
     n_groups = len(spans)
     before = np.empty(n_q + 1)
     before[0] = 0.0
     for g in range(n_groups + 1):
         sums[0, g] = 0.0
-    # The invariant: sums[x] holds what stands in the values of e below x.
+    # Invariant: sums[x] holds the counts of the values of e below x.
     for x in range(n_e):
         for y in range(n_q):
             before[y + 1] = before[y] + cells[x, y]
@@ -206,35 +196,23 @@ def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
-def _add_boxes(rows: Any, masses: Any, spans: Any, worths: Any, prices: Any, out: Any, p: int) -> None:
-    """Add the gains of the boxes of one class and one group of a and p to the table."""
-    k, base, price, square = prices[0], prices[1], prices[2], prices[3]
+def _add_blocks(rows: Any, spans: Any, worths: Any, k: float, saved: float, out: Any, p: int) -> None:
+    """Add the gains of one class and one group of a and p."""
     n_e, _, n_q = out.shape
     of_q = worths[n_e:]
     for e in range(n_e):
         low, high = rows[spans[e, 0]], rows[spans[e, 1]]
         if high[n_q] - low[n_q] < k:
             continue
-        own = out[e, p]
-        saved = base + worths[e]
-        if len(masses) == 0:
-            saved += price
-            for g in range(n_q):
-                n = high[g] - low[g]
-                own[g] += n * (saved + of_q[g] - square * n) if n >= k else 0.0
-            continue
+        own, gain = out[e, p], saved + worths[e]
         for g in range(n_q):
             n = high[g] - low[g]
-            if n >= k:
-                mass = 0.0
-                for m in range(len(masses)):
-                    mass = max(mass, masses[m, spans[e, 1], g] - masses[m, spans[e, 0], g])
-                own[g] += mass * (saved + of_q[g]) + n * (price - square * n)
+            own[g] += n * (gain + of_q[g]) if n >= k else 0.0
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any) -> None:
-    """The rows of one class below every value of p, of those whose value of a is from `low` to below `high`."""
+    """Count rows of a class below every value of p."""
     for y in range(len(starts) - 1):
         held[y + 1] = held[y]
         for i in range(starts[y], starts[y + 1]):
@@ -243,17 +221,17 @@ def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any)
 
 
 @njit(cache=True, nogil=True)
-def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, shape: Any, prices: Any, out: Any) -> Any:
-    """The gains of all boxes of the groups of a that `out` has.
+def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: float, saved: float, out: Any) -> Any:
+    """Compute the gains of all blocks.
 
     Args:
         tuples: (n, 6) int64 array: class, value of a, of e, of p, of q, and rows of every distinct tuple.
-        masses: (n_masses, n) int64 array, what counts as mass of every distinct tuple for every label; none for rows.
-        base: (n_classes,) float array, what a row of each class saves already.
+        base: (n_classes,) float array, the gain of a row of each class by the fixed attributes.
         spans: (n_groups, 2) int64 array, the groups of a, e, p and q, one after the other.
-        worths: (n_groups,) float array, what a row saves in them.
+        worths: (n_groups,) float array, the gain of a row by each of them.
         shape: (2, 4) int64 array: values and groups of a, e, p, q.
-        prices: (4,) float array: k, what every row saves, the price of a suppressed row, and the square.
+        k: Fewest rows of a class that is kept.
+        saved: Further gain of every kept row.
         out: (n_groups of a, ..., n_groups of q) float array of zeros that is filled.
 
     Returns:
@@ -263,62 +241,61 @@ def fill_table(tuples: Any, masses: Any, base: Any, spans: Any, worths: Any, sha
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     worths_eq = np.concatenate((worths[g_a : g_a + g_e], worths[g_a + g_e + g_p :]))
     order, starts = _sorted_by_class(tuples, len(base), n_p)
-    cells, sums = np.zeros((1 + len(masses), n_e, n_q)), np.zeros((1 + len(masses), n_e + 1, len(of_q) + 1))
+    cells, sums = np.zeros((n_e, n_q)), np.zeros((n_e + 1, len(of_q) + 1))
     held, filled = np.zeros(n_p + 1, dtype=np.int64), np.zeros(g_a, dtype=np.bool_)
-    own = prices.copy()
     for g in range(g_a):
         low, high = spans[g, 0], spans[g, 1]
         for c in range(len(base)):
             _count(tuples, order, starts[c * n_p : (c + 1) * n_p + 1], low, high, held)
-            if held[n_p] < prices[0]:
+            if held[n_p] < k:
                 continue
             filled[g] = True
-            # The invariant: `cells` holds the values of p from `first` to below `reached`. Groups come in the order of
+            # Invariant: `cells` holds the values of p from `first` to below `reached`. Groups come in the order of
             # their first value, then of their last, so that a group extends the one before it.
             first, reached = -1, 0
             for j in range(g_p):
-                if held[of_p[j, 1]] - held[of_p[j, 0]] < prices[0]:
+                if held[of_p[j, 1]] - held[of_p[j, 0]] < k:
                     continue
                 if of_p[j, 0] != first:
                     first = reached = of_p[j, 0]
                     cells[:] = 0.0
                 for t in order[starts[c * n_p + reached] : starts[c * n_p + of_p[j, 1]]]:
                     if low <= tuples[t, 1] < high:
-                        cells[0, tuples[t, 2], tuples[t, 4]] += tuples[t, 5]
-                        for m in range(len(masses)):
-                            cells[1 + m, tuples[t, 2], tuples[t, 4]] += masses[m, t]
+                        cells[tuples[t, 2], tuples[t, 4]] += tuples[t, 5]
                 reached = of_p[j, 1]
-                for m in range(len(cells)):
-                    _cumulate(cells[m], sums[m], of_q)
-                own[1] = prices[1] + base[c] + worths[g] + worths[g_a + g_e + j]
-                _add_boxes(sums[0], sums[1:], of_e, worths_eq, own, out[g], j)
+                _cumulate(cells, sums, of_q)
+                gain = saved + base[c] + worths[g] + worths[g_a + g_e + j]
+                _add_blocks(sums, of_e, worths_eq, k, gain, out[g], j)
     return filled
 
 
 @njit(cache=True, nogil=True, allocates=False)
-def add_price(table: Any, rows: Any, filled: Any, price: float, out: Any) -> None:
-    """A table where a kept row gains so much more, in place of what `out` held; parts that are not filled are 0."""
+def add_multiplier(table: Any, rows: Any, filled: Any, multiplier: float, out: Any) -> None:
+    """Write a table with a further gain per row.
+
+    Parts that are not filled are 0.
+    """
     for g in range(len(filled)):
         if filled[g]:
             own, kept, total = table[g].reshape(-1), rows[g].reshape(-1), out[g].reshape(-1)
             for i in range(len(own)):
-                total[i] = own[i] + price * kept[i]
+                total[i] = own[i] + multiplier * kept[i]
 
 
 class Walk:
-    """All paths of one to four tabled attributes whose gain can exceed what is needed.
+    """Walk over all paths that can gain enough.
 
     The attributes are the stages of the walk. A stage follows the groups of its attribute from the first value to the
     last, and adds up their slices of the table: after the last group the sum is the table of the next stage. No string
     that begins with the path so far gains more than the nested bound of the sum, plus the best completion of the path,
-    which adds up nested bounds of single slices. So a path is left where that is no more than is needed.
+    which adds up nested bounds of single slices. A path ends where that is not more than the needed gain.
     """
 
     def __init__(self, table: Values, filled: NDArray[np.bool_], shape: Ints, spans: Ints, last: int) -> None:
         self.table, self.filled, self.shape, self.spans, self.last = table, filled, shape, spans, last
         self._rows, self._fewest = np.empty(0), 0.0
         blocks = [int(np.prod(shape[1, stage + 1 :])) for stage in range(4)]
-        # What a stage has added up after each of its groups; row 0 stays zero.
+        # Sums of a stage after each of its groups. Row 0 stays zero.
         self._sums = tuple(np.empty((int(shape[0, stage]) + 1, blocks[stage])) for stage in range(4))
         for own in self._sums:
             own[0] = 0.0
@@ -330,21 +307,21 @@ class Walk:
         for stage, groups in enumerate(np.split(spans, np.cumsum(shape[1])[:-1])):
             self._firsts[stage] = np.searchsorted(groups[:, 0], np.arange(self._firsts.shape[1]))
         longest = int(shape[0].sum())
-        # Where the walk stands: its stage, its depth, and the depth at which each stage began; then the numbers read.
+        # Stage, depth, the depth at which each stage began, and the count of numbers that were read.
         self._place = np.zeros(7, dtype=np.int64)
-        # Per depth: the group that was taken, and the next to try.
+        # By depth the current group and the next to try.
         self._path = np.zeros((2, longest + 1), dtype=np.int64)
-        # Per depth: the nested bound of what its stage had added up before.
+        # By depth the nested bound of the sum of its stage.
         self._gained = np.zeros(longest + 1)
         _enter(0, table.reshape(-1), shape, spans, self._slices, self._rests)
 
     def keep_rows(self, rows: Values, fewest: float) -> None:
-        """Find only strings that keep enough rows."""
-        # A float, since numba would compile the walk once more for a whole number.
+        """Restrict the walk to strings with enough rows."""
+        # numba would compile the walk again for a whole number.
         self._rows, self._fewest = rows.reshape(-1), float(fewest)
 
     def go(self, need: float, budget: int) -> int:
-        """Go on until a path is complete, nothing is left, or the budget is spent: `FOUND`, `DONE` or `SPENT`."""
+        """Go on to the next complete path: `FOUND`, `DONE` or `SPENT`."""
         arrays = (self._slices, self._rests, self._firsts, self._place, self._path, self._gained, self._sums)
         rows = (self._rows, self._fewest)
         found: int = _walk(self.table.reshape(-1), self.shape, self.spans, arrays, rows, self.last, need, budget)
@@ -352,19 +329,19 @@ class Walk:
 
     @property
     def n_read(self) -> int:
-        """How many numbers of tables were read."""
+        """Count of numbers of tables that were read."""
         return int(self._place[6])
 
     @property
     def position(self) -> tuple[Ints, Ints]:
-        """Where the walk stands, as `stand_at` takes it."""
+        """State of the walk, as `go_to` takes it."""
         return self._place.copy(), self._path.copy()
 
-    def stand_at(self, position: tuple[Ints, Ints]) -> None:
-        """Go to where a walk over an equal table stands."""
+    def go_to(self, position: tuple[Ints, Ints]) -> None:
+        """Go to the position of another walk."""
         self._place[:], self._path[:] = position
         stage, table = 0, self.table.reshape(-1)
-        # As `_walk` has come there: group after group, and stage after stage.
+        # Repeat the sums of `_walk`, group after group and stage after stage.
         for depth in range(int(self._place[1])):
             begin = self._place[2 + stage]
             total = self._sums[stage][depth - begin + 1]
@@ -377,25 +354,25 @@ class Walk:
 
     @property
     def cuts(self) -> list[Ints]:
-        """The paths that were found, by stage: the numbers of the groups of the attribute."""
+        """Current path of each stage."""
         ends = [*self._place[2 : 3 + self.last].tolist(), int(self._place[1]) + 1]
         return [self._path[0, first:last].copy() for first, last in pairwise(ends)]
 
     @property
     def found_gain(self) -> float:
-        """No string with the paths that were found gains more; where the last stage is 3, it is their gain."""
+        """Upper bound of the gain of the current paths."""
         return float(self._gained[self._place[1] + 1])
 
 
 def nested_bound(table: Values, shape: Ints, spans: Ints) -> float:
-    """The gain that a walk over a table begins with."""
+    """Return the nested bound of a whole table."""
     slices, rests = np.zeros(len(spans)), np.zeros((4, int(shape[0].max()) + 1))
     return float(_enter(0, table.reshape(-1), shape, spans, slices, rests))
 
 
 @njit(cache=True, nogil=True)
 def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: Any) -> float:
-    """Begin a stage: the nested bounds of its slices, and the best completions; returns the bound of the whole."""
+    """Compute the bounds of a stage."""
     first = shape[1, :stage].sum()
     n_values, n_groups = shape[0, stage], shape[1, stage]
     block = len(table) // n_groups
@@ -408,7 +385,6 @@ def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: A
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float:
-    """The rows that a string keeps: the sum over the product of its paths."""
     kept = 0.0
     if len(rows) == 0:
         return kept
@@ -423,17 +399,16 @@ def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float
 
 @njit(cache=True, nogil=True, allocates=False)
 def _add(first: Any, second: Any, total: Any) -> None:
-    """The sum of two arrays, in a third."""
     for i in range(len(total)):
         total[i] = first[i] + second[i]
 
 
 @njit(cache=True, nogil=True)
 def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignore[no-untyped-def]
-    """What `Walk.go` does.
+    """Go on with a walk, as `Walk.go`.
 
-    The invariant: path[0, :depth] are the groups that were taken, stage after stage; path[1, depth] is the next group
-    to try. Every path that comes before it was found, or gains no more than was needed.
+    Invariant: path[0, :depth] are the current groups, stage after stage, and path[1, depth] is the next group to try.
+    Every path before it was found, or does not gain enough.
     """
     slices, rests, firsts, place, path, gained, sums = arrays
     rows, fewest = kept
@@ -443,7 +418,7 @@ def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignor
         begin = place[2 + stage]
         g = path[1, depth]
         if g == len(own) or own[g, 0] != (0 if depth == begin else own[path[0, depth - 1], 1]):
-            # No group is left that begins here: back to the one before, which may be the last of the stage before.
+            # No group is left that begins here. The one before may be the last of the stage before.
             if depth == 0:
                 told = DONE
                 break

@@ -1,0 +1,261 @@
+"""Proof over a lattice by intervals of nodes, without storing it."""
+
+from __future__ import annotations
+
+from functools import partial
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from pymoo_anon.engine.arrays import Ints, Values
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.fronts.archive import first_non_dominated
+from pymoo_anon.objectives.bounds.base import Kind
+from pymoo_anon.objectives.bounds.worst_class import Monotone
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.proofs.base import LatticeProof, Tolerance, share_off
+from pymoo_anon.proofs.reading import BoundsReader
+from pymoo_anon.proofs.stored.known import least_covered
+
+# Distinct tuples that are grouped in a slice, about a fifth of a second. An interval itself counts as so many.
+_SLICE = 12_000_000
+_TUPLES_AN_INTERVAL = 15_000
+
+# Number of intervals that are halved together: roll-up and threads then share the grouping of their corners.
+_BATCH = 32
+
+# Number of open intervals that is allowed with any memory, and about the bytes of one beside its arrays' numbers.
+_FEWEST_INTERVALS = 256
+_BYTES_AN_INTERVAL = 800
+
+
+class Interval(NamedTuple):
+    """All nodes between two."""
+
+    low: Ints  # (n_var,) int64 array, the most special node
+    high: Ints  # (n_var,) int64 array, the most general one
+    floors: Values  # (n_measures,) float array of floors; 0 for measures without
+    # (n_cases, n_measures) float array. In every node one of the cases is true, and the values are at least these above
+    # the floors. Without cases no node keeps the limit of suppression.
+    added: Values
+
+
+class IntervalBounds:
+    """Bounds of an interval from its two corners.
+
+    All nodes are specializations of the one corner and generalizations of the other.
+    """
+
+    def __init__(self, problem: LatticeProblem) -> None:
+        self._problem = problem
+        tuples, (low, high) = problem.table.tuples, (problem.lowest, problem.highest)
+        self._reader = reader = BoundsReader(problem)
+        self.rises = reader.rises
+        # A sum of floats may be too large by such a share. Whole numbers are exact.
+        self._rounding = 1e-12 + 1e-15 * len(tuples)
+        self._exact = np.array([not own.has_floor or own.measure.whole for own in reader.families])
+        # Least terms of an attribute at a level or above it.
+        self._terms = np.minimum.accumulate(reader.terms[:, :, ::-1], axis=2)[:, :, ::-1]
+        # An attribute with one value makes the same classes at all levels. With nothing but k and losses by attribute,
+        # its lowest level is as good as any other.
+        same, every = (tuples.codes == tuples.codes[:1]).all(axis=0), np.arange(len(low))
+        for own, before, family in zip(self._terms, reader.terms, reader.families, strict=True):
+            if family.kind is Kind.ADDITIVE:
+                same &= before[every, low] == own[every, low]
+            elif not (isinstance(family, Monotone) and family.by_size):
+                same[:] = False
+        # (n_var,) int64 array: for every node there is one as good that is not above this one.
+        self.highest = np.where(same, low, high)
+        # (n_var, n_levels) float array, rising: shares of each level in all losses and in all merged classes.
+        # With losses alone, an attribute with one value would be split as often as one that makes classes.
+        self.weights = np.zeros_like(problem.weights)
+        for own in [problem.weights, *self._terms[reader.has_floor]]:
+            above = own - own[:, :1]
+            most = above[every, high].sum()
+            self.weights += above / most if most > 0 else 0.0
+
+    def floors_of(self, x: Ints) -> Values:
+        """Return floors of all generalizations of a node."""
+        floors: Values = np.cumsum(self._terms[:, np.arange(len(x)), x], axis=1)[:, -1]
+        return np.where(self._reader.has_floor, floors, 0.0)
+
+    def read(self, classes: EquivalenceClasses) -> tuple[Values, Values]:
+        """Read `floors` and `added` of an interval from a corner.
+
+        The floors hold for generalizations of the node, the others for its specializations.
+        """
+        reader, below = self._reader, self._reader.below(classes, by_k=True)
+        floors = np.where(reader.has_floor, reader.floors_above(classes)[0], 0.0)
+        if below.impossible:
+            return floors, np.zeros((0, len(floors)))
+        added = np.column_stack([reader.best_below(o, classes, below) for o in range(len(floors))])
+        return floors, added[first_non_dominated(added)] if len(added) > 1 else added
+
+    def bounds(self, intervals: list[Interval]) -> Values:
+        """Return the (n, n_measures) lower bounds of the feasible nodes."""
+        added = np.concatenate([one.added for one in intervals])
+        floors = np.repeat([one.floors for one in intervals], [len(one.added) for one in intervals], axis=0)
+        # Rounding of the sum must not raise a bound.
+        slack = np.where(added > 0, np.abs(floors) + added, 0.0)
+        slack[:, self._exact] = 0.0
+        bounds = np.maximum(floors + added - self._rounding * slack, self._reader.least)
+        possible: Values = bounds[(bounds <= self._problem.limits).all(axis=1)]
+        return possible
+
+
+class IntervalProof(LatticeProof):
+    """Proof by intervals, the one farthest from the front first.
+
+    Privacy of no node in an interval exceeds that of the highest one, and each loses by suppression at least as much.
+    Each has at least the floors of the lowest node. An interval is fathomed where a member of the front is as good as
+    these bounds, or where they break a constraint. Otherwise it is halved along the attribute whose levels differ most
+    in weight, and the new corners are evaluated.
+
+    The front only gets better. Fathomed intervals stay fathomed and are forgotten.
+    """
+
+    n_pruned = 0
+
+    def __init__(
+        self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
+    ) -> None:
+        super().__init__(problem, tolerance, max_bytes, random_state)
+        self._bounds = IntervalBounds(problem)
+        self._covered_from = self.F
+        # Open intervals as (minus their share off, number, interval): those of the heap, those that are searched depth
+        # first, and by number those that are being halved.
+        self._heap: list[tuple[float, int, Interval]] = []
+        self._stack: list[tuple[float, int, Interval]] = []
+        self._hand: dict[int, Interval] = {}
+        self._number = self._n_bytes = 0
+        self._begun = False
+
+    @property
+    def certified(self) -> bool:
+        """Whether all nodes are fathomed."""
+        return self.n_undecided == 0
+
+    @property
+    def n_undecided(self) -> int:
+        """Number of open intervals."""
+        return len(self._heap) + len(self._stack) + len(self._hand) if self._begun else 1
+
+    def advance(self) -> None:
+        """Halve intervals until enough tuples are grouped."""
+        if not self._begun:
+            self._begin()
+        left, n_distinct = _SLICE, len(self.problem.table.tuples)
+        while left > 0 and not self.certified:
+            before = self.n_evaluated
+            left -= _TUPLES_AN_INTERVAL * self._halve()
+            left -= n_distinct * (self.n_evaluated - before)
+
+    def _update_front(self, X: Ints, F: Values, G: Values) -> None:
+        super()._update_front(X, F, G)
+        self._covered_from = least_covered(self.F, self.tolerance, self.maximize)
+
+    def open_bounds(self) -> Values:
+        """Return the bounds of the open intervals."""
+        if self.certified:
+            return np.empty((0, self.problem.n_obj))
+        if not self._begun:
+            nothing_known = np.full((1, len(self.problem.measured)), -np.inf)
+            low, high = self.problem.lowest, self.problem.highest
+            return self._open_bounds([Interval(low, high, self._bounds.floors_of(low), nothing_known)])
+        entries = [*self._heap, *self._stack]
+        return self._open_bounds([*self._hand.values(), *(interval for _, _, interval in entries)])
+
+    def _open_bounds(self, intervals: list[Interval]) -> Values:
+        """Return the least bounds that no member covers."""
+        bounds = self._bounds.bounds(intervals)[:, : self.problem.n_obj]
+        if len(bounds) > 1:
+            bounds = bounds[first_non_dominated(bounds)]
+        open_ = np.array([not (self._covered_from <= bound).all(axis=1).any() for bound in bounds], dtype=np.bool_)
+        return bounds[open_]
+
+    def _begin(self) -> None:
+        """Evaluate the corners of the whole lattice."""
+        high = self._bounds.highest
+        low = self.problem.lowest
+        (_, added), (floors, _) = self._evaluate([high, low])
+        if (low < high).any():
+            self._put(Interval(low, high, np.maximum(floors, self._bounds.floors_of(low)), added))
+        self._begun = True
+
+    def _halve(self) -> int:
+        """Halve the next intervals and return their number."""
+        source = self._stack or self._heap
+        # First into the hand: an interrupted interval may be searched twice, but is never lost.
+        while source and len(self._hand) < _BATCH:
+            _, number, interval = source[-1] if source is self._stack else source[0]
+            self._hand[number] = interval
+            self._n_bytes -= _bytes_of(interval)
+            if source is self._stack:
+                source.pop()
+            else:
+                heappop(source)
+        lower, upper = [], []
+        for interval in self._hand.values():
+            if len(self._open_bounds([interval])) == 0:
+                self.n_pruned += 1
+                continue
+            below, above = self._halves(interval)
+            # The lowest node was evaluated already if floors rise.
+            if not self._bounds.rises or (below.low < below.high).any():
+                lower.append(below)
+            if (above.low < above.high).any() and len(self._open_bounds([above])):
+                upper.append(above)
+        X = [one.high for one in lower] + [one.low for one in upper if self._bounds.rises]
+        read = self._evaluate(X) if X else []
+        for interval, (_, added) in zip(lower, read[: len(lower)], strict=True):
+            if (interval.low < interval.high).any():
+                self._put(interval._replace(added=added))
+        own = read[len(lower) :] if self._bounds.rises else [(one.floors, one.added) for one in upper]
+        for interval, (floors, _) in zip(upper, own, strict=True):
+            self._put(interval._replace(floors=np.maximum(interval.floors, floors)))
+        n_intervals = len(self._hand)
+        self._hand.clear()
+        return n_intervals
+
+    def _halves(self, whole: Interval) -> tuple[Interval, Interval]:
+        """Split an interval at half the weight of an attribute.
+
+        The first half has a new highest node, the second a new lowest one. Both have the bounds of the whole.
+        """
+        weights, every = self._bounds.weights, np.arange(len(whole.low))
+        rise = np.where(whole.low < whole.high, weights[every, whole.high] - weights[every, whole.low], -1.0)
+        j = int(rise.argmax())
+        own = weights[j, whole.low[j] : whole.high[j]]
+        level = whole.low[j] + np.count_nonzero(own <= own[0] + rise[j] / 2) - 1
+        low, high = whole.low.copy(), whole.high.copy()
+        high[j], low[j] = level, level + 1
+        floors = np.maximum(whole.floors, self._bounds.floors_of(low))
+        return whole._replace(high=high), whole._replace(low=low, floors=floors)
+
+    def _evaluate(self, nodes: list[Ints]) -> list[tuple[Values, Values]]:
+        """Evaluate nodes and return their bounds."""
+        # After an interruption an interval may be there twice.
+        X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)
+        values, read = self.problem.measure_with_bounds(X, partial(map, self._bounds.read))
+        self.n_evaluated += len(X)
+        self.take(X, values)
+        return [read[place] for place in places.ravel().tolist()]
+
+    def _put(self, interval: Interval) -> None:
+        """Store an interval unless it is fathomed, on the stack if the heap is full."""
+        bounds = self._open_bounds([interval])
+        if len(bounds) == 0:
+            self.n_pruned += 1
+            return
+        entry = -share_off(self.F, bounds), self._number, interval
+        self._number += 1
+        self._n_bytes += _bytes_of(interval)
+        if self._n_bytes > self.max_bytes and len(self._heap) + len(self._stack) >= _FEWEST_INTERVALS:
+            self._stack.append(entry)
+        else:
+            heappush(self._heap, entry)
+
+
+def _bytes_of(interval: Interval) -> int:
+    return _BYTES_AN_INTERVAL + sum(array.nbytes for array in interval)
