@@ -295,11 +295,12 @@ def test_local_search_evaluates_as_many_nodes_as_an_evolutionary_search_may_see(
     assert len(front()) < before
 
 
-def test_local_search_comes_to_a_proof_where_everything_is_ruled_out():
+def test_local_search_ends_without_a_proof():
     result = search("--rows", "300", "--algorithm", "pls", "--objectives", "k,GLM", "--generations", "1000")
     assert result.exit_code == 0, result.output
-    assert ", proven complete. All: " in result.stdout
-    assert (record()["certified"], record()["n_undecided"], record()["stopped"]) == (True, 0, "proof complete")
+    assert ", not proven (no new nodes). All: " in result.stdout
+    assert (record()["certified"], record()["stopped"]) == (False, "no new nodes")
+    assert record()["n_undecided"] == 17_920 - record()["n_unique"] > 0
 
 
 def test_a_large_table_is_searched_without_a_proof(monkeypatch):

@@ -1,4 +1,4 @@
-"""Full-domain heuristics that end with single generalizations: Datafly, and Samarati's search by heights."""
+"""Full-domain heuristics of the literature: Datafly and Samarati's search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Nodes = NDArray[np.int64]
 
 
 class _Heuristic(Search):
-    """Evaluates nodes in turns; the last turn with a feasible node has the result."""
+    """Base of heuristics that evaluate nodes in turns and return the last feasible ones."""
 
     _kinds = (LatticeProblem,)
 
@@ -36,11 +36,15 @@ class _Heuristic(Search):
         return MaximumGenerationTermination(int(problem.lengths.sum()) + 1)
 
     def _first(self) -> Nodes:
-        """The nodes of the first turn."""
+        """Return the nodes of the first turn."""
         raise NotImplementedError
 
     def _after(self, feasible: bool) -> Nodes:
-        """The nodes of the next turn, none where it ends; told whether one of the last turn was feasible."""
+        """Return the nodes of the next turn, or none at the end.
+
+        Args:
+            feasible: Whether a node of the last turn is feasible.
+        """
         raise NotImplementedError
 
     def _infill(self) -> Population:
@@ -61,7 +65,7 @@ class _Heuristic(Search):
         if self._found is not None:
             self.opt = one_of_each(filter_optimum(self._found))
         elif self.opt is None or not len(self.opt) or self.opt[0].cv > self.pop.get("cv").min():
-            # What breaks constraints least stands in where nothing is feasible.
+            # Without a feasible node, the one that violates the constraints least is kept.
             super()._set_optimum()
 
 
@@ -70,19 +74,20 @@ def _height(algorithm: Algorithm) -> str:
 
 
 class Datafly(_Heuristic):
-    """Sweeney's Datafly (1998): raise the column with the most distinct values, until the constraints hold.
+    """Datafly, which raises the column with the most distinct values until constraints hold (Sweeney 1998).
 
-    It begins with the table as it is, and ends with one generalization of a `LatticeProblem`, or with none where not
-    even the top is feasible. What is suppressed is up to the problem: `Violating` is nearest to the original. It is a
-    baseline: nothing is searched.
+    It begins with the table as it is and ends with one generalization of a `LatticeProblem`, or with none if not even
+    the top is feasible. The problem says which tuples are suppressed. `Violating` is nearest to the original. It serves
+    as a baseline.
 
     Args:
-        output: Columns of the verbose output; None is the height of the nodes, the sum of their levels, and the front.
+        output: Columns of the verbose output. None is the height of the nodes, the sum of their levels, and the size of
+            the front.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
 
     Raises:
-        TypeError: An argument is not known. At setup: the problem is no `LatticeProblem`.
+        TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.
 
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
@@ -101,32 +106,32 @@ class Datafly(_Heuristic):
         x = self._next[0].copy()
         if feasible or bool((x == problem.highest).all()):
             return self._next[:0]
-        codes, held = problem.table.tuples.codes, np.full(problem.n_var, -1)
+        codes, n_distinct = problem.table.tuples.codes, np.full(problem.n_var, -1)
         for j, hierarchy in enumerate(problem.table.quasi_identifiers.values()):
             if x[j] < problem.highest[j]:
-                held[j] = len(np.unique(hierarchy.groups[x[j], codes[:, j]]))
-        x[held.argmax()] += 1
+                n_distinct[j] = len(np.unique(hierarchy.groups[x[j], codes[:, j]]))
+        x[n_distinct.argmax()] += 1
         raised: Nodes = x[np.newaxis]
         return raised
 
 
 class SamaratiSearch(_Heuristic):
-    """Samarati's search (2001): the least height of the lattice with a feasible node, by bisection.
+    """Samarati's search for the least height with a feasible node, by bisection (Samarati 2001).
 
-    The height of a node is the sum of its levels. All nodes of a height are evaluated at once; of the feasible ones of
-    the least such height those are the result that no other one of them beats in everything. Bisection needs that what
-    is above a feasible node is feasible, as it is of k without suppression.
+    The height of a node is the sum of its levels. All nodes of a height are evaluated at once. The result is the
+    non-dominated ones of the feasible nodes at the least height. Bisection assumes that every node above a feasible one
+    is feasible, as with k and no suppression.
 
     Args:
-        output: Columns of the verbose output; None is the height of the nodes, the sum of their levels, and the front.
+        output: Columns of the verbose output. None is the height of the nodes, and the size of the front.
         **kwargs: As pymoo's `Algorithm`.
 
     Raises:
-        TypeError: An argument is not known. At setup: the problem is no `LatticeProblem`.
+        TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.
     """
 
     def _first(self) -> Nodes:
-        # The least feasible height is in low..high, or there is none.
+        # Invariant: the least feasible height is in low..high, or there is none.
         self._low, self._high = int(self.problem.lowest.sum()), int(self.problem.highest.sum())
         self._decided = False
         return self._at((self._low + self._high) // 2)
@@ -137,18 +142,18 @@ class SamaratiSearch(_Heuristic):
         if self._decided or self._low > self._high or (feasible and self._low == self._high):
             return self._next[:0]
         if self._low == self._high:
-            # It may be that not even the top is feasible: it is looked at, too.
+            # Not even the top may be feasible, so it is evaluated, too.
             self._decided = True
         return self._at((self._low + self._high) // 2)
 
     def _at(self, height: int) -> Nodes:
-        """All nodes of a height."""
+        """Return all nodes of a height."""
         nodes = np.zeros((1, 0), dtype=np.int64)
         lowest, highest = self.problem.lowest, self.problem.highest
         for j in range(self.problem.n_var):
             levels = np.arange(lowest[j], highest[j] + 1)
             nodes = np.column_stack([np.repeat(nodes, len(levels), axis=0), np.tile(levels, len(nodes))])
             sums = nodes.sum(axis=1)
-            # What is left of the height has to fit the columns that follow.
+            # The rest of the height has to fit the columns that follow.
             nodes = nodes[(sums + lowest[j + 1 :].sum() <= height) & (sums + highest[j + 1 :].sum() >= height)]
         return nodes

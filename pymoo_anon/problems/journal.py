@@ -1,9 +1,8 @@
 """Searches that go on where their process was killed: a journal on disk of what a problem has evaluated.
 
 A search that is begun again with the same seed and with `resume` runs as it ran before, and finds what was evaluated in
-the journal: its result is that of a search that was never killed. `PBGEA`, `ExhaustiveSearch` and pymoo's algorithms
-measure nothing twice; `BranchAndBound` learns nothing twice, too. `ParetoLocalSearch` looks at all nodes again to learn
-its bounds from them.
+the journal: its result is that of a search that was never killed. No algorithm measures a point twice, and
+`BranchAndBound` learns nothing twice, too.
 
 A file is a head, which says of which search it is, and records behind it. Each record holds points, their numbers and a
 checksum, and is written at once. What a killed process wrote by half is the end of the file, and is cut off.
