@@ -106,7 +106,7 @@ def test_what_no_generalization_keeps_is_an_error(algorithm):
     arguments = ["--rows", "300", "--algorithm", algorithm, "--objectives", "k,GLM", "--require", "k>=301"]
     result = search(*arguments)
     assert result.exit_code == 2
-    among = r"the \d+ that were visited" if algorithm == "pbgea" else "the lattice"
+    among = r"the \d+ that were visited" if algorithm in ("pls", "pbgea") else "the lattice"
     message = f"Error: no generalization of {among} keeps k>=301; ask for less, or allow more suppression"
     assert re.fullmatch(message, result.stderr.strip())
     assert os.listdir() == []

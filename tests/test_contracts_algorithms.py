@@ -30,6 +30,7 @@ from pymoo_anon.testing import check_algorithm, small_problems
 
 ALL = tuple(small_problems())
 SINGLE = ("one objective", "one objective, constraints")
+PAIRED = ("two objectives", *SINGLE, "nothing feasible", "one variable")
 TABLE = small_problems()["two objectives"].table
 
 LEVELS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
@@ -46,7 +47,7 @@ MADE = [
     (BranchAndBound(), LatticeProblem, ALL),
     (BranchAndBound(epsilon=["10%", 2.0]), LatticeProblem, ("two objectives", "constraints")),
     (BranchAndBound(), BitStringProblem, tuple(name for name in ALL if name != "four objectives")),
-    (BitStringLocalSearch(n_starts=3), BitStringProblem, ALL),
+    (BitStringLocalSearch(n_starts=3), BitStringProblem, PAIRED),
     (BitStringLocalSearch(n_starts=1), BitStringProblem, ("two objectives",)),
     (Datafly(), LatticeProblem, ALL),
     (SamaratiSearch(), LatticeProblem, ALL),

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
 from pymoo.core.sampling import Sampling
@@ -16,7 +15,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import Matrix, Search, check_arguments, front_size, least_infeasible
+from pymoo_anon.algorithms.common import ArchiveOutput, Matrix, Search, check_arguments, least_infeasible
 from pymoo_anon.fronts.archive import ParetoArchive, in_order, merge_front
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
@@ -26,12 +25,12 @@ from pymoo_anon.proofs.strings.space import StringSpace
 
 
 class BitStringLocalSearch(Search):
-    """Local search of a `BitStringProblem` that solves two attributes at a time exactly.
+    """Local search of bit strings by pairs of attributes.
 
     This package's own.
 
-    It minimises one loss under a smallest class size: two attributes get their best strings while the others are fixed,
-    until no pair is better. It takes the losses that say how much a class saves by being kept, such as
+    It minimises one loss under a smallest class size. Two attributes at a time get their best strings while the others
+    are fixed, until no pair is better. It takes the losses that say how much a class saves by being kept, such as
     GeneralLossMetric. The class size is that of `Below`, or of a constraint on k under `AtMost` or `Violating`. With k
     as a second objective under `AtMost`, it walks along the front, from the smallest k upwards. `ParetoLocalSearch`
     searches every other problem.
@@ -53,10 +52,11 @@ class BitStringLocalSearch(Search):
         n_starts: Number of strings to start from.
         sampling: First strings: a sampling operator of pymoo, or a population or an (n, n_var) Boolean array, which is
             taken whole. None is `BitStringSampling()`.
-        output: Columns of the verbose output. None is `PairLocalSearchOutput()`.
+        output: Columns of the verbose output. None is the finished starts, the archive and the best values.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator, ...
 
     Attributes:
+        front: The archive.
         n_done: Number of starts that led no further.
 
     Raises:
@@ -76,7 +76,8 @@ class BitStringLocalSearch(Search):
         **kwargs: Any,
     ) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=PairLocalSearchOutput() if output is None else output, **kwargs)
+        done = Column("done", width=5, func=attrgetter("n_done"))
+        super().__init__(output=ArchiveOutput("front", done) if output is None else output, **kwargs)
         self.n_starts = positive_whole("n_starts", n_starts)
         self.initialization = Initialization(BitStringSampling() if sampling is None else sampling)
 
@@ -88,7 +89,7 @@ class BitStringLocalSearch(Search):
             )
         self.n_done = 0
         self._walk = _PairWalk(problem)
-        self._front = ParetoArchive()
+        self.front: ParetoArchive = ParetoArchive()
         # The string that violates the constraints least, while none satisfies them.
         self._closest = Population.empty()
 
@@ -117,33 +118,17 @@ class BitStringLocalSearch(Search):
                 self.termination.terminate()
 
     def _keep(self, infills: Population) -> None:
-        self._front.add(infills)
-        if not len(self._front):
+        self.front.add(infills)
+        if not len(self.front):
             self._closest = least_infeasible(self._closest, infills)
 
     def _set_optimum(self) -> None:
-        self.pop = self._front.pop if len(self._front) else self._closest
+        self.pop = self.front.pop if len(self.front) else self._closest
         self.opt = in_order(self.pop)
 
 
-class PairLocalSearchOutput(Output):  # type: ignore[misc]
-    """Columns of a local search by pairs: finished starts, and the size of the front or the least value."""
-
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Add the columns."""
-        self.columns.append(Column("done", width=5, func=attrgetter("n_done")))
-        if algorithm.problem.n_obj > 1:
-            self.columns.append(Column("front", width=6, func=front_size))
-        else:
-            self.columns.append(Column("least", width=14, func=_least))
-
-
-def _least(algorithm: BitStringLocalSearch) -> float | str:
-    return float(algorithm.opt.get("F")[0, 0]) if algorithm.opt.get("feas").any() else "-"
-
-
 class _PairWalk:
-    """The way from one start to where it leads no further, a batch of strings at a time.
+    """Walk from one start, batch by batch.
 
     A front is walked from the smallest k upwards. At each k the walk looks for the least loss from two strings: the one
     of the k before, and the best that is known. It then goes on above the k of the best string, so that it skips no k
@@ -160,7 +145,7 @@ class _PairWalk:
         self._X, self._F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _PairWalk:
-        """Return a copy that shares all arrays, which are replaced and never written to."""
+        """Return a copy that shares all arrays."""
         return copy.copy(self)
 
     def begin(self, x: Bits) -> None:
@@ -168,7 +153,7 @@ class _PairWalk:
         self._at, self._k, self._multiplier = x, self._goal.k, 0.0
 
     def ask(self, random_state: np.random.Generator) -> Bits:
-        """Return the (n, n_var) strings to evaluate next, where pairs lead to at this k."""
+        """Return the (n, n_var) strings that pairs lead to."""
         starts, best = [self._at], self._goal.best(self._F, self._k)
         if best is not None:
             starts.append(self._X[best])
@@ -181,7 +166,10 @@ class _PairWalk:
         return np.unique([instance.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
 
     def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
-        """Go on above the k of the best string, and return whether the walk has ended."""
+        """Return whether the walk has ended with these values.
+
+        It goes on above the k of the best string.
+        """
         privacy = self._goal.privacy
         if privacy is None:
             return True

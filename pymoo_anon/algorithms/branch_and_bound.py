@@ -1,4 +1,4 @@
-"""Branch and bound, which proves the exact front from few evaluations."""
+"""Branch and bound with proven fronts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ from pymoo_anon.proofs.strings.proof import StringProof
 
 
 class BranchAndBound(OwnSearch):
-    """Branch and bound, which proves the front of a `LatticeProblem` or a `BitStringProblem`.
+    """Branch and bound, which proves its front.
 
-    The principle is that of Land and Doig 1960, the bounds are this package's own.
+    It takes a `LatticeProblem` or a `BitStringProblem`. The principle is that of Land and Doig 1960, the bounds are
+    this package's own.
 
     On a lattice, objectives bound the values of nodes that were not evaluated. k, l, S_k and S_l do not grow from a
     node to its specializations. The general loss of a node is at least its loss without suppression, and the
@@ -96,7 +97,7 @@ class BranchAndBound(OwnSearch):
 
     @property
     def certified(self) -> bool:
-        """Whether all points are fathomed or evaluated, so that the front is proven."""
+        """Whether the front is proven."""
         return bool(self.proof.certified)
 
     @property
@@ -106,33 +107,34 @@ class BranchAndBound(OwnSearch):
 
     @property
     def n_undecided(self) -> int:
-        """Number of open nodes, or of open parts of a space that is not stored."""
+        """Number of open nodes or parts of the space."""
         return int(self.proof.n_undecided)
 
     @property
     def n_pruned(self) -> int:
-        """Number of fathomed nodes, or of fathomed parts of a space that is not stored."""
+        """Number of fathomed nodes or parts of the space."""
         return int(self.proof.n_pruned)
 
     @property
     def open_bounds(self) -> NDArray[np.float64]:
-        """Lower bounds of all open points, an (m, n_obj) float array of minimised values.
+        """Lower bounds of the open points.
 
-        Every open point is in no objective lower than some row.
+        An (m, n_obj) float array of minimised values. Every open point is in no objective lower than some row.
         """
         bounds: NDArray[np.float64] = self.proof.open_bounds()
         return bounds
 
     @property
     def gap(self) -> NDArray[np.float64]:
-        """Possible improvements of each member of `opt`, an (n, n_obj) float array.
+        """Possible improvements of the members of `opt`.
 
-        Only open points that are at least as good in all other objectives count. A proven front has a gap of 0.
+        An (n, n_obj) float array. Only open points that are at least as good in all other objectives count. A proven
+        front has a gap of 0.
         """
         return gap(self.proof.F[front_order(self.proof.F)], self.open_bounds)
 
     def next(self) -> None:
-        """Run one iteration, and end the search with its best points on Ctrl-C."""
+        """Run one iteration, and end the search on Ctrl-C."""
         try:
             super().next()
         except KeyboardInterrupt:
@@ -178,7 +180,7 @@ class BranchAndBound(OwnSearch):
             self.termination.terminate()
 
     def _work(self, work: Callable[[], None]) -> None:
-        """Let the proof work, and show pymoo the points that it evaluated."""
+        """Work on the proof, and show pymoo its points."""
         try:
             work()
         finally:
@@ -201,7 +203,7 @@ class BranchAndBound(OwnSearch):
 
 
 class _ProofRecord:
-    """Record of a proof for a history: front, counts, and open bounds if they are known without work."""
+    """Record of a proof for a history."""
 
     def __init__(self, proof: Proof) -> None:
         self.X, self.F = proof.X, proof.F
@@ -213,7 +215,7 @@ class _ProofRecord:
         self.n_undecided = proof.n_undecided
 
     def open_bounds(self) -> NDArray[np.float64]:
-        """Return bounds as `Proof.open_bounds` does."""
+        """Return the recorded bounds, as `Proof.open_bounds`."""
         return self._open_bounds
 
 
@@ -224,10 +226,11 @@ def _proof_class(problem: LatticeProblem | BitStringProblem, max_bytes: int) -> 
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]
-    """Columns of branch and bound: evaluated, pruned and undecided points, size of the front, and gap.
+    """Columns of branch and bound.
 
-    The gap is a share. For every open point some member of the front is in no objective worse by more than this share
-    of its own value. The gap is not shown where it would take a visit of every node.
+    They show the evaluated, pruned and undecided points, the size of the front, and its gap. The gap is a share. For
+    every open point some member of the front is in no objective worse by more than this share of its own value. The gap
+    is not shown where it would take a visit of every node.
     """
 
     def initialize(self, algorithm: Algorithm) -> None:

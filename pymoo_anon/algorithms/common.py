@@ -1,4 +1,4 @@
-"""Bases of the algorithms, checks of their arguments, and columns of their output."""
+"""Bases of the algorithms, and columns of their output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
 
 
 def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collection[str] = ()) -> None:
-    """Raise if arguments are unknown, which pymoo would ignore in silence.
+    """Raise if arguments are unknown, since pymoo ignores them.
 
     Args:
         algorithm: The algorithm.
@@ -43,9 +43,10 @@ def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collecti
 
 
 class Search(Algorithm):  # type: ignore[misc]
-    """Base of algorithms that end by themselves and are for some kinds of problems.
+    """Base of algorithms that end by themselves.
 
-    pymoo's wrappers of algorithms skip `_setup`. A subclass defines `_begin` in its place.
+    `_kinds` are the problems that an algorithm is for. pymoo's wrappers of algorithms skip `_setup`. A subclass defines
+    `_begin` in its place.
     """
 
     archive: Any
@@ -72,15 +73,15 @@ class Search(Algorithm):  # type: ignore[misc]
         return self
 
     def _begin(self, problem: Problem) -> None:
-        """Reset the state, and raise if the problem cannot be searched."""
+        """Reset the state for a problem, or raise."""
         raise NotImplementedError
 
     def _end(self, problem: Problem) -> Termination:
-        """Return a termination that lets the search end by itself."""
+        """Return a termination for a search without one."""
         return NoTermination()
 
     def _sampled(self, n: int) -> Population:
-        """Return n first points in the type of the problem, and raise if another problem evaluated them."""
+        """Return n first points of this problem, or raise."""
         problem = self.problem
         pop = self.initialization.do(problem, n, algorithm=self, random_state=self.random_state)
         if not len(pop):
@@ -102,7 +103,7 @@ class Search(Algorithm):  # type: ignore[misc]
 
 
 class OwnSearch(Search):
-    """Base of searches that evaluate points themselves, inside an iteration."""
+    """Base of searches that evaluate points themselves."""
 
     def _begin(self, problem: Problem) -> None:
         # The point that violates the constraints least, while there is no front.
@@ -118,7 +119,7 @@ class OwnSearch(Search):
         raise NotImplementedError(f"{name} evaluates nodes itself; call next() or run() instead of ask and tell")
 
     def _evaluated(self, X: NDArray[Any]) -> tuple[Matrix, Matrix]:
-        """Return F and G of points, by pymoo's evaluator and with the user's archive."""
+        """Return F and G of points by pymoo's evaluator."""
         evaluator = self.evaluator
         if self.archive is None and type(evaluator) is Evaluator and evaluator.callback is None:
             # Nobody sees the individuals. Each takes 10 microseconds to make, which is more than its evaluation.
@@ -147,22 +148,22 @@ class OwnSearch(Search):
 
 
 def check_kind(problem: Problem, *kinds: type[Problem]) -> None:
-    """Raise if a problem is of none of some kinds."""
+    """Raise if a problem is of another kind."""
     if not isinstance(problem, kinds):
         wanted = " or a ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"problem must be a {wanted}, got {type(problem).__name__}")
 
 
 def least_infeasible(closest: Population, pop: Population) -> Population:
-    """Return the one individual of two populations that violates the constraints least."""
+    """Return the least infeasible individual."""
     together = Population.merge(closest, pop)
     return together[[int(np.argmin(together.get("CV")[:, 0]))]]
 
 
 def in_type_of_problem(pop: Population, problem: Problem) -> Population:
-    """Return a population with whole numbers as integers, so that equal points have equal bytes.
+    """Return a population with whole numbers as integers.
 
-    Other numbers stay as they are. The problem refuses them in its own words.
+    Equal points then have equal bytes. Other numbers stay as they are. The problem refuses them in its own words.
     """
     X = pop.get("X")
     if problem.vtype not in (int, bool) or X.dtype == np.dtype(problem.vtype):
@@ -180,28 +181,41 @@ def in_type_of_problem(pop: Population, problem: Problem) -> Population:
 
 
 def one_of_each(front: Population) -> Population:
-    """Return a front in its order, with the first of the points of equal F."""
+    """Return a front in order, without equal F."""
     _, first = np.unique(front.get("F"), axis=0, return_index=True)
     return in_order(front[np.sort(first)])
 
 
-def add_columns(output: Output, algorithm: Algorithm, archive: str) -> None:
-    """Add columns: size of the archive, distinct points, and best value of each objective.
+class ArchiveOutput(Output):  # type: ignore[misc]
+    """Columns of a search with an archive.
 
-    The last two are only known of an `AnonymizationProblem`.
+    They show the size of the archive, and of an `AnonymizationProblem` the distinct points and the best value of each
+    objective.
+
+    Args:
+        archive: Name of the attribute with the archive.
+        *columns: Columns that come first.
     """
-    output.columns.append(Column("archive", width=7, func=partial(_size, archive)))
-    problem = algorithm.problem
-    if isinstance(problem, AnonymizationProblem):
-        output.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
-    if has_own_columns(problem):
-        for index, (name, objective) in enumerate(zip(problem.objective_names, problem.objectives, strict=True)):
-            heading = plain(f"{'best' if objective.maximize else 'lowest'} {name}")
-            output.columns.append(Column(heading, width=max(12, len(heading)), func=partial(_best, archive, index)))
+
+    def __init__(self, archive: str, *columns: Column) -> None:
+        super().__init__()
+        self.archive, self.first = archive, columns
+
+    def initialize(self, algorithm: Algorithm) -> None:
+        """Add the columns that the problem can fill."""
+        self.columns += [*self.first, Column("archive", width=7, func=partial(_size, self.archive))]
+        problem = algorithm.problem
+        if isinstance(problem, AnonymizationProblem):
+            self.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
+        if has_own_columns(problem):
+            for index, (name, objective) in enumerate(zip(problem.objective_names, problem.objectives, strict=True)):
+                heading = plain(f"{'best' if objective.maximize else 'lowest'} {name}")
+                best = partial(_best, self.archive, index)
+                self.columns.append(Column(heading, width=max(12, len(heading)), func=best))
 
 
 def has_own_columns(problem: Problem) -> bool:
-    """Return whether the columns of F are the problem's objectives, and none is a wrapper's."""
+    """Return whether F has the objectives alone."""
     return isinstance(problem, AnonymizationProblem) and len(problem.objectives) == problem.n_obj
 
 
@@ -210,7 +224,7 @@ def _size(archive: str, algorithm: Algorithm) -> int:
 
 
 def _best(archive: str, index: int, algorithm: Algorithm) -> str:
-    """Return the best value of one objective in an archive, as text."""
+    """Return the best value of an objective, as text."""
     problem, members = algorithm.problem, getattr(algorithm, archive)
     if not len(members):
         return "-"
@@ -220,7 +234,7 @@ def _best(archive: str, index: int, algorithm: Algorithm) -> str:
 
 
 class FrontOutput(Output):  # type: ignore[misc]
-    """Columns of a search: one of its own, and the size of the front."""
+    """Columns with the progress and the size of the front."""
 
     def __init__(self, heading: str, progress: Callable[[Any], str]) -> None:
         super().__init__()
@@ -228,5 +242,5 @@ class FrontOutput(Output):  # type: ignore[misc]
 
 
 def front_size(algorithm: Algorithm) -> int:
-    """Return the number of points of the front so far."""
+    """Return the number of points of the front."""
     return int(algorithm.opt.get("feas").sum())

@@ -16,7 +16,7 @@ from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
 
 class ExhaustiveSearch(OwnSearch):
-    """A search that evaluates every node of a `LatticeProblem` and ends by itself with the exact front.
+    """Exhaustive search of a `LatticeProblem` for the exact front.
 
     This package's own. Other algorithms are measured against it.
 
@@ -60,7 +60,7 @@ class ExhaustiveSearch(OwnSearch):
 
     @property
     def certified(self) -> bool:
-        """Whether all nodes are evaluated, so that the front is proven."""
+        """Whether all nodes are evaluated."""
         return self.n_undecided == 0
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:

@@ -33,7 +33,7 @@ _ATTEMPTS = 100
 
 
 class GENITOR(Search):
-    """GENITOR for one objective (Whitley 1989), as Lunacek et al. 2006 use it.
+    """GENITOR for one objective (Whitley 1989, Lunacek et al. 2006).
 
     Two parents are drawn by rank. Their child replaces the worst of the population if it is better. With constraints,
     as in pymoo's algorithms for one objective, the smaller constraint violation is better, and then the smaller value.
@@ -129,7 +129,7 @@ class GENITOR(Search):
         return Population.new(X=child)
 
     def _child(self) -> NDArray[Any]:
-        """Return one child of two parents, as an array of one row."""
+        """Return one child, as an array of one row."""
         rows = [self._order[rank] for rank in self._ranks()]
         parents = self._X[rows][:, np.newaxis]
         # The operators take arrays, as in pymoo's `do`, but without individuals in between.
@@ -152,7 +152,7 @@ class GENITOR(Search):
         return self._n_births % self.pop_size == 0 or self._is_spent()
 
     def _is_spent(self) -> bool:
-        """Return whether the evaluations or the time are used up.
+        """Return whether evaluations or time are used up.
 
         Other terminations count iterations.
         """
@@ -164,7 +164,7 @@ class GENITOR(Search):
         self.opt = self.pop[:1]
 
     def _ranks(self) -> NDArray[np.int64]:
-        """Draw two ranks from the linear distribution of the bias, where 0 is the best."""
+        """Draw two ranks by the linear distribution of the bias."""
         u = self.random_state.random(2)
         n, b = len(self._order), self.bias
         # This is (b - root) / (2 (b - 1)), without a division by 0 for a bias of 1.
@@ -173,7 +173,7 @@ class GENITOR(Search):
         return ranks
 
     def _insert(self, child: Individual) -> None:
-        """Replace the worst by a child, if the child is better and no refused duplicate."""
+        """Replace the worst by a better and new child."""
         value = _value(child)
         if value >= self._values[-1] or (self.eliminate_duplicates and child.X.tobytes() in self._keys):
             return
@@ -194,12 +194,12 @@ class GENITOR(Search):
 
 
 def _value(one: Individual) -> tuple[float, float]:
-    """Return constraint violation and value, by which individuals are ranked from low to high."""
+    """Return constraint violation and value, the rank of an individual."""
     return float(one.cv), float(one.F[0])
 
 
 def _apply(operator: Operator, problem: Problem, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """Apply an operator to parents or to a child, with its own type and repair."""
+    """Apply an operator with its own type and repair."""
     if operator.vtype is not None:
         X = X.astype(operator.vtype)
     made: NDArray[Any] = operator._do(problem, X, random_state=rng)

@@ -20,7 +20,10 @@ Nodes = NDArray[np.int64]
 
 
 class _Heuristic(Search):
-    """Base of heuristics that evaluate nodes in turns and return the last feasible ones."""
+    """Base of heuristics that evaluate nodes in turns.
+
+    The last turn with a feasible node has the result.
+    """
 
     _kinds = (LatticeProblem,)
 
@@ -40,7 +43,7 @@ class _Heuristic(Search):
         raise NotImplementedError
 
     def _after(self, feasible: bool) -> Nodes:
-        """Return the nodes of the next turn, or none at the end.
+        """Return the nodes of the next turn, if any.
 
         Args:
             feasible: Whether a node of the last turn is feasible.
@@ -74,11 +77,11 @@ def _height(algorithm: Algorithm) -> str:
 
 
 class Datafly(_Heuristic):
-    """Datafly, which raises the column with the most distinct values until constraints hold (Sweeney 1998).
+    """Datafly for a `LatticeProblem` (Sweeney 1998).
 
-    It begins with the table as it is and ends with one generalization of a `LatticeProblem`, or with none if not even
-    the top is feasible. The problem says which tuples are suppressed. `Violating` is nearest to the original. It serves
-    as a baseline.
+    It begins with the table as it is, and raises the column with the most distinct values until the constraints hold.
+    It ends with one generalization, or with none if not even the top is feasible. The problem says which tuples are
+    suppressed. `Violating` is nearest to the original. It serves as a baseline.
 
     Args:
         output: Columns of the verbose output. None is the height of the nodes, the sum of their levels, and the size of
@@ -116,7 +119,7 @@ class Datafly(_Heuristic):
 
 
 class SamaratiSearch(_Heuristic):
-    """Samarati's search for the least height with a feasible node, by bisection (Samarati 2001).
+    """Samarati's search for the least feasible height (Samarati 2001).
 
     The height of a node is the sum of its levels. All nodes of a height are evaluated at once. The result is the
     non-dominated ones of the feasible nodes at the least height. Bisection assumes that every node above a feasible one

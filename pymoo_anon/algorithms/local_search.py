@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.duplicate import DuplicateElimination
 from pymoo.core.individual import Individual
@@ -22,11 +21,10 @@ from pymoo.core.selection import Selection
 from pymoo.operators.selection.rnd import RandomSelection
 from pymoo.termination import get_termination
 from pymoo.util.display.column import Column
-from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import Search, add_columns, check_arguments, has_own_columns, in_type_of_problem
+from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, has_own_columns, in_type_of_problem
 from pymoo_anon.fronts.archive import (
     BoxArchive,
     ParetoArchive,
@@ -49,12 +47,12 @@ _CHILDREN, _MATINGS = 8, 3
 
 
 class ParetoLocalSearch(Search):
-    """Pareto local search evaluates the neighbors of every member of its archive (Paquete et al. 2004).
+    """Pareto local search (Paquete et al. 2004).
 
-    Each iteration takes members of the archive in random order and proposes their neighbors that were not evaluated
-    yet: the ones at one step, and once no member has any, the ones at two. Where all members are explored, crossover
-    and mutation of members propose points. The search ends by itself where these find nothing new. No point is
-    evaluated twice.
+    It evaluates the neighbors of every member of its archive. Each iteration takes members of the archive in random
+    order and proposes their neighbors that were not evaluated yet: the ones at one step, and once no member has any,
+    the ones at two. Where all members are explored, crossover and mutation of members propose points. The search ends
+    by itself where these find nothing new. No point is evaluated twice.
 
     A `LatticeProblem` is searched from the corners of the lattice. A `BitStringProblem` is searched from random strings
     by merges and splits. Any other problem needs operators of its own.
@@ -73,7 +71,7 @@ class ParetoLocalSearch(Search):
         crossover: None is `LevelCrossover()`, or `PartitionCrossover()`.
         mutation: None is `SingleStepMutation()`, or `RandomImmigrantMutation()`.
         **kwargs: As pymoo's `Algorithm`: termination (2,500 evaluations by default), callback, archive, output
-            (`ParetoLocalSearchOutput()` by default), ...
+            (by default the unexplored members, the archive and the best values), ...
 
     Attributes:
         front: The archive.
@@ -99,7 +97,8 @@ class ParetoLocalSearch(Search):
         n_offsprings = positive_whole("n_offsprings", n_offsprings)
         check_arguments(self, kwargs)
         kwargs.setdefault("termination", get_termination("n_eval", 2500))
-        super().__init__(**{"output": ParetoLocalSearchOutput(), **kwargs})
+        unexplored = Column("unexplored", width=10, func=attrgetter("n_unexplored"))
+        super().__init__(**{"output": ArchiveOutput("front", unexplored), **kwargs})
         self.n_offsprings: int = n_offsprings
         self.epsilon: Matrix | None = None if epsilon is None else checked_epsilon(epsilon)
         self.selection: Selection = RandomSelection() if selection is None else selection
@@ -161,7 +160,7 @@ class ParetoLocalSearch(Search):
         self.opt = in_order(self.pop) if len(self.front) else filter_optimum(self.pop, least_infeasible=True)
 
     def _neighbors(self) -> NDArray[Any]:
-        """Return up to `n_offsprings` new neighbors of members, near ones first."""
+        """Return up to `n_offsprings` new neighbors, near ones first."""
         proposed: dict[bytes, NDArray[Any]] = {}
         for distance in range(1, self.neighborhood.reach + 1):
             # A selection may choose one member twice and leave others out, so the loop asks until all are explored.
@@ -175,7 +174,7 @@ class ParetoLocalSearch(Search):
         return np.array(list(proposed.values())[: self.n_offsprings])
 
     def _explore(self, one: Individual, distance: int, proposed: dict[bytes, NDArray[Any]]) -> None:
-        """Propose the new neighbors of a member at one distance, or note that there are none."""
+        """Propose new neighbors of a member at one distance."""
         X = self.neighborhood.do(self.problem, one.X, distance, algorithm=self, random_state=self.random_state)
         X = X[self.random_state.permutation(len(X))]
         new = {key: x for x in X if (key := x.tobytes()) not in self._seen}
@@ -201,7 +200,7 @@ class ParetoLocalSearch(Search):
         return X
 
     def _unexplored(self, distance: int) -> list[Individual]:
-        """Return the members that may have neighbors left at a distance or nearer."""
+        """Return the members not explored up to a distance."""
         return [one for one in self._members if self._explored.get(one.X.tobytes(), 0) < distance]
 
 
@@ -224,17 +223,8 @@ class _SeenElimination(DuplicateElimination):  # type: ignore[misc]
         return [x.tobytes() for x in in_type_of_problem(pop, self.problem).get("X")]
 
 
-class ParetoLocalSearchOutput(Output):  # type: ignore[misc]
-    """Columns of a local search: unexplored members, archive, distinct points, and the best of each objective."""
-
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Add the columns that the algorithm and its problem can fill."""
-        self.columns.append(Column("unexplored", width=10, func=attrgetter("n_unexplored")))
-        add_columns(self, algorithm, "front")
-
-
 def _operators_of(problem: Problem) -> dict[str, Any]:
-    """Return the operators for the search space of a problem, by argument."""
+    """Return the default operators for a problem."""
     if isinstance(problem, BitStringProblem):
         return {
             "sampling": BitStringSampling(),
@@ -251,7 +241,10 @@ def _operators_of(problem: Problem) -> dict[str, Any]:
 
 
 def _violations(pop: Population) -> Matrix:
-    """Return the (n, n_constraints) violations of individuals, or their total where only CV is known."""
+    """Return the (n, n_constraints) violations of individuals.
+
+    Of individuals with CV alone it is their total.
+    """
     G, H = (np.array([() if values is None else values for values in pop.get(name)], dtype=float) for name in "GH")
     each = np.concatenate([np.maximum(G, 0).reshape(len(pop), -1), np.abs(H).reshape(len(pop), -1)], axis=1)
     return each if each.shape[1] else np.array(pop.get("CV"), dtype=float)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pymoo.algorithms.base.genetic import GeneticAlgorithm
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.population import Population
@@ -20,7 +19,7 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import Search, add_columns, check_arguments, has_own_columns, least_infeasible
+from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, has_own_columns, least_infeasible
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon, in_order
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
@@ -33,10 +32,11 @@ _OPTIONS = ("repair", "eliminate_duplicates")
 
 
 class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
-    """PBG-EA, which finds minimal property based generalizations (Dewri et al. 2010, Algorithm 2).
+    """PBG-EA (Dewri et al. 2010, Algorithm 2).
 
-    In each generation the children replace the whole population, and a box archive keeps the best of them. Parents come
-    from the population and the archive together. The result, `res.opt`, is the archive: a representative set.
+    It finds minimal property based generalizations. In each generation the children replace the whole population, and a
+    box archive keeps the best of them. Parents come from the population and the archive together. The result,
+    `res.opt`, is the archive: a representative set.
 
     The paper has no constraints. Here the archive refuses nodes that violate one, and tournaments prefer the node with
     the smaller violation.
@@ -50,7 +50,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         selection: Chooses parents from population and archive. None is `DominanceCountTournament()`.
         crossover: None is `LevelCrossover()`, single point with probability 0.8.
         mutation: None is `SingleStepMutation()`, one step with probability 1 / number of variables.
-        output: Columns of the verbose output. None is `PBGEAOutput()`.
+        output: Columns of the verbose output. None is the archive and the best values.
         **kwargs: `repair` and `eliminate_duplicates` (False by default) as pymoo's `GeneticAlgorithm`. With duplicates
             eliminated, the search ends when mating finds no new node. The others as pymoo's `Algorithm`: termination
             (100 generations by default), callback, archive, ...
@@ -86,7 +86,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
             selection=DominanceCountTournament() if selection is None else selection,
             crossover=LevelCrossover() if crossover is None else crossover,
             mutation=SingleStepMutation() if mutation is None else mutation,
-            output=PBGEAOutput() if output is None else output,
+            output=ArchiveOutput("box_archive") if output is None else output,
             **kwargs,
         )
         self.epsilon: NDArray[np.float64] | None = None if epsilon is None else checked_epsilon(epsilon)
@@ -114,7 +114,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         self._replace(infills)
 
     def _infill(self) -> Population | None:
-        """Return the next population by fitness, selection and recombination (steps 5 to 7).
+        """Select parents and return their children (steps 5 to 7).
 
         Section 6 selects a pool of N_pop nodes by N_pop tournaments, and then draws pairs from the pool without
         replacement. Winners of independent tournaments come in random order, so each two in a row are such a pair. The
@@ -139,7 +139,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
             self._replace(infills)
 
     def _replace(self, infills: Population | None) -> None:
-        """Replace the population by its children, and update the archive with them (steps 4 and 8)."""
+        """Replace population, update archive (steps 4 and 8)."""
         self.pop = infills
         self.box_archive.add(infills)
         if not len(self.box_archive):
@@ -154,16 +154,8 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
             self.opt = filter_optimum(Population.merge(self._closest, self.pop), least_infeasible=True)
 
 
-class PBGEAOutput(Output):  # type: ignore[misc]
-    """Columns of PBG-EA: size of the archive, distinct nodes, and the best of each objective."""
-
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Add the columns that the algorithm and its problem can fill."""
-        add_columns(self, algorithm, "box_archive")
-
-
 def _grid(problem: Problem) -> tuple[NDArray[np.float64] | None, list[bool] | None]:
-    """Return the default sides of boxes, and the objectives that are maximised."""
+    """Return the default sides of boxes, and the maximised objectives."""
     if not isinstance(problem, AnonymizationProblem):
         return np.ones(1), None
     maximize = [objective.maximize for objective in problem.objectives]

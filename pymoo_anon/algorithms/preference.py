@@ -1,4 +1,4 @@
-"""NSGA-II for preferences between loss and bias under a smallest k."""
+"""NSGA-II for preferences between loss and bias."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ _OPTIONS = ("survival", "eliminate_duplicates", "n_offsprings", "mating")
 
 
 class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
-    """NSGA-II with the paper's selection between feasible and infeasible solutions (Dewri et al. 2009, section 5.2).
+    """NSGA-II for preferred points under a smallest k (Dewri et al. 2009, section 5).
 
     It searches a `BitStringProblem` with one or more `PreferredPoint` objectives and then `KAnonymity`. The paper
     minimises f1, the achievement, and f2 = k_pref - k. A solution is feasible if f2 is not positive, so that larger k
-    are searched, too. F holds -k in its last column, which ranks solutions as f2 does.
+    are searched, too. Tournaments follow the rules of section 5.2. F holds -k in its last column, which ranks solutions
+    as f2 does.
 
     The result has, beside pymoo's, `res.picks`: the solution of every preferred point, as `picks` returns it from the
     non-dominated solutions.
@@ -122,14 +123,17 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         self.opt: Population = in_order(self.opt)
 
     def result(self) -> Result:
-        """Return the non-dominated solutions, and the pick of every preferred point."""
+        """Return the non-dominated solutions, and the picks."""
         res = super().result()
         res.picks = picks(self.problem, np.atleast_2d(res.X), self.k)
         return res
 
 
 class PreferenceOutput(Output):  # type: ignore[misc]
-    """Columns of a search with preferences: distinct strings, feasible members of the front, and their lowest f1."""
+    """Columns of a search with preferences.
+
+    They show the distinct strings, the feasible members of the front, and their lowest f1.
+    """
 
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""
@@ -154,7 +158,7 @@ def _lowest(number: int, algorithm: PreferenceNSGA2) -> float | None:
 
 
 def prefer_feasible(pop: Population, P: NDArray[np.int64], k: int, **kwargs: Any) -> NDArray[np.int64]:
-    """Return the winners of binary tournaments by the paper's four rules.
+    """Return the winners of tournaments by the paper's four rules.
 
     A feasible individual wins against an infeasible one. Two feasible ones are compared by rank and then by crowding
     distance, two infeasible ones by f2, by their smallest f1, and then by crowding distance. If all are equal the first
@@ -186,7 +190,7 @@ def prefer_feasible(pop: Population, P: NDArray[np.int64], k: int, **kwargs: Any
 
 
 def picks(problem: BitStringProblem, X: Bits, k: int) -> pd.DataFrame:
-    """Return the solution of every preferred point among strings (Dewri et al. 2009, section 5.3).
+    """Return the solution of every preferred point (Dewri et al. 2009, section 5.3).
 
     Of the strings with at least k it is the one of the smallest achievement. Of equal ones it is the one of the
     smallest preference deviation, and then the first.
@@ -208,7 +212,8 @@ def picks(problem: BitStringProblem, X: Bits, k: int) -> pd.DataFrame:
     found = []
     ks = -problem.evaluate(X)[:, -1] if len(X) else np.empty(0)
     feasible = np.flatnonzero(ks >= k)
-    for point in problem.objectives[:-1] if len(feasible) else ():
+    points: Any = problem.objectives[:-1]
+    for point in points if len(feasible) else ():
         values = np.column_stack([problem.values_of(X[feasible], one) for one in (point.loss, point.bias)])
         achievement, deviation = point.achieved(values), point.deviation(values)
         best = np.lexsort([deviation, achievement])[0]

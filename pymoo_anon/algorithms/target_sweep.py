@@ -1,4 +1,4 @@
-"""Target sweep: a local recoding for every k on a log scale, and for prices of classes."""
+"""Sweep of the targets of local recoding."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ _BATCH = 4
 
 
 class TargetSweep(Search):
-    """A sweep that makes the local recoding of every target of k, with equal weights.
+    """Sweep of the targets of k, with equal weights.
 
-    This package's own. It ends by itself with the front of these recodings.
+    This package's own. It makes the local recoding of every target, and ends by itself with the front of these
+    recodings.
 
     If all objectives weigh the columns alike, there is nothing to search: each target has one good recoding. If an
     objective weighs columns differently, search the weights by `NSGA2` or the like.
@@ -100,7 +101,10 @@ class TargetSweep(Search):
 
 
 def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> NDArray[np.int64]:
-    """Return the (n, n_var) points of a sweep: targets in ascending order, then targets with prices."""
+    """Return the (n, n_var) points of a sweep.
+
+    The targets come first, in ascending order, and then targets with prices.
+    """
     pairs = [(target, 0) for target in _spread(problem.targets, n_targets)]
     if any(isinstance(one, MarketerRisk | AverageClassSize) for one in problem.objectives):
         pairs += [
@@ -116,7 +120,7 @@ def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> NDArray[np.int64]
 
 
 def _spread(targets: Sequence[int], most: int) -> list[int]:
-    """Return the places of at most `most` targets on a log scale, with both ends."""
+    """Return the places of targets on a log scale."""
     scale = np.rint(np.geomspace(targets[0], targets[-1], most))
     places: list[int] = np.unique(np.searchsorted(targets, scale)).tolist()
     return places

@@ -1,4 +1,4 @@
-"""Fronts: archives of non-dominated points, and indicators against the true front."""
+"""Fronts: archives, and indicators against the true front."""
 
 from typing import TYPE_CHECKING
 

@@ -76,12 +76,12 @@ class ParetoArchive:
 
     @property
     def pop(self) -> Population:
-        """Members as a pymoo population, in the order in which they came."""
+        """Members as a population, in order of arrival."""
         return Population(self._members)
 
     @property
     def F(self) -> Matrix:
-        """Objective values of the members, a new (n, n_obj) float array."""
+        """Values of the members, a new (n, n_obj) float array."""
         return self._F.copy()
 
     def get(self, *names: str) -> Any:
@@ -89,7 +89,7 @@ class ParetoArchive:
         return self.pop.get(*names)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return one member, or a population for a slice or an array."""
+        """Return members, as `Population` does."""
         return self.pop[index]
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class ParetoArchive:
 
 
 class BoxArchive(ParetoArchive):
-    """An archive of one individual per non-dominated box (Dewri et al. 2010, Algorithm 1).
+    """Archive of one individual per box (Dewri et al. 2010, Algorithm 1).
 
     A grid of side `epsilon` divides objective space into boxes, as `boxes` computes them. In one box, an individual
     box-dominates another if its F does. In different boxes, it does if its box dominates the other box. A candidate is
@@ -164,11 +164,12 @@ def _values_of(individuals: list[Individual]) -> Matrix:
 
 
 def satisfies_constraints(one: Individual) -> bool:
-    """Return whether an individual satisfies its constraints, without the tolerance of a running search.
+    """Return whether an individual satisfies its constraints.
 
-    pymoo calls an individual feasible if its CV is at most the `cv_eps` of its config.
-    `AdaptiveEpsilonConstraintHandling` raises `cv_eps` early in a search and lowers it to 0 later. G, H and the
-    tolerance of each constraint (0 for G, 1e-4 for H by default) stay the same, so they decide here.
+    A tolerance of the running search does not count. pymoo calls an individual feasible if its CV is at most the
+    `cv_eps` of its config. `AdaptiveEpsilonConstraintHandling` raises `cv_eps` early in a search and lowers it to 0
+    later. G, H and the tolerance of each constraint (0 for G, 1e-4 for H by default) stay the same, so they decide
+    here.
     """
     G = () if one.G is None else one.G
     H = () if one.H is None else one.H
@@ -179,12 +180,13 @@ def satisfies_constraints(one: Individual) -> bool:
 
 
 def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Matrix:
-    """Return the boxes of points on a grid of the multiples of epsilon (Dewri et al. 2010, section 5).
+    """Return the boxes of points (Dewri et al. 2010, section 5).
 
-    The grid lies on the natural values, and a value on a line belongs to the box above it. A value that differs from a
-    line by rounding alone lies on it, since 0.3 / 0.1 is a little less than 3 in floats. The box of a minimised
-    objective is `floor(F / epsilon)`. A maximised one has the natural value v = -F and the box floor(v / epsilon). Its
-    negative, `ceil(F / epsilon)`, is returned, so that boxes are minimised as F is.
+    The lines of the grid are the multiples of epsilon. It lies on the natural values, and a value on a line belongs to
+    the box above it. A value that differs from a line by rounding alone lies on it, since 0.3 / 0.1 is a little less
+    than 3 in floats. The box of a minimised objective is `floor(F / epsilon)`. A maximised one has the natural value v
+    = -F and the box floor(v / epsilon). Its negative, `ceil(F / epsilon)`, is returned, so that boxes are minimised as
+    F is.
 
     Returns:
         (n, n_obj) float array of whole numbers; lower is better.
@@ -209,7 +211,7 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
 
 
 def checked_epsilon(epsilon: ArrayLike) -> Matrix:
-    """Return sides of boxes as an array, and raise unless they are positive and finite."""
+    """Return positive and finite sides of boxes, or raise."""
     try:
         sides = np.array(epsilon, dtype=float)
     except (TypeError, ValueError):
@@ -220,7 +222,7 @@ def checked_epsilon(epsilon: ArrayLike) -> Matrix:
 
 
 def checked_maximize(maximize: ArrayLike | None) -> NDArray[np.bool_]:
-    """Return directions as a Boolean array, where None is False."""
+    """Return directions as Booleans, or raise. None is False."""
     given = np.array(False if maximize is None else maximize)
     if given.ndim > 1 or given.size == 0 or given.dtype != bool:
         raise ValueError(f"maximize must be True or False, or one of these per objective, got {maximize!r}")
@@ -228,13 +230,13 @@ def checked_maximize(maximize: ArrayLike | None) -> NDArray[np.bool_]:
 
 
 def fit_epsilon(epsilon: Matrix, n_obj: int) -> None:
-    """Raise unless there is one side of boxes, or one per objective."""
+    """Raise unless there is one side, or one per objective."""
     if epsilon.size not in (1, n_obj):
         raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
 def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population:
-    """Return a population of points with known values, which no evaluator computes again."""
+    """Return a population of points with known values."""
     known = {"F": F} if G is None else {"F": F, "G": G}
     pop = Population.new(X=X, **known)
     # An evaluator skips individuals that have all three.
@@ -243,7 +245,7 @@ def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population
 
 
 def front_order(F: Matrix) -> NDArray[np.int64]:
-    """Return the order of a front: by the first objective, then by the next.
+    """Return the lexicographic order of a front.
 
     Equal points stay in the order in which they came.
 
@@ -259,7 +261,7 @@ def in_order(pop: Population) -> Population:
 
 
 def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix) -> tuple[NDArray[Any], Matrix]:
-    """Return X and F of the non-dominated points of a front and of further points.
+    """Return X and F of a front after further points.
 
     Of points with equal F the first is kept.
     """
@@ -269,7 +271,7 @@ def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix
 
 
 def first_non_dominated(F: Matrix) -> NDArray[np.bool_]:
-    """Return an (n,) Boolean mask of the non-dominated points, the first of equal ones."""
+    """Return a mask of the non-dominated points, without duplicates."""
     ranks = F
     if not np.isfinite(F).all():
         # moocore loses points beside infinite ones. Ranks have the same order and are finite.

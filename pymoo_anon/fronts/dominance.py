@@ -9,7 +9,6 @@ from pymoo_anon.engine.compiled import njit
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _dominates(a, b):  # type: ignore[no-untyped-def]
-    """Return whether a is nowhere worse than b and somewhere better."""
     better = False
     for o in range(len(a)):
         if a[o] > b[o]:
@@ -28,7 +27,7 @@ def _equal(a, b):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
-    """Offer points to a box archive one after the other (Dewri et al. 2010, Algorithm 1).
+    """Offer points to a box archive (Dewri et al. 2010, Algorithm 1).
 
     The comments number the steps as the paper does.
 
@@ -73,10 +72,10 @@ def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def dominance_fitness(F):  # type: ignore[no-untyped-def]
-    """Return the (n,) int64 fitness of points by dominance counts, where lower is better.
+    """Return the (n,) int64 dominance-count fitness of points.
 
-    dom_P is the number of points that P dominates. The fitness of P is the sum of dom_P' over all P' that dominate P,
-    and 0 for a non-dominated point (Dewri et al. 2010, step 5 of Algorithm 2, after SPEA2).
+    Lower is better. dom_P is the number of points that P dominates. The fitness of P is the sum of dom_P' over all P'
+    that dominate P, and 0 for a non-dominated point (Dewri et al. 2010, step 5 of Algorithm 2, after SPEA2).
     """
     n = len(F)
     dominates = np.zeros((n, n), dtype=np.bool_)

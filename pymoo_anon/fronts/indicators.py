@@ -1,4 +1,4 @@
-"""Indicators of a front against the true front (Dewri et al. 2010, section 7)."""
+"""Indicators against the true front (Dewri et al. 2010, section 7)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Matrix = NDArray[np.float64]
 
 
 class _TrueFrontIndicator(Indicator):  # type: ignore[misc]
-    """Base of indicators that check a front and the true front."""
+    """Base of the indicators, with checks of both fronts."""
 
     def __init__(
         self, pf: ArrayLike, zero_to_one: bool = False, ideal: ArrayLike | None = None, nadir: ArrayLike | None = None
@@ -43,7 +43,7 @@ class _TrueFrontIndicator(Indicator):  # type: ignore[misc]
 
 
 class ConvergenceMetric(_TrueFrontIndicator):
-    """CE, the mean distance from the members of a front to the true front.
+    """CE, the mean distance to the true front.
 
     Lower is better, 0 is best. Every objective is divided by its largest absolute value in the true front, and the
     distance to the nearest point is euclidean. The paper's formula prints the sum over the members, but its tables fit
@@ -84,12 +84,7 @@ class ConvergenceMetric(_TrueFrontIndicator):
         self.scale = np.where((largest > 0) & (not zero_to_one), largest, 1.0)
 
     def do(self, F: ArrayLike | None, *args: Any, **kwargs: Any) -> float:
-        """Return the convergence error of a front.
-
-        Args:
-            F: (n, n_obj) array of minimised values, at least one row.
-            *args: Ignored.
-            **kwargs: Ignored.
+        """Return the value of a front.
 
         Raises:
             ValueError: F has no row, another number of objectives than the true front, or holds NaN.
@@ -105,10 +100,11 @@ class ConvergenceMetric(_TrueFrontIndicator):
 
 
 class RepresentationRatio(_TrueFrontIndicator):
-    """RR, the share of the true front's non-dominated boxes that a front occupies.
+    """RR, the occupied share of the true front's boxes.
 
-    Higher is better, 1 is best. A front without a row occupies no box. The boxes have to be small beside the true
-    front: where its values lie between 0 and 1, a box of side 1 holds all of it.
+    Only non-dominated boxes of the true front count. Higher is better, 1 is best. A front without a row occupies no
+    box. The boxes have to be small beside the true front: where its values lie between 0 and 1, a box of side 1 holds
+    all of it.
 
     Args:
         pf: (n, n_obj) array, the true front, minimised values.

@@ -1,4 +1,4 @@
-"""Operators that keep generalizations valid, for any algorithm of pymoo."""
+"""Operators that keep generalizations valid."""
 
 from pymoo_anon.operators.crossover import LevelCrossover, PartitionCrossover, ReducedSurrogateCrossover
 from pymoo_anon.operators.mutation import (

@@ -1,4 +1,4 @@
-"""Neighborhoods: the points that a local search tries next to a point."""
+"""Neighborhoods for local search."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Neighborhood(Operator):  # type: ignore[misc]
 
 
 class LevelNeighborhood(Neighborhood):
-    """The nodes of a lattice at a number of steps.
+    """The nodes of a lattice within some steps.
 
     A step is one level up or down in one attribute. This package's own.
 
@@ -75,7 +75,7 @@ class LevelNeighborhood(Neighborhood):
 
 
 class BitStringNeighborhood(Neighborhood):
-    """The valid strings of a `BitStringProblem` that are one merge or one split away.
+    """The valid bit strings one merge or one split away.
 
     Where an attribute has a taxonomy, the children of a node become one group, or a group becomes the children of its
     node. Elsewhere one bit flips: two groups side by side become one, or a group becomes two. This package's own.
@@ -111,7 +111,7 @@ class BitStringNeighborhood(Neighborhood):
 
 @cache
 def _steps(n_var: int, distance: int) -> Nodes:
-    """Return all vectors of whole numbers whose absolute values sum to a distance."""
+    """Return all integer vectors of an L1 norm."""
     if distance == 0:
         return np.zeros((1, n_var), dtype=np.int64)
     single = np.concatenate([np.eye(n_var, dtype=np.int64), -np.eye(n_var, dtype=np.int64)])
@@ -122,7 +122,7 @@ def _steps(n_var: int, distance: int) -> Nodes:
 
 
 def _neighboring_cuts(spans: NDArray[np.int64], bits: Bits) -> Bits:
-    """Return the (n, n_bits) cuts of a tree that are one merge or one split away from a cut."""
+    """Return the cuts one merge or one split away."""
     edges = [0, *(np.flatnonzero(bits) + 1).tolist(), len(bits) + 1]
     groups = set(pairwise(edges))
     cuts = []

@@ -1,4 +1,4 @@
-"""Preferred points of loss and privacy bias as objectives (Dewri et al. 2009, section 4)."""
+"""Preferred points of loss and bias (Dewri et al. 2009, section 4)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Matrix = NDArray[np.float64]
 
 
 class Achievement(Decomposition):  # type: ignore[misc]
-    """The achievement of a preferred point: `max_i w_i (F_i - utopian_i)`, where lower is better.
+    """The achievement of a preferred point (Dewri et al. 2009, section 4).
 
-    w_i is proportional to 1 / (preference_i - utopian_i), and the weights sum to 1 (Dewri et al. 2009, section 4). The
-    utopian point is the ideal point, the origin by default, minus `eps`. As with pymoo's `ASF`, it is called with F and
-    weights, which are the preferred points here.
+    It is `max_i w_i (F_i - utopian_i)`, where lower is better. w_i is proportional to 1 / (preference_i - utopian_i),
+    and the weights sum to 1. The utopian point is the ideal point, the origin by default, minus `eps`. As with pymoo's
+    `ASF`, it is called with F and weights, which are the preferred points here.
 
     Args:
         eps: A very small positive number.
@@ -42,7 +42,7 @@ class Achievement(Decomposition):  # type: ignore[misc]
 
 
 class PreferredPoint(Objective):
-    """The achievement of preferred values of NWP and NECD, where lower is better.
+    """The achievement of preferred NWP and NECD, where lower is better.
 
     Args:
         preference: The preferred (NWP, NECD), each from 0 to 1.
@@ -84,11 +84,11 @@ class PreferredPoint(Objective):
         self.loss.check(table)
 
     def evaluate(self, classes: EquivalenceClasses) -> Matrix:
-        """Return the achievement of each of n generalizations, as an (n,) float array."""
+        """Return the (n,) achievements of n generalizations."""
         return self.achieved(np.column_stack([self.loss.evaluate(classes), self.bias.evaluate(classes)]))
 
     def achieved(self, points: Matrix) -> Matrix:
-        """Return the achievement of points, as an (n,) float array.
+        """Return the (n,) achievements of points.
 
         Args:
             points: (n, 2) float array of NWP and NECD.
@@ -97,9 +97,9 @@ class PreferredPoint(Objective):
         return achieved
 
     def deviation(self, points: Matrix) -> Matrix:
-        """Return the preference deviation of points, which decides between equal achievements.
+        """Return the preference deviations of points.
 
-        It is the sum of NWP and NECD minus the sum of the preferred values (Dewri et al. 2009, section 4).
+        They decide between equal achievements: NWP and NECD minus the preferred values (Dewri et al. 2009, section 4).
 
         Args:
             points: (n, 2) float array of NWP and NECD.
