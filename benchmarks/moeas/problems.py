@@ -256,7 +256,7 @@ def refusal(algorithm: str, problem: AnonymizationProblem) -> str | None:
         # Our problems of two objectives are those of k and a loss.
         if algorithm == "branch and bound" and problem.n_obj > 2:
             return "on bit strings it proves k and a loss alone"
-        if algorithm in ("branch and bound", "local search") and problem.n_obj == 2:
+        if algorithm == "branch and bound" and problem.n_obj == 2:
             return "on bit strings, with k and a loss, it works on tables of groups, and evaluations do not measure it"
     return None
 

@@ -64,6 +64,11 @@ OTHER = "do(problem, before, random_state=rng, inplace=False)"
 CROSSED = "do(problem, before, [[0, 1]], random_state=rng)"
 #: By operator its problem, what it is given, and its call.
 CALLS = {
+    "BitStringNeighborhood": (
+        BITS,
+        STRINGS.replace("2:", "2:3"),
+        "BitStringNeighborhood().do(problem, before[0].X, 1, random_state=rng)[:6]",
+    ),
     "BitStringSampling": (BITS, "", "BitStringSampling().do(problem, 4, random_state=rng)"),
     "ClosestValidRepair": (
         BITS,

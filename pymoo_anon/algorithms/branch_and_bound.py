@@ -48,8 +48,8 @@ class BranchAndBound(OwnSearch):
     remaining attribute, as if the other attributes followed that choice.
 
     It stops by itself. Stopped earlier, by a termination or by Ctrl-C, it returns the best points so far with a
-    certified `gap`, and can go on. If bounds fathom less than half of the nodes, it visits all nodes that are left, as
-    `ExhaustiveSearch` does, so that it is never much slower.
+    certified `gap`, and can go on. A budget of seconds excludes compile time. If bounds fathom less than half of the
+    nodes, it visits all nodes that are left, as `ExhaustiveSearch` does, so that it is never much slower.
 
     Of points with equal F one is kept. Where no point satisfies all constraints, `return_least_infeasible` gives the
     evaluated one that violates them least. The search evaluates points itself, by `next()` and `run()`. Ask and tell

@@ -21,7 +21,7 @@ from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import examples, plain
 from pymoo_anon.fronts.archive import evaluated, in_order
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 
 Matrix = NDArray[np.float64]
 
@@ -71,6 +71,11 @@ class Search(Algorithm):  # type: ignore[misc]
         if not has_end:
             self.termination = self._end(problem)
         return self
+
+    def next(self) -> None:
+        """Run one iteration, without its compile time in the time budget."""
+        with uncounted_compilation(self):
+            super().next()
 
     def _begin(self, problem: Problem) -> None:
         """Reset the state for a problem, or raise."""

@@ -10,12 +10,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
+from numba.core.event import install_timer
 from numpy.typing import ArrayLike, NDArray
+from pymoo.core.algorithm import Algorithm
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import plain, positive_whole
@@ -42,6 +46,30 @@ _POINTS_OF_A_PART = 512
 # Bytes that the group maps of points take that are grouped together. All those of a lattice whose columns have many
 # values would not fit into memory.
 _BYTES_OF_MAPS = 1 << 26
+
+# Whether a block that lasts puts off the start already.
+_PUT_OFF: ContextVar[bool] = ContextVar("put off", default=False)
+
+
+@contextmanager
+def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
+    """Put off the start of an algorithm by what loops take in the block to be compiled, or loaded from disk.
+
+    So a budget of seconds is one of searching, in the first run as in later ones.
+    """
+    if algorithm is None or _PUT_OFF.get():
+        yield
+        return
+
+    def put_off(seconds: float) -> None:
+        algorithm.start_time += seconds
+
+    token = _PUT_OFF.set(True)
+    try:
+        with install_timer("numba:compiler_lock", put_off):
+            yield
+    finally:
+        _PUT_OFF.reset(token)
 
 
 class Memory:
@@ -368,6 +396,21 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         frame = self._variables_frame(X)
         names = [plain(str(name)) for name in frame]
         return [", ".join(map("{} {}".format, names, row)) for row in frame.to_numpy().tolist()]
+
+    def evaluate(self, X: ArrayLike, *args: Any, algorithm: Algorithm | None = None, **kwargs: Any) -> Any:
+        """Evaluate points as pymoo's `Problem` does; no budget of seconds counts what is compiled for it.
+
+        Args:
+            X: (n, n_var) array of points, or one point.
+            args: What else pymoo's method takes, as `kwargs`.
+            algorithm: Who asks, as pymoo's `Evaluator` says.
+            kwargs: Such as `return_values_of=["F", "G"]`.
+
+        Returns:
+            What pymoo's method returns: F alone, arrays in the order that was asked for, or a dictionary of them.
+        """
+        with uncounted_compilation(algorithm):
+            return super().evaluate(X, *args, **kwargs)
 
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         # pymoo hands over one point at a time where `elementwise` is set.
