@@ -15,7 +15,8 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import ArchiveOutput, Matrix, Search, check_arguments, least_infeasible
+from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, least_infeasible
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import ParetoArchive, in_order, merge_front
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
@@ -165,7 +166,7 @@ class _PairWalk:
         self._next_multiplier = found[0][1]
         return np.unique([instance.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
 
-    def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
+    def tell(self, X: Bits, F: Values, violations: Values) -> bool:
         """Return whether the walk has ended with these values.
 
         It goes on above the k of the best string.

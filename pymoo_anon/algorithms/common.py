@@ -20,10 +20,9 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import examples, plain
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import evaluated, in_order
 from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
-
-Matrix = NDArray[np.float64]
 
 # The arguments that every algorithm of pymoo takes.
 _OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
@@ -123,7 +122,7 @@ class OwnSearch(Search):
         name = type(self).__name__
         raise NotImplementedError(f"{name} evaluates nodes itself; call next() or run() instead of ask and tell")
 
-    def _evaluated(self, X: NDArray[Any]) -> tuple[Matrix, Matrix]:
+    def _evaluated(self, X: NDArray[Any]) -> tuple[Values, Values]:
         """Return F and G of points by pymoo's evaluator."""
         evaluator = self.evaluator
         if self.archive is None and type(evaluator) is Evaluator and evaluator.callback is None:
@@ -138,7 +137,7 @@ class OwnSearch(Search):
         F, G = pop.get("F", "G")
         return F, G
 
-    def _keep_closest(self, X: NDArray[Any], F: Matrix, G: Matrix) -> None:
+    def _keep_closest(self, X: NDArray[Any], F: Values, G: Values) -> None:
         """Keep the point that violates the constraints least."""
         least = [int(np.maximum(G, 0).sum(axis=1).argmin())]
         self._closest = least_infeasible(self._closest, evaluated(X[least], F[least], G[least]))

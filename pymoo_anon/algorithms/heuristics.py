@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
@@ -13,10 +12,9 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon.algorithms.common import FrontOutput, Search, check_arguments, one_of_each
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.fronts.archive import satisfies_constraints
 from pymoo_anon.problems.lattice import LatticeProblem
-
-Nodes = NDArray[np.int64]
 
 
 class _Heuristic(Search):
@@ -33,16 +31,16 @@ class _Heuristic(Search):
 
     def _begin(self, problem: LatticeProblem) -> None:
         self._found: Population | None = None
-        self._next: Nodes = self._first()
+        self._next: Ints = self._first()
 
     def _end(self, problem: LatticeProblem) -> MaximumGenerationTermination:
         return MaximumGenerationTermination(int(problem.lengths.sum()) + 1)
 
-    def _first(self) -> Nodes:
+    def _first(self) -> Ints:
         """Return the nodes of the first turn."""
         raise NotImplementedError
 
-    def _after(self, feasible: bool) -> Nodes:
+    def _after(self, feasible: bool) -> Ints:
         """Return the nodes of the next turn, if any.
 
         Args:
@@ -100,11 +98,11 @@ class Datafly(_Heuristic):
     [6, 3, 3, 2, 1, 0, 3, 0]
     """
 
-    def _first(self) -> Nodes:
-        lowest: Nodes = self.problem.lowest[np.newaxis]
+    def _first(self) -> Ints:
+        lowest: Ints = self.problem.lowest[np.newaxis]
         return lowest
 
-    def _after(self, feasible: bool) -> Nodes:
+    def _after(self, feasible: bool) -> Ints:
         problem: LatticeProblem = self.problem
         x = self._next[0].copy()
         if feasible or bool((x == problem.highest).all()):
@@ -114,7 +112,7 @@ class Datafly(_Heuristic):
             if x[j] < problem.highest[j]:
                 n_distinct[j] = len(np.unique(hierarchy.groups[x[j], codes[:, j]]))
         x[n_distinct.argmax()] += 1
-        raised: Nodes = x[np.newaxis]
+        raised: Ints = x[np.newaxis]
         return raised
 
 
@@ -133,13 +131,13 @@ class SamaratiSearch(_Heuristic):
         TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.
     """
 
-    def _first(self) -> Nodes:
+    def _first(self) -> Ints:
         # Invariant: the least feasible height is in low..high, or there is none.
         self._low, self._high = int(self.problem.lowest.sum()), int(self.problem.highest.sum())
         self._decided = False
         return self._at((self._low + self._high) // 2)
 
-    def _after(self, feasible: bool) -> Nodes:
+    def _after(self, feasible: bool) -> Ints:
         height = int(self._next[0].sum())
         self._low, self._high = (self._low, height) if feasible else (height + 1, self._high)
         if self._decided or self._low > self._high or (feasible and self._low == self._high):
@@ -149,7 +147,7 @@ class SamaratiSearch(_Heuristic):
             self._decided = True
         return self._at((self._low + self._high) // 2)
 
-    def _at(self, height: int) -> Nodes:
+    def _at(self, height: int) -> Ints:
         """Return all nodes of a height."""
         nodes = np.zeros((1, 0), dtype=np.int64)
         lowest, highest = self.problem.lowest, self.problem.highest

@@ -25,6 +25,7 @@ from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, has_own_columns, in_type_of_problem
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import (
     BoxArchive,
     ParetoArchive,
@@ -38,8 +39,6 @@ from pymoo_anon.operators.mutation import RandomImmigrantMutation, SingleStepMut
 from pymoo_anon.operators.neighborhood import BitStringNeighborhood, LevelNeighborhood, Neighborhood
 from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling
 from pymoo_anon.problems.bitstrings import BitStringProblem
-
-Matrix = NDArray[np.float64]
 
 # Children cost little beside an evaluation, so that 8 are made for each that is wanted. The search ends where 3 matings
 # in a row bring nothing new.
@@ -100,7 +99,7 @@ class ParetoLocalSearch(Search):
         unexplored = Column("unexplored", width=10, func=attrgetter("n_unexplored"))
         super().__init__(**{"output": ArchiveOutput("front", unexplored), **kwargs})
         self.n_offsprings: int = n_offsprings
-        self.epsilon: Matrix | None = None if epsilon is None else checked_epsilon(epsilon)
+        self.epsilon: Values | None = None if epsilon is None else checked_epsilon(epsilon)
         self.selection: Selection = RandomSelection() if selection is None else selection
         given = {"sampling": sampling, "neighborhood": neighborhood, "crossover": crossover, "mutation": mutation}
         self._given: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
@@ -240,7 +239,7 @@ def _operators_of(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _violations(pop: Population) -> Matrix:
+def _violations(pop: Population) -> Values:
     """Return the (n, n_constraints) violations of individuals.
 
     Of individuals with CV alone it is their total.

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.dominance import update_boxes
 
-Matrix = NDArray[np.float64]
 Archive = TypeVar("Archive", bound="ParetoArchive")
 
 
@@ -34,7 +34,7 @@ class ParetoArchive:
 
     def __init__(self) -> None:
         self._members: list[Individual] = []
-        self._F: Matrix = np.empty((0, 0))
+        self._F: Values = np.empty((0, 0))
 
     def add(self: Archive, pop: Population) -> Archive:
         """Offer evaluated individuals in their order.
@@ -66,7 +66,7 @@ class ParetoArchive:
         self._F = together[kept]
         return self
 
-    def _kept(self, F: Matrix) -> NDArray[np.int64]:
+    def _kept(self, F: Values) -> NDArray[np.int64]:
         """Return the rows that become members.
 
         Args:
@@ -80,7 +80,7 @@ class ParetoArchive:
         return Population(self._members)
 
     @property
-    def F(self) -> Matrix:
+    def F(self) -> Values:
         """Values of the members, a new (n, n_obj) float array."""
         return self._F.copy()
 
@@ -142,7 +142,7 @@ class BoxArchive(ParetoArchive):
         self.maximize = checked_maximize(maximize)
         super().__init__()
 
-    def _kept(self, F: Matrix) -> NDArray[np.int64]:
+    def _kept(self, F: Values) -> NDArray[np.int64]:
         kept: NDArray[np.int64] = update_boxes(F, boxes(F, self.epsilon, self.maximize), len(self))
         return kept
 
@@ -150,7 +150,7 @@ class BoxArchive(ParetoArchive):
         return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"
 
 
-def _values_of(individuals: list[Individual]) -> Matrix:
+def _values_of(individuals: list[Individual]) -> Values:
     try:
         F = np.array([one.F for one in individuals], dtype=float).reshape(len(individuals), -1)
         widths = {F.shape[1]}
@@ -179,7 +179,7 @@ def satisfies_constraints(one: Individual) -> bool:
     return bool(np.all(most >= G) and np.all(distance >= np.abs(H)))
 
 
-def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Matrix:
+def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Values:
     """Return the boxes of points (Dewri et al. 2010, section 5).
 
     The lines of the grid are the multiples of epsilon. It lies on the natural values, and a value on a line belongs to
@@ -206,11 +206,11 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
         # Infinite values compare as False and keep their line.
         between = np.abs(places - lines) > 2.0**-45 * np.abs(lines)
     # Adding 0 turns the -0 that ceil returns for -0.5 into 0.
-    found: Matrix = np.where(between, np.where(maximised, np.ceil(places), np.floor(places)), lines) + 0.0
+    found: Values = np.where(between, np.where(maximised, np.ceil(places), np.floor(places)), lines) + 0.0
     return found
 
 
-def checked_epsilon(epsilon: ArrayLike) -> Matrix:
+def checked_epsilon(epsilon: ArrayLike) -> Values:
     """Return positive and finite sides of boxes, or raise."""
     try:
         sides = np.array(epsilon, dtype=float)
@@ -229,13 +229,13 @@ def checked_maximize(maximize: ArrayLike | None) -> NDArray[np.bool_]:
     return given
 
 
-def fit_epsilon(epsilon: Matrix, n_obj: int) -> None:
+def fit_epsilon(epsilon: Values, n_obj: int) -> None:
     """Raise unless there is one side, or one per objective."""
     if epsilon.size not in (1, n_obj):
         raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
-def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population:
+def evaluated(X: NDArray[Any], F: Values, G: Values | None = None) -> Population:
     """Return a population of points with known values."""
     known = {"F": F} if G is None else {"F": F, "G": G}
     pop = Population.new(X=X, **known)
@@ -244,7 +244,7 @@ def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population
     return pop
 
 
-def front_order(F: Matrix) -> NDArray[np.int64]:
+def front_order(F: Values) -> NDArray[np.int64]:
     """Return the lexicographic order of a front.
 
     Equal points stay in the order in which they came.
@@ -260,7 +260,7 @@ def in_order(pop: Population) -> Population:
     return pop[front_order(np.array([one.F for one in pop]))] if len(pop) > 1 else pop
 
 
-def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix) -> tuple[NDArray[Any], Matrix]:
+def merge_front(X: NDArray[Any], F: Values, more_X: NDArray[Any], more_F: Values) -> tuple[NDArray[Any], Values]:
     """Return X and F of a front after further points.
 
     Of points with equal F the first is kept.
@@ -270,7 +270,7 @@ def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix
     return X[best], F[best]
 
 
-def first_non_dominated(F: Matrix) -> NDArray[np.bool_]:
+def first_non_dominated(F: Values) -> NDArray[np.bool_]:
     """Return a mask of the non-dominated points, without duplicates."""
     ranks = F
     if not np.isfinite(F).all():

@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import positive_whole
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.operators.sampling import check_levels, check_strings
-
-Bits = NDArray[np.bool_]
-Levels = NDArray[np.int64]
+from pymoo_anon.problems.bitstrings import Bits
 
 
 class LevelCrossover(Crossover):  # type: ignore[misc]
@@ -41,7 +39,7 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
     def __init__(self, prob: float = 0.8, **kwargs: Any) -> None:
         super().__init__(2, 2, prob=prob, **kwargs)
 
-    def _do(self, problem: Problem, X: Levels, *args: Any, random_state: Generator, **kwargs: Any) -> Levels:
+    def _do(self, problem: Problem, X: Ints, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
         check_levels(problem)
         _, n_matings, n_var = X.shape
         if n_var == 1:

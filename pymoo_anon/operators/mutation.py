@@ -12,9 +12,10 @@ from pymoo.core.problem import Problem
 from pymoo.core.repair import Repair
 from pymoo.core.variable import get
 
-from pymoo_anon.operators.crossover import Bits, Levels, PartitionCrossover
+from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.sampling import check_levels, check_strings
-from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
 
 class SingleStepMutation(Mutation):  # type: ignore[misc]
@@ -32,7 +33,7 @@ class SingleStepMutation(Mutation):  # type: ignore[misc]
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
         super().__init__(prob_var=prob_var, **kwargs)
 
-    def _do(self, problem: Problem, X: Levels, *args: Any, random_state: Generator, **kwargs: Any) -> Levels:
+    def _do(self, problem: Problem, X: Ints, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
         check_levels(problem)
         prob_var = 1 / problem.n_var if self.prob_var is None else get(self.prob_var)
         mutates = random_state.random(X.shape) < prob_var

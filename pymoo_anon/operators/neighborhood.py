@@ -13,10 +13,9 @@ from pymoo.core.operator import Operator
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import positive_whole
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.operators.sampling import check_levels, check_strings
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
-
-Nodes = NDArray[np.int64]
 
 
 class Neighborhood(Operator):  # type: ignore[misc]
@@ -67,10 +66,10 @@ class LevelNeighborhood(Neighborhood):
     def __init__(self, reach: int = 2, **kwargs: Any) -> None:
         super().__init__(reach, **kwargs)
 
-    def _do(self, problem: Problem, x: Nodes, distance: int, *args: Any, **kwargs: Any) -> Nodes:
+    def _do(self, problem: Problem, x: Ints, distance: int, *args: Any, **kwargs: Any) -> Ints:
         check_levels(problem)
         around = x + _steps(problem.n_var, distance)
-        inside: Nodes = around[((around >= problem.xl) & (around <= problem.xu)).all(axis=1)]
+        inside: Ints = around[((around >= problem.xl) & (around <= problem.xu)).all(axis=1)]
         return inside
 
 
@@ -110,7 +109,7 @@ class BitStringNeighborhood(Neighborhood):
 
 
 @cache
-def _steps(n_var: int, distance: int) -> Nodes:
+def _steps(n_var: int, distance: int) -> Ints:
     """Return all integer vectors of an L1 norm."""
     if distance == 0:
         return np.zeros((1, n_var), dtype=np.int64)

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pymoo.core.decomposition import Decomposition
 
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
 from pymoo_anon.table.microdata import Microdata
-
-Matrix = NDArray[np.float64]
 
 
 class Achievement(Decomposition):  # type: ignore[misc]
@@ -35,9 +34,9 @@ class Achievement(Decomposition):  # type: ignore[misc]
     def __init__(self, eps: float = 1e-6, **kwargs: Any) -> None:
         super().__init__(eps=eps, **kwargs)
 
-    def _do(self, F: Matrix, weights: Matrix, **kwargs: Any) -> Matrix:
+    def _do(self, F: Values, weights: Values, **kwargs: Any) -> Values:
         w = 1 / (weights - self.utopian_point)
-        achieved: Matrix = (w / w.sum(axis=1, keepdims=True) * (F - self.utopian_point)).max(axis=1)
+        achieved: Values = (w / w.sum(axis=1, keepdims=True) * (F - self.utopian_point)).max(axis=1)
         return achieved
 
 
@@ -71,7 +70,7 @@ class PreferredPoint(Objective):
         if point.shape != (2,) or not ((point >= 0) & (point <= 1)).all():
             raise ValueError(f"preference must be a point (NWP, NECD) between 0 and 1, got {preference!r}")
         self.name = f"achievement of ({point[0]:g}, {point[1]:g})"
-        self.preference: Matrix = point
+        self.preference: Values = point
         self.loss = NormalizedWeightedPenalty(weights)
         self.bias = NormalizedClassDispersion()
 
@@ -83,20 +82,20 @@ class PreferredPoint(Objective):
         """
         self.loss.check(table)
 
-    def evaluate(self, classes: EquivalenceClasses) -> Matrix:
+    def evaluate(self, classes: EquivalenceClasses) -> Values:
         """Return the (n,) achievements of n generalizations."""
         return self.achieved(np.column_stack([self.loss.evaluate(classes), self.bias.evaluate(classes)]))
 
-    def achieved(self, points: Matrix) -> Matrix:
+    def achieved(self, points: Values) -> Values:
         """Return the (n,) achievements of points.
 
         Args:
             points: (n, 2) float array of NWP and NECD.
         """
-        achieved: Matrix = Achievement().do(points, self.preference, _type="many_to_one")
+        achieved: Values = Achievement().do(points, self.preference, _type="many_to_one")
         return achieved
 
-    def deviation(self, points: Matrix) -> Matrix:
+    def deviation(self, points: Values) -> Values:
         """Return the preference deviations of points.
 
         They decide between equal achievements: NWP and NECD minus the preferred values (Dewri et al. 2009, section 4).
@@ -107,7 +106,7 @@ class PreferredPoint(Objective):
         Returns:
             (n,) float array.
         """
-        deviation: Matrix = points.sum(axis=-1) - self.preference.sum()
+        deviation: Values = points.sum(axis=-1) - self.preference.sum()
         return deviation
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
