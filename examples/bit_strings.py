@@ -5,7 +5,7 @@ Bit strings, free or along taxonomies, beside levels, all proven.
 
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms import BitStringLocalSearch, BranchAndBound
+from pymoo_anon.algorithms import BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import census_rows, load_taxonomy
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -35,7 +35,7 @@ for space, size, problem in (
     best = problem.decode(res.X)
 print(f"The last one: {best}\n")
 
-# Other objectives, or no time for a proof: two attributes at a time get their best groups, over and over.
+# Other objectives are searched without a proof: two groups of an attribute become one, or one becomes two.
 several = BitStringProblem(table, [KAnonymity(), DistinctLDiversity("occupation"), *loss], 0.01, taxonomies=trees)
-res = minimize(several, BitStringLocalSearch(), ("n_eval", 300), seed=1)
+res = minimize(several, ParetoLocalSearch(), ("n_eval", 300), seed=1)
 print(f"k, l and loss in taxonomies: {several.to_frame(res).sort_values('GLM').head(5).to_string(index=False)}")

@@ -7,11 +7,13 @@ from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import PreferenceNSGA2
 from pymoo_anon.datasets import make_census
-from pymoo_anon.problems import PreferenceProblem
+from pymoo_anon.objectives import KAnonymity
+from pymoo_anon.problems import BitStringProblem, PreferredPoint
 
 # At least k = 5, a loss (NWP) near 0.3, and class sizes that differ (NECD) as they like, somewhat, or little.
-problem = PreferenceProblem(make_census(5000), k=5, preferences=[(0.3, 1.0), (0.3, 0.05), (0.3, 0.01)])
-res = minimize(problem, PreferenceNSGA2(pop_size=100), ("n_gen", 200), seed=1)
+points = [PreferredPoint((0.3, 1.0)), PreferredPoint((0.3, 0.05)), PreferredPoint((0.3, 0.01))]
+problem = BitStringProblem(make_census(5000), [*points, KAnonymity()])
+res = minimize(problem, PreferenceNSGA2(k=5, pop_size=100), ("n_gen", 200), seed=1)
 
 print(res.picks.drop(columns="row").to_string(index=False))
 print("\nThe one for the least bias:")

@@ -25,7 +25,7 @@ from pymoo_anon.algorithms import (
 )
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, PreferenceProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, PreferredPoint
 from pymoo_anon.table import Below
 
 K, L, GLM = KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()
@@ -59,11 +59,11 @@ RUNS = {
         lambda: strings(100, K, GLM, suppression=2),
         ("n_gen", 2),
     ),
-    "neighbours": (BitStringLocalSearch, lambda: strings(300, L, GLM, suppression=6), ("n_gen", 4)),
+    "merges and splits": (ParetoLocalSearch, lambda: strings(300, L, GLM, suppression=6), ("n_eval", 150)),
     "GENITOR": (lambda: GENITOR(pop_size=20), lambda: strings(300, GLM, suppression=Below(5)), ("n_eval", 300)),
     "PreferenceNSGA2": (
-        lambda: PreferenceNSGA2(pop_size=20),
-        lambda: PreferenceProblem(census(300), k=3, preferences=[(0.2, 1.0), (0.5, 0.1)]),
+        lambda: PreferenceNSGA2(k=3, pop_size=20),
+        lambda: strings(300, PreferredPoint((0.2, 1.0)), PreferredPoint((0.5, 0.1)), K, suppression=0),
         ("n_gen", 5),
     ),
     "TargetSweep": (TargetSweep, lambda: LocalRecodingProblem(census(500), [K, GLM], [L >= 3]), ("n_gen", 4)),

@@ -43,15 +43,20 @@ COUNTS = {
     PBGEA: "pop_size",
     ParetoLocalSearch: "n_offsprings",
     ExhaustiveSearch: "batch_size",
+    PreferenceNSGA2: "k",
     BitStringLocalSearch: "n_starts",
     TargetSweep: "n_targets",
 }
 
 
+def made_of(algorithm, **arguments):
+    return algorithm(**({"k": 5} if algorithm is PreferenceNSGA2 else {}), **arguments)
+
+
 @pytest.mark.parametrize(("algorithm", "name"), [(own, name) for own, names in UNKNOWN.items() for name in names])
 def test_unknown_arguments_are_refused(algorithm, name):
     with pytest.raises(TypeError) as caught:
-        algorithm(**{name: 10})
+        made_of(algorithm, **{name: 10})
     assert str(caught.value) == f"{algorithm.__name__} takes no argument '{name}'"
 
 
@@ -66,7 +71,7 @@ def test_counts_are_positive_whole_numbers(algorithm, bad):
 @pytest.mark.parametrize("algorithm", UNKNOWN)
 def test_objects_share_nothing_that_changes(algorithm):
     """A default in a signature would be one object for all."""
-    one, two = algorithm(), algorithm()
+    one, two = made_of(algorithm), made_of(algorithm)
     kept = {name: value for name, value in vars(one).items() if hasattr(value, "__dict__") and not isclass(value)}
     assert len(kept) > 2
     for name, value in kept.items():
@@ -92,14 +97,14 @@ def test_what_evaluates_itself_refuses_to_be_asked(algorithm):
 @pytest.mark.parametrize("algorithm", UNKNOWN)
 def test_what_every_algorithm_of_pymoo_takes_is_taken(algorithm):
     given = {"termination": ("n_gen", 3), "seed": 7, "verbose": True, "save_history": True, "callback": print}
-    made = algorithm(**given, return_least_infeasible=True)
+    made = made_of(algorithm, **given, return_least_infeasible=True)
     assert (made.seed, made.verbose, made.save_history, made.return_least_infeasible) == (7, True, True, True)
     assert made.callback is print
 
 
 def test_a_genetic_algorithm_takes_what_is_left_to_the_caller():
     assert PBGEA(eliminate_duplicates=True).eliminate_duplicates
-    assert PreferenceNSGA2(pop_size=10, n_offsprings=4).n_offsprings == 4
+    assert PreferenceNSGA2(k=2, pop_size=10, n_offsprings=4).n_offsprings == 4
 
 
 def test_several_unknown_arguments_are_named_in_order():

@@ -1,4 +1,4 @@
-"""Pair-exact local search as an algorithm of pymoo: what it finds, and every option that users expect to work."""
+"""Local search of bit strings by pairs, and by merges and splits: what both find, and the options of the first."""
 
 import copy
 import pickle
@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
+from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
 from strategies import every_string, grown, partitions
 from tasks import minimal, sorted_rows
 
-from pymoo_anon.algorithms import BitStringLocalSearch
-from pymoo_anon.algorithms.bit_string_local_search import NeighbourSteps, PairSteps, steps_of, string_neighbours
+from pymoo_anon.algorithms import BitStringLocalSearch, ParetoLocalSearch
 from pymoo_anon.objectives import (
     ClassificationMetric,
     Discernibility,
@@ -28,7 +28,9 @@ from pymoo_anon.objectives import (
     Precision,
     ProsecutorRisk,
 )
-from pymoo_anon.problems import BitStringProblem
+from pymoo_anon.operators import BitStringNeighborhood, BitStringSampling, LevelNeighborhood, RandomImmigrantMutation
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.proofs.strings.instance import asks_no_more
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 TREES = {"q0": Taxonomy.from_nested(grown(lambda low, high: min(low + 1, high), 7))}
@@ -57,13 +59,13 @@ def front_of(**asked):
 
 
 def other(**asked):
-    """No sum over classes is asked for: neighbours."""
+    """No sum over classes is asked for: merges and splits."""
     goals = [DistinctLDiversity("s0"), Precision()]
     return BitStringProblem(TABLE, goals, suppression=0.05, taxonomies=TREES, **asked)
 
 
-KINDS = [(loss_below, 3), (front_of, 1), (other, 3)]
-kinds = pytest.mark.parametrize(("made", "n_starts"), KINDS, ids=["loss", "front", "neighbours"])
+KINDS = [(loss_below, 3), (front_of, 1)]
+kinds = pytest.mark.parametrize(("made", "n_starts"), KINDS, ids=["loss", "front"])
 
 
 def outcome(res):
@@ -123,7 +125,7 @@ def test_what_is_found_is_sound(partition, data):
     k = data.draw(st.integers(1, min(n_rows, 5)))
     objectives, rule, constraints = data.draw(st.sampled_from(asked_of(n_rows, k)))
     own = BitStringProblem(partition.table.microdata, objectives, rule, constraints, **partition.arguments)
-    assert type(steps_of(own)) is PairSteps
+    assert asks_no_more(own)
     assert compared(own, 4) > 0
 
 
@@ -138,7 +140,7 @@ def test_small_fronts_are_found_mostly():
 
 
 @given(partitions(max_rows=5, max_attributes=2).filter(lambda one: n_values(one) <= 9))
-def test_neighbours_are_next_in_the_order_of_refinement(partition):
+def test_neighbors_are_next_in_the_order_of_refinement(partition):
     own = BitStringProblem(partition.table.microdata, [GeneralLossMetric()], **partition.arguments)
     X = valid_strings(own)
     # A string is finer where it has all ones of the other; next to each other are two with none in between.
@@ -146,7 +148,7 @@ def test_neighbours_are_next_in_the_order_of_refinement(partition):
     next_to = finer & ~(finer.astype(int) @ finer.astype(int) > 0)
     next_to |= next_to.T
     for i, x in enumerate(X):
-        made = string_neighbours(own, x)
+        made = BitStringNeighborhood().do(own, x, 1)
         assert made.dtype == bool
         assert sorted(made.tolist()) == sorted(X[next_to[i]].tolist())
 
@@ -179,50 +181,80 @@ def test_neighbours_are_next_in_the_order_of_refinement(partition):
 )
 def test_pairs_are_taken_where_they_are_defined(objectives, rule, constraints, pairs):
     own = BitStringProblem(TABLE, objectives, rule, constraints, taxonomies=TREES)
-    assert type(steps_of(own)) is (PairSteps if pairs else NeighbourSteps)
+    assert asks_no_more(own) is pairs
+    if pairs:
+        BitStringLocalSearch().setup(own)
+        return
+    with pytest.raises(ValueError) as caught:
+        BitStringLocalSearch().setup(own)
+    assert str(caught.value) == (
+        "problem must be one loss under a smallest class size, or k and a loss under AtMost, got "
+        f"{objectives}; ParetoLocalSearch searches any BitStringProblem"
+    )
 
 
-def test_descent_ends_where_no_neighbour_is_better():
+def test_descent_ends_where_no_neighbor_is_better():
     own = BitStringProblem(TABLE, [Precision()], Below(5), taxonomies=TREES)
-    res = minimize(own, BitStringLocalSearch(2), seed=1)
-    assert res.algorithm.n_done == 2
-    around = own.evaluate(string_neighbours(own, res.X), return_values_of=["F"])
+    res = minimize(own, ParetoLocalSearch(termination=NoTermination()), seed=1)
+    assert res.algorithm.n_unexplored == 0
+    assert own.is_valid(np.array([np.frombuffer(key, dtype=bool) for key in own._memory._rows])).all()
+    around = own.evaluate(BitStringNeighborhood().do(own, res.X, 1), return_values_of=["F"])
     assert res.F[0] <= around.min()
 
 
-def test_every_string_of_a_front_was_left_by_no_neighbour():
-    res = run(other, 1, 400)
-    own, seen = other(), set(map(tuple, res.F.tolist()))
-    assert res.algorithm.n_done == 1
+def test_no_neighbor_of_a_front_dominates_it():
+    own = other()
+    res = minimize(own, ParetoLocalSearch(termination=NoTermination()), seed=1)
+    assert res.X.dtype == bool
+    assert res.algorithm.evaluator.n_eval == own.n_unique
     for x in res.X[:: max(len(res.X) // 20, 1)]:
-        around = own.evaluate(string_neighbours(own, x), return_values_of=["F"])
+        around = own.evaluate(BitStringNeighborhood().do(own, x, 1), return_values_of=["F"])
         for F in around:
-            assert tuple(F) in seen or (res.F <= F).all(axis=1).any()
+            assert (res.F <= F).all(axis=1).any()
 
 
 def test_constraints_are_reached_from_strings_that_break_them():
     limits = [DistinctLDiversity("s0") >= 4, KAnonymity() >= 6]
     own = BitStringProblem(TABLE, [Precision()], 0.05, limits, taxonomies=TREES)
     start = np.ones((1, own.n_var), dtype=bool)
-    algorithm = BitStringLocalSearch(1, sampling=start)
-    res = minimize(own, algorithm, seed=1)
+    res = minimize(own, ParetoLocalSearch(sampling=start), seed=1)
     assert (res.G <= 0).all()
     assert (own.evaluate(start, return_values_of=["G"]) > 0).any()
 
 
-def test_nothing_feasible_gives_the_least_infeasible_on_request():
-    for goals, limits in (([GeneralLossMetric()], [KAnonymity() >= 121]), ([Precision()], [GeneralLossMetric() <= -1])):
-        own = BitStringProblem(TABLE, goals, 0, limits, taxonomies=TREES)
-        assert minimize(own, BitStringLocalSearch(2), ("n_gen", 5), seed=1).X is None
-        seen = []
+def test_operators_follow_the_search_space():
+    algorithm = ParetoLocalSearch()
+    algorithm.setup(other(), seed=1)
+    assert isinstance(algorithm.neighborhood, BitStringNeighborhood)
+    assert isinstance(algorithm.initialization.sampling, BitStringSampling)
+    assert isinstance(algorithm.mutation, RandomImmigrantMutation)
+    algorithm.setup(LatticeProblem(TABLE, [KAnonymity(), GeneralLossMetric()]), seed=1)
+    assert isinstance(algorithm.neighborhood, LevelNeighborhood)
+    own = LevelNeighborhood(reach=1)
+    algorithm = ParetoLocalSearch(neighborhood=own)
+    with pytest.raises(TypeError, match=r"^problem must have whole numbers as variables"):
+        minimize(other(), algorithm, ("n_eval", 60), seed=1)
 
-        class Seen:
-            def add(self, pop, seen=seen):
-                seen.extend(pop.get("CV")[:, 0])
-                return self
 
-        res = minimize(own, BitStringLocalSearch(2, archive=Seen()), ("n_gen", 5), seed=1, return_least_infeasible=True)
-        assert np.ravel(res.CV)[0] == min(seen) > 0
+@pytest.mark.parametrize(
+    ("algorithm", "goals", "limits"),
+    [
+        (BitStringLocalSearch, [GeneralLossMetric()], [KAnonymity() >= 121]),
+        (ParetoLocalSearch, [Precision()], [GeneralLossMetric() <= -1]),
+    ],
+)
+def test_nothing_feasible_gives_the_least_infeasible_on_request(algorithm, goals, limits):
+    own = BitStringProblem(TABLE, goals, 0, limits, taxonomies=TREES)
+    assert minimize(own, algorithm(), ("n_gen", 5), seed=1).X is None
+    seen = []
+
+    class Seen:
+        def add(self, pop):
+            seen.extend(pop.get("CV")[:, 0])
+            return self
+
+    res = minimize(own, algorithm(archive=Seen()), ("n_gen", 5), seed=1, return_least_infeasible=True)
+    assert np.ravel(res.CV)[0] == min(seen) > 0
 
 
 @kinds
@@ -248,16 +280,16 @@ def test_an_interrupted_search_goes_on(made, n_starts):
     algorithm.setup(own, termination=("n_gen", 8), seed=1)
     algorithm.next()
     algorithm.next()
-    state, asking = algorithm.random_state.bit_generator.state, algorithm._steps.ask
+    state, asking = algorithm.random_state.bit_generator.state, algorithm._walk.ask
 
     def interrupted(random_state):
         asking(random_state)
         raise KeyboardInterrupt
 
-    algorithm._steps.ask = interrupted
+    algorithm._walk.ask = interrupted
     with pytest.raises(KeyboardInterrupt):
         algorithm.next()
-    del algorithm._steps.ask
+    del algorithm._walk.ask
     algorithm.random_state.bit_generator.state = state
     while algorithm.has_next():
         algorithm.next()
@@ -282,14 +314,13 @@ def test_terminations_are_honoured(n_eval):
 
 
 def test_the_output_shows_starts_and_what_was_found(capsys):
-    for made, column in ((loss_below, "least"), (front_of, "front")):
+    for made, names in ((loss_below, ["lowest GLM"]), (front_of, ["best k", "lowest GLM"])):
         res = minimize(made(), BitStringLocalSearch(2), ("n_gen", 4), seed=1, verbose=True)
         lines = capsys.readouterr().out.splitlines()
         heads, last = ([cell.strip() for cell in line.split("|")] for line in (lines[1], lines[-1]))
-        assert heads == ["n_gen", "n_eval", "done", column]
-        assert float(last[2]) == res.algorithm.n_done
-        expected = res.F.item() if column == "least" else len(res.F)
-        assert float(last[3]) == pytest.approx(expected, rel=1e-4)
+        assert heads == ["n_gen", "n_eval", "done", "archive", "distinct", *names]
+        assert last[2:4] == [str(res.algorithm.n_done), str(len(np.atleast_2d(res.F)))]
+        assert last[-1] == f"{np.atleast_2d(res.F)[:, -1].min():,.2f}"
 
 
 def test_starts_may_be_given():
@@ -305,6 +336,6 @@ def test_starts_may_be_given():
 
 def test_a_history_shares_the_arrays_of_the_instance():
     res = run(front_of, 1, 10, save_history=True)
-    assert len({id(entry._steps._space) for entry in res.history}) == 1
+    assert len({id(entry._walk._space) for entry in res.history}) == 1
     counts = [len(entry.opt) for entry in res.history]
     assert counts[0] < counts[-1] == len(res.F)

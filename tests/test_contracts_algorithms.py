@@ -23,12 +23,14 @@ from pymoo_anon.algorithms import (
     SamaratiSearch,
     TargetSweep,
 )
+from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, PreferenceProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, PreferredPoint
 from pymoo_anon.testing import check_algorithm, small_problems
 
 ALL = tuple(small_problems())
 SINGLE = ("one objective", "one objective, constraints")
+PAIRED = ("two objectives", *SINGLE, "nothing feasible", "one variable")
 TABLE = small_problems()["two objectives"].table
 
 LEVELS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
@@ -39,12 +41,13 @@ MADE = [
     (PBGEA(pop_size=1), LatticeProblem, ("two objectives", "nothing feasible", "one variable")),
     (PBGEA(pop_size=6, eliminate_duplicates=True), LatticeProblem, ("two objectives", "one variable")),
     (ParetoLocalSearch(n_offsprings=3), LatticeProblem, ALL),
-    (ParetoLocalSearch(n_offsprings=1, bounds=False, epsilon=2), LatticeProblem, ("two objectives", "constraints")),
+    (ParetoLocalSearch(n_offsprings=1, epsilon=2), LatticeProblem, ("two objectives", "constraints")),
+    (ParetoLocalSearch(n_offsprings=3), BitStringProblem, ALL),
     (ExhaustiveSearch(batch_size=13), LatticeProblem, ALL),
     (BranchAndBound(), LatticeProblem, ALL),
     (BranchAndBound(epsilon=["10%", 2.0]), LatticeProblem, ("two objectives", "constraints")),
     (BranchAndBound(), BitStringProblem, tuple(name for name in ALL if name != "four objectives")),
-    (BitStringLocalSearch(n_starts=3), BitStringProblem, ALL),
+    (BitStringLocalSearch(n_starts=3), BitStringProblem, PAIRED),
     (BitStringLocalSearch(n_starts=1), BitStringProblem, ("two objectives",)),
     (Datafly(), LatticeProblem, ALL),
     (SamaratiSearch(), LatticeProblem, ALL),
@@ -75,8 +78,8 @@ def test_algorithms_keep_the_contract(algorithm, space, names):
 
 @pytest.mark.parametrize("pop_size", [1, 7, 8])
 def test_preferences_keep_the_contract(pop_size):
-    problem = PreferenceProblem(TABLE, k=3, preferences=[(0.2, 1.0), (0.5, 0.1)])
-    check_algorithm(PreferenceNSGA2(pop_size=pop_size), problem)
+    problem = BitStringProblem(TABLE, [PreferredPoint((0.2, 1.0)), PreferredPoint((0.5, 0.1)), KAnonymity()])
+    check_algorithm(PreferenceNSGA2(k=3, pop_size=pop_size), problem)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,17 @@ def test_preferences_keep_the_contract(pop_size):
             small_problems()["two objectives"],
             "problem must be a BitStringProblem, got",
         ),
-        (PreferenceNSGA2(), small_problems()["two objectives"], "problem must be a PreferenceProblem, got Lattice"),
+        (PreferenceNSGA2(k=3), small_problems()["two objectives"], "problem must be a BitStringProblem, got Lattice"),
+        (
+            PreferenceNSGA2(k=3),
+            small_problems(BitStringProblem)["two objectives"],
+            "objectives must be one or more PreferredPoint and then KAnonymity(), got [",
+        ),
+        (
+            BitStringLocalSearch(),
+            small_problems(BitStringProblem)["four objectives"],
+            "problem must be one loss under a smallest class size, or k and a loss under AtMost, got [",
+        ),
         (ExhaustiveSearch(), get_problem("zdt1"), "problem must be a LatticeProblem, got ZDT1"),
         (Datafly(), small_problems(BitStringProblem)["one objective"], "problem must be a LatticeProblem, got BitS"),
         (TargetSweep(), small_problems()["two objectives"], "problem must be a LocalRecodingProblem, got LatticePr"),

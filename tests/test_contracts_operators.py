@@ -18,6 +18,7 @@ from pymoo.problems import get_problem
 
 from pymoo_anon import operators
 from pymoo_anon.operators import (
+    BitStringNeighborhood,
     BitStringSampling,
     ClosestValidRepair,
     CornerSampling,
@@ -52,6 +53,7 @@ MADE = [
     (ReducedSurrogateCrossover(), LatticeProblem, None),
     (SingleStepMutation(), LatticeProblem, None),
     (SingleStepMutation(prob_var=0.9), LatticeProblem, None),
+    (BitStringNeighborhood(), BitStringProblem, None),
     (BitStringSampling(), BitStringProblem, None),
     # Not ours, but such as users give.
     (IntegerRandomSampling(), LatticeProblem, None),

@@ -10,12 +10,13 @@ from pymoo.operators.sampling.rnd import FloatRandomSampling
 from pymoo.problems import get_problem
 
 from pymoo_anon import problems
+from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import (
     AnonymizationProblem,
     BitStringProblem,
     LatticeProblem,
     LocalRecodingProblem,
-    PreferenceProblem,
+    PreferredPoint,
 )
 from pymoo_anon.testing import check_problem, small_problems
 
@@ -25,14 +26,15 @@ def named(value):
 
 
 def preferences():
-    return PreferenceProblem(small_problems()["two objectives"].table, k=3, preferences=[(0.2, 1.0), (0.5, 0.1)])
+    table = small_problems()["two objectives"].table
+    return BitStringProblem(table, [PreferredPoint((0.2, 1.0)), PreferredPoint((0.5, 0.1)), KAnonymity()])
 
 
 PROBLEMS = {
     **{f"LatticeProblem, {name}": own for name, own in small_problems(LatticeProblem).items()},
     **{f"BitStringProblem, {name}": own for name, own in small_problems(BitStringProblem).items()},
     **{f"LocalRecodingProblem, {name}": own for name, own in small_problems(LocalRecodingProblem).items()},
-    "PreferenceProblem": preferences(),
+    "BitStringProblem, preferences": preferences(),
     # Not ours, but such as users have.
     "ZDT1": get_problem("zdt1"),
     "BNH": get_problem("bnh"),

@@ -21,7 +21,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.objectives.privacy.identity import smallest_k
-from pymoo_anon.problems import BitStringProblem, Front, LatticeProblem, PreferenceProblem
+from pymoo_anon.problems import BitStringProblem, Front, LatticeProblem, PreferredPoint
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.publishing import release
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
@@ -73,9 +73,9 @@ def test_a_front_of_strings_holds_values_by_measure_not_by_position():
 
 
 def test_a_front_of_preferences_tells_k_and_achievements():
-    problem = PreferenceProblem(make_census(200), k=5, preferences=[(0.2, 1.0)])
+    problem = BitStringProblem(make_census(200), [PreferredPoint((0.2, 1.0)), K])
     front = problem.front(problem.sample(20, np.random.default_rng(1)))
-    assert np.array_equal(front.F[:, -1], 5 - front.values(K))
+    assert np.array_equal(front.F[:, -1], -front.values(K))
     for objective, own in zip(problem.objectives, front.natural.T, strict=True):
         assert np.array_equal(front.values(objective), own)
         again = [objective.evaluate(problem.equivalence_classes(x))[0] for x in front.X]

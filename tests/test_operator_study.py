@@ -21,7 +21,7 @@ def parts_of(algorithm):
     mating = getattr(algorithm, "mating", None)
     found = [
         getattr(getattr(algorithm, "initialization", None), "sampling", None),
-        getattr(algorithm, "neighborhood", None),
+        getattr(algorithm, "_given", {}).get("neighborhood"),
         *(getattr(mating, name, None) for name in ("selection", "crossover", "mutation", "repair")),
     ]
     return {type(one) for one in found}

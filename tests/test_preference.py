@@ -1,6 +1,5 @@
-"""Preferences: loss and dispersion, achievement, the problem with k_pref, the selection rule, and the search."""
+"""Preferences: loss and dispersion, achievement, preferred points, the selection rule, and the search."""
 
-import copy
 import pickle
 from types import SimpleNamespace
 
@@ -17,11 +16,11 @@ from pymoo.decomposition.asf import ASF
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import PreferenceNSGA2
-from pymoo_anon.algorithms.preference import prefer_feasible
+from pymoo_anon.algorithms.preference import picks, prefer_feasible
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
 from pymoo_anon.operators import BitStringSampling, PartitionCrossover, PerAttributeBitMutation
-from pymoo_anon.problems import Achievement, BitStringProblem, PreferenceProblem, PreferredPoint
+from pymoo_anon.problems import Achievement, BitStringProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 
 CENSUS = make_census(300, seed=5)
@@ -31,6 +30,12 @@ TABLE = Microdata.from_frame(
 )
 shares = st.floats(0, 1)
 points = st.tuples(shares, shares)
+
+
+def preferring(table, preferences, weights=None, **kwargs):
+    """The problem of the achievements of some points, and k."""
+    preferred = [PreferredPoint(point, weights) for point in preferences]
+    return BitStringProblem(table, [*preferred, KAnonymity()], **kwargs)
 
 
 def test_loss_and_dispersion_reach_their_bounds():
@@ -53,9 +58,9 @@ def test_bad_weights_are_refused():
     for bad in ([0.5, 0.6], [-0.5, 1.5], [0.2, 0.2], [np.nan, 1.0], [[0.5, 0.5]], 1.0, []):
         message = f"weights must be non-negative numbers of sum 1, got {bad!r}"
         assert refused(ValueError, lambda bad=bad: NormalizedWeightedPenalty(bad)) == message
-        assert refused(ValueError, lambda bad=bad: PreferenceProblem(TABLE, 5, (0.2, 1), bad)) == message
+        assert refused(ValueError, lambda bad=bad: PreferredPoint((0.2, 1), bad)) == message
     for n in (2, 4):
-        assert refused(ValueError, lambda n=n: PreferenceProblem(TABLE, 5, (0.2, 1), np.full(n, 1 / n))) == (
+        assert refused(ValueError, lambda n=n: preferring(TABLE, [(0.2, 1)], np.full(n, 1 / n))) == (
             f"weights must be one for each of the 3 quasi-identifiers, got {n}"
         )
 
@@ -104,79 +109,56 @@ def test_achievement_stands_beside_pymoos():
 
 @pytest.fixture
 def problem():
-    return PreferenceProblem(TABLE, 5, (0.2, 0.6), [0.5, 0.2, 0.3])
+    return preferring(TABLE, [(0.2, 0.6)], [0.5, 0.2, 0.3])
 
 
-def test_values_are_achievement_and_what_k_lacks(problem):
+def measured_by(own, X):
+    """(n, 3) array: NWP, NECD and k."""
+    point = own.objectives[0]
+    return np.column_stack([own.values_of(X, one) for one in (point.loss, point.bias, own.objectives[-1])])
+
+
+def test_values_are_achievement_and_k(problem):
     plain = BitStringProblem(
         TABLE, [NormalizedWeightedPenalty([0.5, 0.2, 0.3]), NormalizedClassDispersion(), KAnonymity()]
     )
     X = problem.sample(60, np.random.default_rng(0))
     measured = plain.natural(plain.evaluate(X))
     F = problem.evaluate(X)
-    assert (problem.n_obj, problem.k, problem.preferences.tolist()) == (2, 5, [[0.2, 0.6]])
-    np.testing.assert_array_equal(problem.measures(X), measured)
+    assert problem.n_obj == 2
+    np.testing.assert_array_equal(measured_by(problem, X), measured)
     np.testing.assert_allclose(F[:, 0], [ach(point, (0.2, 0.6)) for point in measured[:, :2]], rtol=1e-9)
-    assert F[:, 1].tolist() == (5 - measured[:, 2]).tolist()
-    assert problem.natural(F).tolist() == np.column_stack([F[:, 0], measured[:, 2]]).tolist()
-    assert problem.natural(F[0]).tolist() == [F[0, 0], measured[0, 2]]
-    before = F.copy()
-    problem.natural(F)
-    assert np.array_equal(F, before)
-    n_unique = len(np.unique(X, axis=0))
-    assert problem.n_unique == n_unique
-    problem.measures(X[::-1])
-    assert problem.n_unique == n_unique
+    assert F[:, 1].tolist() == (-measured[:, 2]).tolist()
 
 
 def test_each_preferred_point_has_its_own_achievement():
     preferences = [(0.2, 1.0), (0.5, 0.1), (0, 0)]
-    several = PreferenceProblem(TABLE, 5, preferences)
-    assert several.n_obj == 4
+    several = preferring(TABLE, preferences)
+    assert several.objective_names == (
+        "achievement of (0.2, 1)", "achievement of (0.5, 0.1)", "achievement of (0, 0)", "k"
+    )  # fmt: skip
     X = several.sample(40, np.random.default_rng(0))
     F = several.evaluate(X)
     for column, preference in enumerate(preferences):
-        alone = PreferenceProblem(TABLE, 5, preference).evaluate(X)
-        assert np.array_equal(F[:, [column, -1]], alone)
+        assert np.array_equal(F[:, [column, -1]], preferring(TABLE, [preference]).evaluate(X))
     res = Result()
     res.X, res.F = X, F
-    frame = several.to_frame(res)
-    assert list(frame.columns) == [
-        "age", "sex", "race", "k", "NWP", "NECD", "achievement 1", "deviation 1", "achievement 2", "deviation 2",
-        "achievement 3", "deviation 3",
-    ]  # fmt: skip
-    assert np.array_equal(frame[["achievement 1", "achievement 2", "achievement 3"]], F[:, :3])
-    picks = several.picks(X)
-    assert picks[["NWP_pref", "NECD_pref"]].to_numpy().tolist() == [list(p) for p in preferences]
-
-
-def test_to_frame_tells_all_of_a_front(problem):
-    res = Result()
-    res.X = problem.sample(30, np.random.default_rng(0))
-    frame = problem.to_frame(res)
-    assert list(frame.columns) == ["age", "sex", "race", "k", "NWP", "NECD", "achievement", "deviation"]
-    assert [str(dtype) for dtype in frame.dtypes] == ["int64"] * 4 + ["float64"] * 4
-    assert frame[["age", "sex", "race"]].to_numpy().tolist() == [list(problem.decode(x).n_groups) for x in res.X]
-    assert np.array_equal(frame[["NWP", "NECD", "k"]], problem.measures(res.X))
-    assert np.array_equal(frame["achievement"], problem.evaluate(res.X)[:, 0])
-    assert np.allclose(frame["deviation"], frame["NWP"] + frame["NECD"] - 0.8)
-    res.X = res.X[0]
-    assert problem.to_frame(res).equals(frame[:1])
-    res.X = None
-    assert problem.to_frame(res).shape == (0, 8)
+    assert np.array_equal(several.to_frame(res)[list(several.objective_names[:3])], F[:, :3])
+    picked = picks(several, X, 5)
+    assert picked[["NWP_pref", "NECD_pref"]].to_numpy().tolist() == [list(p) for p in preferences]
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 30])
 def test_the_pick_is_the_feasible_one_of_smallest_achievement(k):
     preferences = [(0.2, 1.0), (1.0, 0.0), (0.05, 0.3)]
-    own = PreferenceProblem(TABLE, k, preferences)
+    own = preferring(TABLE, preferences)
     X = own.sample(200, np.random.default_rng(0))
     X[100] = False
-    measured = own.measures(X)
-    picks = own.picks(X)
-    assert len(picks) == 3
+    measured = measured_by(own, X)
+    picked = picks(own, X, k)
+    assert len(picked) == 3
     for number, preference in enumerate(preferences):
-        pick = picks.loc[number]
+        pick = picked.loc[number]
         keys = [
             (own.evaluate(x)[number], sum(m[:2]) - sum(preference), row)
             for row, (x, m) in enumerate(zip(X, measured, strict=True))
@@ -188,37 +170,41 @@ def test_the_pick_is_the_feasible_one_of_smallest_achievement(k):
         assert (pick["NWP"], pick["NECD"]) == tuple(measured[row, :2])
         assert (pick["achievement"], pick["deviation"]) == pytest.approx(min(keys)[:2])
         assert tuple(pick[["age", "sex", "race"]]) == own.decode(X[row]).n_groups
-    assert [str(picks[name].dtype) for name in ("row", "k", "age", "sex", "race")] == ["int64"] * 5
+    assert [str(picked[name].dtype) for name in ("row", "k", "age", "sex", "race")] == ["int64"] * 5
 
 
-class Given(PreferenceProblem):
+class Given(BitStringProblem):
     """Measures as they are given, to tie them at will: a string stands for the row of its number."""
 
     table_of_measures: np.ndarray
 
-    def measures(self, X):
-        return self.table_of_measures[np.asarray(X).astype(int) @ (1 << np.arange(self.n_var))]
+    def values_of(self, X, measure):
+        column = 0 if isinstance(measure, NormalizedWeightedPenalty) else 1
+        return self.table_of_measures[np.asarray(X).astype(int) @ (1 << np.arange(self.n_var)), column]
+
+    def evaluate(self, X):
+        return -self.table_of_measures[np.asarray(X).astype(int) @ (1 << np.arange(self.n_var)), 2:]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 8)), min_size=1, max_size=12))
 def test_picks_of_many_ties(rows):
-    own = Given(TABLE, 4, (0.5, 0.5))
+    own = Given(TABLE, [PreferredPoint((0.5, 0.5)), KAnonymity()])
     own.table_of_measures = np.array([(a / 4, b / 4, k) for a, b, k in rows])
     X = np.arange(len(rows))[:, None] >> np.arange(9) & 1 == 1
-    picks = own.picks(X)
+    picked = picks(own, X, 4)
     keys = [(max(a, b), a + b, row) for row, (a, b, k) in enumerate(rows) if k >= 4]
-    assert picks["row"].tolist() == [min(keys)[2]] if keys else len(picks) == 0
-    assert list(picks.columns) == [
+    assert picked["row"].tolist() == [min(keys)[2]] if keys else len(picked) == 0
+    assert list(picked.columns) == [
         "row", "NWP_pref", "NECD_pref", "k", "NWP", "NECD", "achievement", "deviation", "age", "sex", "race",
     ]  # fmt: skip
 
 
 def test_nothing_feasible_is_an_empty_frame():
-    own = PreferenceProblem(TABLE, 120, [(0.2, 1.0), (0.5, 0.5)])
+    own = preferring(TABLE, [(0.2, 1.0), (0.5, 0.5)])
     finest = np.ones((3, 9), bool)
-    assert own.picks(finest).shape == (0, 11)
-    assert own.picks(finest[:0]).shape == (0, 11)
-    assert own.picks(np.zeros((1, 9), bool))["k"].tolist() == [120, 120]
+    assert picks(own, finest, 120).shape == (0, 11)
+    assert picks(own, finest[:0], 120).shape == (0, 11)
+    assert picks(own, np.zeros((1, 9), bool), 120)["k"].tolist() == [120, 120]
 
 
 def winner(a, b):
@@ -243,37 +229,38 @@ individuals = st.builds(
 
 @given(st.lists(individuals, min_size=2, max_size=8))
 def test_tournaments_go_by_the_papers_rules(members):
-    pop = Population.new(X=np.zeros((len(members), 1)), F=np.array([[one.f1, one.f2] for one in members]))
+    pop = Population.new(X=np.zeros((len(members), 1)), F=np.array([[one.f1, one.f2 - 4] for one in members]))
     pop.set("rank", [one.rank for one in members])
     pop.set("crowding", [one.crowding for one in members])
     pairs = np.array([(i, j) for i in range(len(members)) for j in range(len(members))])
-    won = prefer_feasible(pop, pairs, random_state=np.random.default_rng(0))
+    won = prefer_feasible(pop, pairs, k=4, random_state=np.random.default_rng(0))
     assert won.shape == (len(pairs), 1)
     for (i, j), (w,) in zip(pairs, won, strict=True):
         expected = winner(members[i], members[j])
         assert w in (i, j)
         assert expected is None or members[w] is expected
-    assert PreferenceNSGA2().mating.selection.func_comp is prefer_feasible
+    selection = PreferenceNSGA2(k=4).mating.selection.func_comp
+    assert (selection.func, selection.keywords) == (prefer_feasible, {"k": 4})
 
 
-def census(k=5, preferences=(0.2, 1.0), **kwargs):
+def census(preferences=((0.2, 1.0),), **kwargs):
     leaves = [{"name": value} for value in CENSUS.quasi_identifiers["workclass"].domain]
     taxonomy = Taxonomy.from_nested({"name": "any", "children": leaves})
-    return PreferenceProblem(CENSUS, k, preferences, taxonomies={"workclass": taxonomy}, **kwargs)
+    return preferring(CENSUS, preferences, taxonomies={"workclass": taxonomy}, **kwargs)
 
 
 @pytest.mark.parametrize("k", [2, 10, 40])
 def test_the_reported_solution_is_efficient(k):
-    own = census(k)
-    res = minimize(own, PreferenceNSGA2(40), ("n_gen", 40), seed=1)
+    own = census()
+    res = minimize(own, PreferenceNSGA2(k, 40), ("n_gen", 40), seed=1)
     assert res.X.dtype == bool
     assert own.is_valid(res.pop.get("X")).all()
     assert np.array_equal(own.evaluate(res.X), res.F)
-    assert res.picks.equals(own.picks(res.X))
+    assert res.picks.equals(picks(own, res.X, k))
     assert len(res.picks) == 1
     pick = res.picks.loc[0]
     assert pick["k"] >= k
-    measured = own.measures(res.X)
+    measured = measured_by(own, res.X)
     feasible = measured[measured[:, 2] >= k, :2]
     # Definition 2: no feasible one is better in both.
     assert not (feasible < [pick["NWP"], pick["NECD"]]).all(axis=1).any()
@@ -282,11 +269,11 @@ def test_the_reported_solution_is_efficient(k):
 
 
 def test_same_seed_same_result_with_a_pickle_in_between():
-    one, two, other = (minimize(census(), PreferenceNSGA2(20), ("n_gen", 15), seed=seed) for seed in (1, 1, 2))
+    one, two, other = (minimize(census(), PreferenceNSGA2(5, 20), ("n_gen", 15), seed=seed) for seed in (1, 1, 2))
     assert one.X.tolist() == two.X.tolist()
     assert one.picks.equals(two.picks)
     assert one.pop.get("X").tolist() != other.pop.get("X").tolist()
-    algorithm = PreferenceNSGA2(20)
+    algorithm = PreferenceNSGA2(5, 20)
     algorithm.setup(census(), termination=("n_gen", 15), seed=1)
     for _ in range(6):
         algorithm.next()
@@ -298,8 +285,8 @@ def test_same_seed_same_result_with_a_pickle_in_between():
 
 
 def test_several_preferences_and_operators_of_ones_own(capsys):
-    own = census(5, [(0.2, 1.0), (0.6, 0.02)])
-    algorithm = PreferenceNSGA2(20, crossover=PartitionCrossover(), mutation=PerAttributeBitMutation(0.01))
+    own = census([(0.2, 1.0), (0.6, 0.02)])
+    algorithm = PreferenceNSGA2(5, 20, crossover=PartitionCrossover(), mutation=PerAttributeBitMutation(0.01))
     res = minimize(own, algorithm, ("n_gen", 20), seed=1, verbose=True, save_history=True)
     assert len(res.picks) == 2
     assert res.F.shape[1] == 3
@@ -308,60 +295,51 @@ def test_several_preferences_and_operators_of_ones_own(capsys):
     lines = capsys.readouterr().out.splitlines()
     heads, last = ([cell.strip() for cell in line.split("|")] for line in (lines[1], lines[-1]))
     assert heads == ["n_gen", "n_eval", "distinct", "feasible", "lowest f1", "lowest f2"]
-    feasible = res.F[res.F[:, -1] <= 0]
+    feasible = res.F[res.F[:, -1] <= -5]
     assert last[:4] == ["20", "400", str(own.n_unique), str(len(feasible))]
     assert [float(cell) for cell in last[4:]] == pytest.approx(feasible[:, :2].min(axis=0).tolist(), rel=1e-4)
 
 
-def test_the_problem_serves_other_algorithms(problem):
+def test_other_algorithms_search_it(problem):
     operators = {"crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation()}
     res = minimize(problem, NSGA2(20, sampling=BitStringSampling(), **operators), ("n_gen", 3), seed=1)
     assert res.X.dtype == bool
-    assert problem.picks(res.X)["k"].tolist() >= [5]
-
-
-def test_copies_and_pickles(problem):
-    X = problem.sample(10, np.random.default_rng(0))
-    F = problem.evaluate(X)
-    for twin in (copy.deepcopy(problem), pickle.loads(pickle.dumps(problem))):
-        assert twin.n_unique == problem.n_unique
-        assert np.array_equal(twin.evaluate(X), F)
-        assert (twin.n_obj, twin.k) == (2, 5)
-        assert twin.picks(X).equals(problem.picks(X))
-
-
-def test_a_column_may_be_named_as_a_measure():
-    table = Microdata.from_frame(
-        pd.DataFrame({"k": [0, 1, 2, 0], "NWP": [0, 0, 1, 1]}),
-        {"k": Hierarchy.flat(range(3)), "NWP": Hierarchy.flat([0, 1])},
-    )
-    own = PreferenceProblem(table, 2, (0.2, 1.0))
-    res = Result()
-    res.X = np.array([[False, False, True]])
-    frame = own.to_frame(res)
-    assert frame.shape == (1, 7)
-    assert frame.iloc[0, :2].tolist() == [1, 2]
+    assert picks(problem, res.X, 5)["k"].tolist() >= [5]
 
 
 def test_bad_preferences_are_refused():
-    for bad in (0, 121, 2.0, True, "5", None):
-        assert refused(ValueError, lambda bad=bad: PreferenceProblem(TABLE, bad, (0.2, 1))) == (
-            f"k must be a whole number from 1 to 120, the rows, got {bad!r}"
+    for bad in (0, 2.0, True, "5", None):
+        assert refused(ValueError, lambda bad=bad: PreferenceNSGA2(bad)) == (
+            f"k must be a positive whole number, got {bad!r}"
         )
-    for bad in ((0.2, 1.1), (-0.1, 1), (np.nan, 1), (0.2,), (0.2, 0.3, 0.4), [], [[[0.2, 1]]], 0.5):
-        assert refused(ValueError, lambda bad=bad: PreferenceProblem(TABLE, 5, bad)) == (
-            f"preferences must be points (NWP, NECD) between 0 and 1, got {bad!r}"
+    assert refused(ValueError, lambda: PreferenceNSGA2(121).setup(preferring(TABLE, [(0.2, 1)]))) == (
+        "k must be a whole number from 1 to 120, the rows, got 121"
+    )
+    several = [(0.2, 1.0), (0.2,)]
+    for bad in ((0.2, 1.1), (-0.1, 1), (np.nan, 1), (0.2,), (0.2, 0.3, 0.4), [], [[0.2, 1]], 0.5, "a", None, several):
+        assert refused(ValueError, lambda bad=bad: PreferredPoint(bad)) == (
+            f"preference must be a point (NWP, NECD) between 0 and 1, got {bad!r}"
         )
 
 
-@pytest.mark.parametrize("bad", ["a", ("a", "b"), None, [(0.2, 1.0), (0.2,)], np.empty((0, 2))], ids=repr)
-def test_preferences_that_are_no_points_are_refused(bad):
-    message = refused((ValueError, TypeError), lambda: PreferenceProblem(TABLE, 5, bad))
-    assert message.startswith("preferences must be points (NWP, NECD) between 0 and 1, got ")
+@pytest.mark.parametrize(
+    "objectives",
+    [
+        [KAnonymity(), NormalizedWeightedPenalty()],
+        [KAnonymity()],
+        [KAnonymity(), PreferredPoint((0.2, 1.0))],
+        [PreferredPoint((0.2, 1.0)), NormalizedWeightedPenalty(), KAnonymity()],
+    ],
+)
+def test_other_objectives_are_refused(objectives):
+    other = BitStringProblem(TABLE, objectives)
+    assert refused(ValueError, lambda: minimize(other, PreferenceNSGA2(k=5), seed=1)) == (
+        f"objectives must be one or more PreferredPoint and then KAnonymity(), got {objectives}"
+    )
 
 
-def test_other_problems_are_refused():
-    other = BitStringProblem(TABLE, [KAnonymity(), NormalizedWeightedPenalty()])
-    assert refused(TypeError, lambda: minimize(other, PreferenceNSGA2(), seed=1)) == (
-        "problem must be a PreferenceProblem, got BitStringProblem"
+def test_constraints_are_refused():
+    other = preferring(TABLE, [(0.2, 1.0)], constraints=[NormalizedWeightedPenalty() <= 0.5])
+    assert refused(ValueError, lambda: minimize(other, PreferenceNSGA2(k=5), seed=1)) == (
+        "problem must have no constraints, got 1; PreferenceNSGA2(k=...) requires k"
     )

@@ -11,11 +11,11 @@ from pymoo.core.result import Result
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import PreferenceNSGA2
-from pymoo_anon.algorithms.preference import prefer_feasible
+from pymoo_anon.algorithms.preference import picks, prefer_feasible
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
+from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
 from pymoo_anon.operators import BitStringSampling, ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, PreferenceProblem, PreferredPoint
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import plot_front
 from pymoo_anon.visualization.fronts import front_picture
@@ -26,7 +26,8 @@ WEIGHTS = np.arange(1, 9) / 36
 
 
 def problem(preferences=POINTS, **kwargs):
-    return PreferenceProblem(CENSUS, 5, preferences, WEIGHTS, **kwargs)
+    points = [PreferredPoint(point, WEIGHTS) for point in preferences]
+    return BitStringProblem(CENSUS, [*points, KAnonymity()], **kwargs)
 
 
 def strings(own, n=40):
@@ -34,48 +35,16 @@ def strings(own, n=40):
     return rng.random((n, own.n_var)) < np.linspace(0, 0.3, n)[:, np.newaxis]
 
 
-@pytest.mark.parametrize("preferences", [POINTS[0], POINTS, [*POINTS, (0, 0), (1, 1)]], ids=len)
-def test_objectives_are_declared_and_f_is_the_same_everywhere(preferences):
-    own = problem(preferences)
-    X = strings(own)
-    F = own.evaluate(X)
-    n = len(own.preferences)
-    assert F.shape == (40, n + 1)
-    assert own.n_obj == n + 1 == len(own.objectives) == len(own.objective_names) == len(own.steps)
-    assert own.steps.tolist() == [0.001] * n + [1]
-    assert np.array_equal(own.compute(X), F)
-    assert np.array_equal(own.compute_feasible(X)[1], F)
-    assert own.measure_with_bounds(X[:1], lambda classes: [len(classes)])[1] == [1]
-    natural = own.natural(F)
-    for x, values in zip(X, natural, strict=True):
-        classes = own.equivalence_classes(x)
-        assert [objective.evaluate(classes)[0] for objective in own.objectives] == values.tolist()
-    assert [objective.maximize for objective in own.objectives] == [False] * n + [True]
-
-
-def test_measures_are_taken_once_whatever_the_number_of_points(monkeypatch):
-    counted = []
-    for kind in (NormalizedWeightedPenalty, NormalizedClassDispersion, KAnonymity):
-        evaluate = kind.evaluate
-        monkeypatch.setattr(
-            kind, "evaluate", lambda self, classes, do=evaluate: counted.append(self.name) or do(self, classes)
-        )
-    own = problem([*POINTS, (0, 0)])
-    own.evaluate(strings(own, 1))
-    assert counted == ["NWP", "NECD", "k"]
-
-
 def test_names_of_points():
-    assert problem(POINTS[0]).objective_names == ("achievement", "k")
-    assert problem().objective_names == ("achievement 1", "achievement 2", "k")
-    assert problem([(0.2, 1)] * 2).objective_names == ("achievement 1", "achievement 2", "k")
+    assert problem().objective_names == ("achievement of (0.2, 1)", "achievement of (0.5, 0.1)", "k")
     assert repr(problem().objectives[1]) == "PreferredPoint((0.5, 0.1))"
+    assert problem().steps.tolist() == [0.001, 0.001, 1]
 
 
-@pytest.mark.parametrize("preferences", [POINTS[0], POINTS], ids=["one", "two"])
+@pytest.mark.parametrize("preferences", [POINTS[:1], POINTS], ids=["one", "two"])
 def test_pictures_show_k_as_it_is(preferences, tmp_path):
     own = problem(preferences)
-    res = minimize(own, PreferenceNSGA2(20), ("n_gen", 5), seed=1)
+    res = minimize(own, PreferenceNSGA2(5, 20), ("n_gen", 5), seed=1)
     plot_front(own, res, tmp_path / "front.png")
     assert (tmp_path / "front.png").stat().st_size > 0
     picture = front_picture(own, {"Front": res.F})
@@ -84,7 +53,7 @@ def test_pictures_show_k_as_it_is(preferences, tmp_path):
         f"{own.objective_names[0]} (lower is better)", "k", True
     )  # fmt: skip
     shown = picture.fronts["Front"][:, 1]
-    assert sorted(shown) == sorted(own.measures(res.X)[:, 2])
+    assert sorted(shown) == sorted(own.values_of(res.X, KAnonymity()))
 
 
 def test_a_preferred_point_is_an_objective_for_any_problem():
@@ -98,12 +67,10 @@ def test_a_preferred_point_is_an_objective_for_any_problem():
         assert ((low <= F[:, 0]) & (F[:, 0] <= high)).all()
     assert point == PreferredPoint([0.3, 0.2])
     assert point != PreferredPoint((0.3, 0.3))
-    assert refused(ValueError, lambda: PreferredPoint(POINTS)) == (
-        f"preference must be one point (NWP, NECD), got {POINTS!r}"
-    )
-    assert refused(ValueError, lambda: PreferredPoint((0.3, 1.2))) == (
-        "preferences must be points (NWP, NECD) between 0 and 1, got (0.3, 1.2)"
-    )
+    for bad in (POINTS, (0.3, 1.2)):
+        assert refused(ValueError, lambda bad=bad: PreferredPoint(bad)) == (
+            f"preference must be a point (NWP, NECD) between 0 and 1, got {bad!r}"
+        )
     assert refused(ValueError, lambda: LatticeProblem(CENSUS, [PreferredPoint((0.3, 0.2), [0.5, 0.5])])) == (
         "weights must be one for each of the 8 quasi-identifiers, got 2"
     )
@@ -114,18 +81,17 @@ def test_quasi_identifiers_may_have_any_name():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: rng.integers(0, 3, 60) for name in names})
     table = Microdata.from_frame(frame, {name: Hierarchy.flat(range(3)) for name in names})
-    own = PreferenceProblem(table, 2, (0.2, 1.0))
+    own = BitStringProblem(table, [PreferredPoint((0.2, 1.0)), KAnonymity()])
     X = np.array([[True] * 2 + [False] * 8, [False] * 10])
     res = Result()
     res.X = X
     shown = own.to_frame(res)
     assert shown[names].to_numpy().tolist() == [[3, 1, 1, 1, 1], [1, 1, 1, 1, 1]]
-    assert shown.shape == (2, 10)
-    assert shown["achievement (objective)"].tolist() == own.evaluate(X)[:, 0].tolist()
-    picks = own.picks(X)
-    assert picks.shape == (1, 13)
-    assert picks.columns.is_unique
-    assert picks[names].to_numpy().tolist() == shown.loc[picks["row (measured)"], names].to_numpy().tolist()
+    assert shown["achievement of (0.2, 1)"].tolist() == own.evaluate(X)[:, 0].tolist()
+    picked = picks(own, X, 2)
+    assert picked.shape == (1, 13)
+    assert picked.columns.is_unique
+    assert picked[names].to_numpy().tolist() == shown.loc[picked["row (measured)"], names].to_numpy().tolist()
 
 
 def test_columns_of_frames_may_be_tuples():
@@ -137,7 +103,6 @@ def test_columns_of_frames_may_be_tuples():
     for own, x in (
         (LatticeProblem(table, [KAnonymity()]), [1, 0]),
         (BitStringProblem(table, [KAnonymity()]), [False, True]),
-        (PreferenceProblem(table, 1, (0.5, 0.5)), [False, True]),
     ):
         res.X = np.array([x])
         shown = own.to_frame(res)
@@ -147,13 +112,14 @@ def test_columns_of_frames_may_be_tuples():
 
 def test_tournaments_between_two_preferred_points():
     """Two infeasible ones of equal f2: the smallest of their achievements decides, whichever point it is for."""
-    F = [[3, 9, 1], [4, 2, 1], [5, 8, 1], [1, 9, 2], [9, 9, 0], [8, 8, -5]]
-    pop = Population.new(X=np.zeros((6, 1)), F=np.array(F, dtype=float))
+    # The last column is f2, for k = 5.
+    F = np.array([[3, 9, 1], [4, 2, 1], [5, 8, 1], [1, 9, 2], [9, 9, 0], [8, 8, -5]], dtype=float) - [0, 0, 5]
+    pop = Population.new(X=np.zeros((6, 1)), F=F)
     pop.set("rank", [0, 0, 0, 0, 1, 1])
     pop.set("crowding", [1.0, 1.0, 1.0, 1.0, 1.0, 2.0])
 
     def winner(a, b):
-        won = {int(prefer_feasible(pop, np.array([pair]))[0, 0]) for pair in ((a, b), (b, a))}
+        won = {int(prefer_feasible(pop, np.array([pair]), k=5)[0, 0]) for pair in ((a, b), (b, a))}
         assert len(won) == 1
         return won.pop()
 
@@ -177,10 +143,10 @@ class Most(Repair):
 
 def test_a_repair_of_ones_own_is_taken():
     own = problem()
-    res = minimize(own, PreferenceNSGA2(10, repair=Most()), ("n_gen", 3), seed=1)
+    res = minimize(own, PreferenceNSGA2(5, 10, repair=Most()), ("n_gen", 3), seed=1)
     assert Most.given == 30
     assert len(res.F) > 0
-    assert isinstance(PreferenceNSGA2().repair, ClosestValidRepair)
+    assert isinstance(PreferenceNSGA2(k=5).repair, ClosestValidRepair)
 
 
 def test_elementwise_runners_and_other_algorithms_take_it():
@@ -196,9 +162,4 @@ def test_elementwise_runners_and_other_algorithms_take_it():
     )
     res = minimize(own, nsga2, ("n_gen", 2), seed=1)
     assert np.array_equal(problem().compute(res.X), res.F)
-    assert own.picks(res.X).columns[0] == "row"
-
-
-def test_losses_stay_apart_from_preferences():
-    with pytest.raises(TypeError):
-        PreferenceProblem(CENSUS, 5, POINTS, objectives=[GeneralLossMetric()])
+    assert picks(own, res.X, 5).columns[0] == "row"

@@ -63,7 +63,7 @@ def test_another_process_finds_the_same():
     assert told_by(1, *names) == {name: here(name) for name in names}
 
 
-@pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "neighbours"])
+@pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "merges and splits"])
 def test_another_seed_takes_another_way(name):
     make, problem, termination = RUNS[name]
     ways = []
@@ -74,7 +74,7 @@ def test_another_seed_takes_another_way(name):
     assert ways[0] == ways[1] != ways[2]
 
 
-@pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "neighbours"])
+@pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "merges and splits"])
 def test_values_may_come_from_elsewhere(name):
     """By ask and tell, without an evaluator."""
     make, problem, _ = RUNS[name]

@@ -59,7 +59,6 @@ SEARCHES = {
     "stored": lambda: BranchAndBound(),
     "boxes": lambda: BranchAndBound(max_bytes=1),
     "exhaustive": lambda: ExhaustiveSearch(batch_size=7),
-    "local search": lambda: ParetoLocalSearch(3, termination=NoTermination()),
 }
 
 
@@ -73,6 +72,9 @@ def test_every_front_is_that_of_the_nodes_which_keep_to_levels(task):
         assert res.algorithm.certified, name
         np.testing.assert_array_equal(found(res, own), exact, err_msg=name)
         own.checked(np.reshape([] if res.X is None else res.X, (-1, own.n_var)))
+    # Local search proves nothing, and evaluates no other nodes.
+    minimize(problem, ParetoLocalSearch(3, termination=NoTermination()), seed=1)
+    assert problem.n_unique <= problem.n_nodes
 
 
 def test_nodes_are_numbered_from_the_least_levels():

@@ -45,6 +45,7 @@ from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.datasets import load_taxonomy, make_census
 from pymoo_anon.datasets.adult import TAXONOMIES
 from pymoo_anon.operators import (
+    BitStringNeighborhood,
     BitStringSampling,
     ClosestValidRepair,
     CornerSampling,
@@ -52,6 +53,7 @@ from pymoo_anon.operators import (
     LatticeSampling,
     LevelCrossover,
     LevelNeighborhood,
+    Neighborhood,
     PartitionCrossover,
     PerAttributeBitMutation,
     RandomImmigrantMutation,
@@ -120,9 +122,9 @@ def pbgea(problem: AnonymizationProblem, mutation: float = 1.0, crossover: float
     )
 
 
-def local_search(problem: AnonymizationProblem, reach: int) -> Algorithm:
-    """Pareto local search with neighbors so many steps away at most."""
-    return ParetoLocalSearch(neighborhood=LevelNeighborhood(reach))
+def local_search(problem: AnonymizationProblem, neighborhood: Callable[[], Neighborhood]) -> Algorithm:
+    """Return Pareto local search with a neighborhood."""
+    return ParetoLocalSearch(neighborhood=neighborhood())
 
 
 SBX_CUT = partial(rounded, SBX, prob=1.0, eta=3.0)
@@ -158,7 +160,11 @@ LEVELS: list[Setting] = [
         ),
     ),
     *[
-        ("local search", f"LevelNeighborhood, {reach} step{'s' * (reach > 1)}", partial(local_search, reach=reach))
+        (
+            "local search",
+            f"LevelNeighborhood, {reach} step{'s' * (reach > 1)}",
+            partial(local_search, neighborhood=partial(LevelNeighborhood, reach)),
+        )
         for reach in (1, 2, 3)
     ],
 ]
@@ -186,6 +192,7 @@ STRINGS: list[Setting] = [
         "TwoPointCrossover, BitflipMutation",
         partial(strings, sampling=BinaryRandomSampling, crossover=TwoPointCrossover, mutation=BitflipMutation),
     ),
+    ("local search", "BitStringNeighborhood", partial(local_search, neighborhood=BitStringNeighborhood)),
 ]
 
 PBGEAS: list[Setting] = [

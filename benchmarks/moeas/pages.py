@@ -57,8 +57,8 @@ constraint do not count. RVEA, whose result holds such rows, too, is not compare
 - NSGA-III draws past its seed between equally infeasible nodes (pymoo's issue 794): its rows under constraints \
 may not repeat to the digit.
 - Branch and bound counts what it evaluates. Nodes of which it reads some classes only, until they are refuted, do not \
-count. On bit strings neither it nor the local search of k and a loss works by evaluations.
-- Local search is `ParetoLocalSearch`, on bit strings `BitStringLocalSearch`."""
+count. On bit strings with k and a loss it does not work by evaluations.
+- Local search is `ParetoLocalSearch`."""
 
 
 def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np.ndarray:

@@ -23,7 +23,7 @@ from pymoo.util.ref_dirs import get_reference_directions
 from benchmarks.moeas.runs import Budget, Budgets
 from benchmarks.speed.exact_runs import SETS, cm, glm, k, l, s_k
 from benchmarks.tables import crossover_problem, large_table
-from pymoo_anon.algorithms import PBGEA, BitStringLocalSearch, BranchAndBound, ParetoLocalSearch
+from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.objectives import BasicBetaLikeness, TCloseness
@@ -206,10 +206,6 @@ def aspirations(problem: AnonymizationProblem) -> np.ndarray:
     return np.linspace(ends[0], ends[1], 5)
 
 
-def _local_search(problem: AnonymizationProblem) -> Algorithm:
-    return BitStringLocalSearch() if isinstance(problem, BitStringProblem) else ParetoLocalSearch()
-
-
 def _random_search(problem: AnonymizationProblem) -> Algorithm:
     return RandomSearch(operators_of(problem)["sampling"], population_of(problem))
 
@@ -236,7 +232,7 @@ def _by_directions(kind: Callable[..., Algorithm], **options: Any) -> Callable[[
 #: How every algorithm is made for a problem. PBG-EA comes first: all others are compared with it.
 ALGORITHMS: Mapping[str, Callable[[AnonymizationProblem], Algorithm]] = {
     "PBG-EA": _of_pymoo(PBGEA),
-    "local search": _local_search,
+    "local search": lambda problem: ParetoLocalSearch(),
     "NSGA-II": _of_pymoo(NSGA2),
     "NSGA-III": _by_directions(NSGA3),
     # One object of survival serves all SPEA2 of a process by default, and keeps the ideal point of the run before.
@@ -260,7 +256,7 @@ def refusal(algorithm: str, problem: AnonymizationProblem) -> str | None:
         # Our problems of two objectives are those of k and a loss.
         if algorithm == "branch and bound" and problem.n_obj > 2:
             return "on bit strings it proves k and a loss alone"
-        if algorithm in ("branch and bound", "local search") and problem.n_obj == 2:
+        if algorithm == "branch and bound" and problem.n_obj == 2:
             return "on bit strings, with k and a loss, it works on tables of groups, and evaluations do not measure it"
     return None
 

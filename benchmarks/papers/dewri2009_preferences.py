@@ -14,6 +14,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
+import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from pymoo.optimize import minimize
@@ -32,7 +33,8 @@ from benchmarks.papers.dewri2009_preferences_claims import (
     claims_of,
 )
 from pymoo_anon.algorithms import PreferenceNSGA2
-from pymoo_anon.problems import PreferenceProblem
+from pymoo_anon.objectives import KAnonymity
+from pymoo_anon.problems import BitStringProblem, PreferredPoint
 
 PROCESSES = 2
 COLOUR, MARKED, LIGHT = "#0072B2", "#D55E00", "#D9D9D9"
@@ -41,12 +43,15 @@ COLOUR, MARKED, LIGHT = "#0072B2", "#D55E00", "#D9D9D9"
 def run(task: tuple) -> dict:
     """Run one search, and keep its distinct non-dominated solutions."""
     k, preference, weights, pop_size, seed = task
-    problem = PreferenceProblem(adult(), k, preference, weights)
+    point = PreferredPoint(preference, weights)
+    problem = BitStringProblem(adult(), [point, KAnonymity()])
     began = time.process_time()
-    res = minimize(problem, PreferenceNSGA2(pop_size=pop_size), ("n_eval", 50_000), seed=seed)
+    res = minimize(problem, PreferenceNSGA2(k, pop_size), ("n_eval", 50_000), seed=seed)
     seconds = time.process_time() - began
     _, rows = np.unique(res.X, axis=0, return_index=True)
-    shown = problem.to_frame(res).iloc[rows]
+    X = res.X[rows]
+    shown = pd.DataFrame({"NWP": problem.values_of(X, point.loss), "NECD": problem.values_of(X, point.bias)})
+    shown["achievement"], shown["k"] = problem.natural(res.F[rows]).T
     feasible = shown[shown["k"] >= k]
     pick = res.picks.iloc[0].to_dict()
     better = ((feasible["NWP"] < pick["NWP"]) & (feasible["NECD"] < pick["NECD"])).any()

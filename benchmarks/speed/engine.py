@@ -37,7 +37,7 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
     SquaredValueCounts,
 )
-from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, PreferenceProblem
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, PreferredPoint
 from pymoo_anon.table import Microdata
 
 N_NODES = 200
@@ -191,8 +191,8 @@ SEARCHES = {
     "ExhaustiveSearch, 17,920 nodes, six objectives": lambda: (problem(), ExhaustiveSearch(), None),
     "ExhaustiveSearch, the same on two threads": lambda: (problem(n_threads=2), ExhaustiveSearch(), None),
     "PreferenceNSGA2, 50,000 evaluations, 105 bits": lambda: (
-        PreferenceProblem(preference_table(), 5, (0.2, 1.0)),
-        PreferenceNSGA2(),
+        BitStringProblem(preference_table(), [PreferredPoint((0.2, 1.0)), KAnonymity()]),
+        PreferenceNSGA2(k=5),
         ("n_eval", 50_000),
     ),
     "GENITOR, 30,000 births, 15,000 rows, 92 bits": lambda: (crossover_problem(), GENITOR(), ("n_eval", 30_000)),

@@ -45,8 +45,9 @@ RUNS = {
     "PBGEA": (LEVELS, "PBGEA(pop_size=10), ('n_gen', 20)"),
     "ParetoLocalSearch": (LEVELS, "ParetoLocalSearch(), ('n_eval', 60)"),
     "PreferenceNSGA2": (
-        "problem = PreferenceProblem(table, k=5, preferences=[(0.2, 1.0), (0.2, 0.1)])",
-        "PreferenceNSGA2(pop_size=50), ('n_gen', 40)",
+        "points = [PreferredPoint((0.2, 1.0)), PreferredPoint((0.2, 0.1))]\n"
+        "problem = BitStringProblem(table, [*points, KAnonymity()])",
+        "PreferenceNSGA2(k=5, pop_size=50), ('n_gen', 40)",
     ),
     "SamaratiSearch": (DEMAND, "SamaratiSearch()"),
     "TargetSweep": (f"problem = LocalRecodingProblem(table, {GOALS})", "TargetSweep(n_targets=20)"),
@@ -56,7 +57,6 @@ SHOWN_BY = {
     "BitStringProblem": "BitStringLocalSearch",
     "LatticeProblem": "BranchAndBound",
     "LocalRecodingProblem": "TargetSweep",
-    "PreferenceProblem": "PreferenceNSGA2",
 }
 NODES = "before = LatticeSampling().do(problem, 6, random_state=rng)[4:]"
 STRINGS = "before = BitStringSampling().do(problem, 4, random_state=rng)[2:]"
@@ -64,6 +64,11 @@ OTHER = "do(problem, before, random_state=rng, inplace=False)"
 CROSSED = "do(problem, before, [[0, 1]], random_state=rng)"
 #: Problem, input and call of each operator.
 CALLS = {
+    "BitStringNeighborhood": (
+        BITS,
+        STRINGS.replace("2:", "2:3"),
+        "BitStringNeighborhood().do(problem, before[0].X, 1, random_state=rng)[:6]",
+    ),
     "BitStringSampling": (BITS, "", "BitStringSampling().do(problem, 4, random_state=rng)"),
     "ClosestValidRepair": (
         BITS,

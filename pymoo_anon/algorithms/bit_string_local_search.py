@@ -1,4 +1,4 @@
-"""Local search of bit strings: what it evaluates next from a start, and when that leads no further."""
+"""Local search of bit strings by pairs of attributes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
 from pymoo.core.sampling import Sampling
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
-from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import Matrix, Search, check_arguments, front_size
-from pymoo_anon.fronts.archive import in_order, merge_front, satisfies_constraints
+from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, least_infeasible
+from pymoo_anon.engine.arrays import Values
+from pymoo_anon.fronts.archive import ParetoArchive, in_order, merge_front
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 from pymoo_anon.proofs.strings.instance import StringInstance, asks_no_more, goal
@@ -27,19 +26,17 @@ from pymoo_anon.proofs.strings.space import StringSpace
 
 
 class BitStringLocalSearch(Search):
-    """Local search of a `BitStringProblem` from several starts: two attributes at a time get their best strings.
+    """Local search of bit strings by pairs of attributes.
 
     This package's own.
 
-    Where one loss is minimised under a smallest class size, two attributes are solved exactly with the others fixed,
-    until no pair is better. Losses are those that say what a class saves by being kept, such as GeneralLossMetric;
-    the class size is that of `Below`, or of a constraint on k under `AtMost` or `Violating`. With k as a second
-    objective under `AtMost`, it walks along the front, from the smallest k upwards.
+    It minimises one loss under a smallest class size. Two attributes at a time get their best strings while the others
+    are fixed, until no pair is better. It takes the losses that say how much a class saves by being kept, such as
+    GeneralLossMetric. The class size is that of `Below`, or of a constraint on k under `AtMost` or `Violating`. With k
+    as a second objective under `AtMost`, it walks along the front, from the smallest k upwards. `ParetoLocalSearch`
+    searches every other problem.
 
-    For any other objectives and constraints, it evaluates the neighbours of a string, one merge or split of one
-    attribute away, and goes on from the best: with several objectives from all that are not dominated.
-
-    It stops by itself when all starts lead no further; a termination stops it earlier, or lets it go on with random
+    It stops by itself when all starts lead no further. A termination stops it earlier, or lets it go on with random
     starts. The result is the best of all that was evaluated.
 
     >>> from pymoo.optimize import minimize
@@ -54,18 +51,20 @@ class BitStringLocalSearch(Search):
 
     Args:
         n_starts: Number of strings to start from.
-        sampling: Where they come from: a population, an (n, n_var) Boolean array, of which all are taken, or a sampling
-            operator of pymoo. None is `BitStringSampling()`.
-        output: Columns of the verbose output; None is `PairLocalSearchOutput()`.
+        sampling: First strings: a sampling operator of pymoo, or a population or an (n, n_var) Boolean array, which is
+            taken whole. None is `BitStringSampling()`.
+        output: Columns of the verbose output. None is the finished starts, the archive and the best values.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator, ...
 
     Attributes:
+        front: The archive.
         n_done: Number of starts that led no further.
 
     Raises:
-        ValueError: `n_starts` is no positive whole number. At the first iteration: `sampling` gives no individual, or
-            evaluated ones of another problem.
-        TypeError: An argument is not known. At setup: the problem is no `BitStringProblem`.
+        ValueError: `n_starts` is not a positive whole number. At setup: the problem is not one loss under a smallest
+            class size, or k and a loss. At the first iteration: `sampling` gives no individual, or individuals that
+            were evaluated under another problem.
+        TypeError: An argument is not known. At setup: the problem is not a `BitStringProblem`.
     """
 
     _kinds = (BitStringProblem,)
@@ -78,15 +77,22 @@ class BitStringLocalSearch(Search):
         **kwargs: Any,
     ) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=PairLocalSearchOutput() if output is None else output, **kwargs)
+        done = Column("done", width=5, func=attrgetter("n_done"))
+        super().__init__(output=ArchiveOutput("front", done) if output is None else output, **kwargs)
         self.n_starts = positive_whole("n_starts", n_starts)
         self.initialization = Initialization(BitStringSampling() if sampling is None else sampling)
 
     def _begin(self, problem: BitStringProblem) -> None:
+        if not asks_no_more(problem):
+            raise ValueError(
+                "problem must be one loss under a smallest class size, or k and a loss under AtMost, got "
+                f"{list(problem.objectives)}; ParetoLocalSearch searches any BitStringProblem"
+            )
         self.n_done = 0
-        self._steps: Steps = steps_of(problem)
-        # The best of all that was evaluated: what satisfies the constraints, or else what breaks them least.
-        self._best = Population.empty()
+        self._walk = _PairWalk(problem)
+        self.front: ParetoArchive = ParetoArchive()
+        # The string that violates the constraints least, while none satisfies them.
+        self._closest = Population.empty()
 
     def _initialize_infill(self) -> Population:
         pop = self._sampled(self.n_starts)
@@ -96,121 +102,75 @@ class BitStringLocalSearch(Search):
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None
         self._keep(infills)
-        self._steps.begin(self._starts[0])
+        self._walk.begin(self._starts[0])
 
     def _infill(self) -> Population:
-        return Population.new(X=self._steps.ask(self.random_state))
+        return Population.new(X=self._walk.ask(self.random_state))
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None
         self._keep(infills)
-        if self._steps.tell(infills.get("X"), infills.get("F"), infills.get("CV")[:, 0]):
+        if self._walk.tell(infills.get("X"), infills.get("F"), infills.get("CV")[:, 0]):
             self.n_done += 1
             more = self.n_done < len(self._starts)
-            # Where a termination lets it go on, with random strings.
-            self._steps.begin(self._starts[self.n_done] if more else self.problem.sample(1, self.random_state)[0])
+            # A termination may let the search go on with random strings.
+            self._walk.begin(self._starts[self.n_done] if more else self.problem.sample(1, self.random_state)[0])
             if self.n_done == len(self._starts):
                 self.termination.terminate()
 
     def _keep(self, infills: Population) -> None:
-        """Take what was evaluated to the best, each string once."""
-        together = Population.merge(self._best, infills)
-        good = np.flatnonzero([satisfies_constraints(one) for one in together])
-        if len(good) == 0:
-            self._best = together[[int(np.argmin(together.get("CV")[:, 0]))]]
-            return
-        none = np.empty((0, 1), dtype=np.int64)
-        F = together[good].get("F")
-        rows, _ = merge_front(none, F[:0], good[:, np.newaxis], F)
-        self._best = together[rows[:, 0]]
+        self.front.add(infills)
+        if not len(self.front):
+            self._closest = least_infeasible(self._closest, infills)
 
     def _set_optimum(self) -> None:
-        self.pop = self._best
-        self.opt = in_order(filter_optimum(self._best, least_infeasible=True))
+        self.pop = self.front.pop if len(self.front) else self._closest
+        self.opt = in_order(self.pop)
 
 
-class PairLocalSearchOutput(Output):  # type: ignore[misc]
-    """Columns of a local search: the starts that are done, and the size of the front or the least value."""
+class _PairWalk:
+    """Walk from one start, batch by batch.
 
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Add the columns."""
-        self.columns.append(Column("done", width=5, func=attrgetter("n_done")))
-        if algorithm.problem.n_obj > 1:
-            self.columns.append(Column("front", width=6, func=front_size))
-        else:
-            self.columns.append(Column("least", width=14, func=_least))
+    A front is walked from the smallest k upwards. At each k the walk looks for the least loss from two strings: the one
+    of the k before, and the best that is known. It then goes on above the k of the best string, so that it skips no k
+    of the front and visits none twice.
 
-
-def _least(algorithm: BitStringLocalSearch) -> float | str:
-    return float(algorithm.opt.get("F")[0, 0]) if algorithm.opt.get("feas").any() else "-"
-
-
-class Steps:
-    """From one start to where it leads no further, a batch of strings at a time.
-
-    `ask` changes nothing that `tell` does not set again, so that a search that was interrupted in between goes on.
-    Copies share what does not change.
+    `ask` changes only state that `tell` sets again, so that a search can go on after an interruption in between.
     """
 
     def __init__(self, problem: BitStringProblem) -> None:
-        self.problem = problem
+        self._n_rows = problem.table.n_rows
+        self._goal = goal(problem)
+        self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
+        # The front of all evaluated strings.
+        self._X, self._F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Steps:
-        """A copy: arrays are replaced here and never written to."""
+    def __deepcopy__(self, memo: dict[int, Any]) -> _PairWalk:
+        """Return a copy that shares all arrays."""
         return copy.copy(self)
 
     def begin(self, x: Bits) -> None:
-        """Begin at a string."""
-        raise NotImplementedError
-
-    def ask(self, random_state: np.random.Generator) -> Bits:
-        """(n, n_var) Boolean array: the strings to evaluate next."""
-        raise NotImplementedError
-
-    def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
-        """Take in what was asked for; whether the start leads no further."""
-        raise NotImplementedError
-
-
-def steps_of(problem: BitStringProblem) -> Steps:
-    """What a local search of a problem does: pairs get their best cuts where that is defined, else neighbours."""
-    return PairSteps(problem) if asks_no_more(problem) else NeighbourSteps(problem)
-
-
-class PairSteps(Steps):
-    """One loss under a smallest class size, or a front of k and one loss: pairs of attributes get their best cuts.
-
-    The front is walked from the smallest k upwards. At each k the least loss is looked for, from the string of the k
-    before and from the best that is known; k then goes on above that of the best string. So no k of the front is left
-    out, and none is looked at twice.
-    """
-
-    def __init__(self, problem: BitStringProblem) -> None:
-        super().__init__(problem)
-        self._goal = goal(problem)
-        self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
-        # What was seen of the front.
-        self._X, self._F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
-
-    def begin(self, x: Bits) -> None:
         """Begin at a string, with the smallest k."""
-        self._at, self._k, self._price = x, self._goal.k, 0.0
+        self._at, self._k, self._multiplier = x, self._goal.k, 0.0
 
     def ask(self, random_state: np.random.Generator) -> Bits:
-        """The strings that pairs lead to at this k; the first from where the walk is."""
+        """Return the (n, n_var) strings that pairs lead to."""
         starts, best = [self._at], self._goal.best(self._F, self._k)
         if best is not None:
             starts.append(self._X[best])
         instance, limit = self._space.instance, self._goal.limit
         found = [
-            improve_within(self._space, instance.cuts_of(x), self._k, limit, random_state, self._price) for x in starts
+            improve_within(self._space, instance.cuts_of(x), self._k, limit, random_state, self._multiplier)
+            for x in starts
         ]
-        # What was enough from where the walk is.
-        self._next_price = found[0][1]
+        self._next_multiplier = found[0][1]
         return np.unique([instance.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
 
-    def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
-        """Go on above the k of the best string; the walk ends where no string has a k so large."""
+    def tell(self, X: Bits, F: Values, violations: Values) -> bool:
+        """Return whether the walk has ended with these values.
+
+        It goes on above the k of the best string.
+        """
         privacy = self._goal.privacy
         if privacy is None:
             return True
@@ -220,88 +180,5 @@ class PairSteps(Steps):
         if best is None:
             return True
         k = self._goal.next_k(float(self._F[best, privacy]), self._goal.of_k)
-        self._at, self._k, self._price = self._X[best], k, self._next_price
-        return k > self.problem.table.n_rows
-
-
-class NeighbourSteps(Steps):
-    """Any objectives: neighbours of a string are evaluated, then those of the strings that are best among all seen.
-
-    With one objective that is descent, each time to the best neighbour. With several it goes on from every string that
-    no other dominates. Until a string satisfies the constraints, it goes on from the one that breaks them least, and of
-    several from the most general: where every string near has a k of 1, that leads out.
-    """
-
-    def begin(self, x: Bits) -> None:
-        """Begin at a string; it is evaluated first."""
-        self._start: Bits | None = x
-        # The best strings, their values, by how much they break the constraints, and those whose neighbours are known.
-        self._X, self._F = np.empty((0, len(x)), dtype=bool), np.empty((0, self.problem.n_obj))
-        self._violations = np.empty(0)
-        self._known: frozenset[bytes] = frozenset()
-
-    def ask(self, random_state: np.random.Generator) -> Bits:
-        """The start, then the neighbours of a random one of the best strings whose neighbours are not known."""
-        if self._start is not None:
-            return self._start[np.newaxis]
-        left = self._left()
-        self._asked = self._X[left[random_state.integers(len(left))]]
-        return string_neighbours(self.problem, self._asked)
-
-    def tell(self, X: Bits, F: Matrix, violations: Matrix) -> bool:
-        """Take in the neighbours; the start leads no further where those of all best strings are known."""
-        if self._start is None:
-            self._known |= {self._asked.tobytes()}
-        self._start = None
-        together, values = np.concatenate([self._X, X]), np.concatenate([self._F, F])
-        broken = np.concatenate([self._violations, violations])
-        feasible = broken <= 0
-        if feasible.any():
-            self._X, self._F = merge_front(X[:0], F[:0], together[feasible], values[feasible])
-            self._violations = np.zeros(len(self._X))
-        else:
-            # Of equal ones the first, so that descent ends.
-            best = [np.lexsort([together.sum(axis=1), broken])[0]]
-            self._X, self._F, self._violations = together[best], values[best], broken[best]
-        return len(self._left()) == 0
-
-    def _left(self) -> NDArray[np.int64]:
-        """The best strings whose neighbours are not known."""
-        return np.array([i for i, x in enumerate(self._X) if x.tobytes() not in self._known], dtype=np.int64)
-
-
-def string_neighbours(problem: BitStringProblem, x: Bits) -> Bits:
-    """(n, n_var) Boolean array: the valid strings that are one merge or one split away.
-
-    Where there is a taxonomy, a node whose children are groups becomes one group, or a group becomes its children.
-    Elsewhere one bit flips: two groups that stand side by side become one, or a group becomes two.
-    """
-    found = []
-    for name in problem.table.quasi_identifiers:
-        own = problem.bits_of(name)
-        if name in problem.taxonomies:
-            changed = _of_cut(problem.taxonomies[name].spans, x[own])
-        else:
-            changed = x[own] ^ np.eye(own.stop - own.start, dtype=bool)
-        strings = np.repeat(x[np.newaxis], len(changed), axis=0)
-        strings[:, own] = changed
-        found.append(strings)
-    return np.concatenate(found)
-
-
-def _of_cut(spans: NDArray[np.int64], bits: Bits) -> Bits:
-    """(n, n_bits) Boolean array: the cuts of a tree that are one merge or one split away from a cut."""
-    edges = np.concatenate([[0], np.flatnonzero(bits) + 1, [len(bits) + 1]])
-    groups = set(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-    made = []
-    for node, (first, last, end) in enumerate(spans.tolist()):
-        children, child = [], node + 1
-        while child < end:
-            children.append((int(spans[child, 0]), int(spans[child, 1])))
-            child = int(spans[child, 2])
-        # A bit stands between the last value of a child and the first of the next.
-        between = [low - 1 for low, _ in children[1:]]
-        if between and ((first, last) in groups or groups.issuperset(children)):
-            made.append(bits.copy())
-            made[-1][between] ^= True
-    return np.array(made, dtype=bool).reshape(len(made), len(bits))
+        self._at, self._k, self._multiplier = self._X[best], k, self._next_multiplier
+        return k > self._n_rows

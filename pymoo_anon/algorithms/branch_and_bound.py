@@ -1,4 +1,4 @@
-"""Branch and bound: the exact front, proven, from few evaluations; what pymoo sees of it."""
+"""Branch and bound with proven fronts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from pymoo.util.display.output import Output
 
 from pymoo_anon.algorithms.common import OwnSearch, check_arguments, front_size
 from pymoo_anon.fronts.archive import evaluated, front_order
-from pymoo_anon.problems.base import uncounted_compilation
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.memory import keys_of
@@ -31,48 +30,49 @@ from pymoo_anon.proofs.strings.proof import StringProof
 
 
 class BranchAndBound(OwnSearch):
-    """Finds the complete front of a `LatticeProblem` or a `BitStringProblem` and proves it: few points are visited.
+    """Branch and bound, which proves its front.
 
-    The principle is that of Land and Doig 1960, the bounds are this package's own.
+    It takes a `LatticeProblem` or a `BitStringProblem`. The principle is that of Land and Doig 1960, the bounds are
+    this package's own.
 
-    On a lattice objectives bound the values of nodes that were not evaluated: k, l, S_k and S_l do not grow from a node
-    to its specializations, the general loss of a node is at least that without suppression, and the classification
-    metric at least that of any specialization. A node is settled where the front has a member that is at least as good
-    as all its bounds, or where they say that it breaks a constraint; the others are evaluated.
+    On a lattice, objectives bound the values of nodes that were not evaluated. k, l, S_k and S_l do not grow from a
+    node to its specializations. The general loss of a node is at least its loss without suppression, and the
+    classification metric at least that of any specialization. A node is fathomed if a member of the front is at least
+    as good as all its bounds, or if they violate a constraint. All other nodes are evaluated.
 
-    A lattice that does not fit into `max_bytes` is not stored. However large it is, it is searched by intervals of
-    nodes: all between a most special and a most general one, whose values bound theirs. The interval that can be
-    farthest from the front is halved first.
+    A lattice that does not fit into `max_bytes` is not stored but searched by intervals, whatever its size. An interval
+    is all nodes between a most special and a most general one, and the values of these two bound the others. The
+    interval with the largest gap to the front is halved first.
 
-    Of bit strings it proves the least of one loss over cells (GLM, NWP or non-uniform entropy), or the front of such a
-    loss and k. Groups of an attribute gain what they save. The best groups of the attributes that are left, each chosen
-    as if the others followed it, bound what all strings gain that begin alike.
+    On bit strings it proves the least of one loss over cells (GLM, NWP or non-uniform entropy), or the front of such
+    a loss and k. A branch is all strings with the same beginning. Its bound is the gain of the best groups of each
+    remaining attribute, as if the other attributes followed that choice.
 
-    It stops by itself. Stopped before, by a termination or by Ctrl-C, it returns the best nodes so far with a certified
-    `gap`, and can go on. A budget of seconds does not count the compilation of loops. Where bounds settle less than
-    half of the nodes it visits all that are left, as `ExhaustiveSearch` does, so that it is never much slower.
+    It stops by itself. Stopped earlier, by a termination or by Ctrl-C, it returns the best points so far with a
+    certified `gap`, and can go on. A budget of seconds excludes compile time. If bounds fathom less than half of the
+    nodes, it visits all nodes that are left, as `ExhaustiveSearch` does, so that it is never much slower.
 
-    Of nodes with equal objective values one is kept. Where no node satisfies all constraints,
-    `return_least_infeasible` gives the evaluated one that violates them least. It evaluates nodes itself: ask and tell
-    have nothing to do, `next()` and `run()` do.
+    Of points with equal F one is kept. Where no point satisfies all constraints, `return_least_infeasible` gives the
+    evaluated one that violates them least. The search evaluates points itself, by `next()` and `run()`. Ask and tell
+    have nothing to do.
 
     Args:
-        epsilon: How much worse a member of the front may be than a node that it stands for: a number in units of the
-            objective, or a share of the value such as "5%"; one for all objectives or one per objective. Where it is a
-            number above 0 for all, the result is one node of every non-dominated box of these sides, as in
-            `BoxArchive`. None gives the exact front.
-        max_bytes: Memory that what is known of open nodes may take.
-        sampling: Nodes to begin with, such as the result of a short search: a population, an (n, n_var) array or a
+        epsilon: Tolerance of the front: how much worse than any point the best member for it may be. A number is in
+            units of the objective, a string such as "5%" is a share of the value. One value for all objectives, or one
+            per objective. If all are numbers above 0, the result is one point of every non-dominated box of these
+            sides, as in `BoxArchive`. None gives the exact front.
+        max_bytes: Memory for the bounds of open nodes.
+        sampling: Points to begin with, such as the result of a short search: a population, an (n, n_var) array or a
             sampling operator of pymoo. None begins with none.
-        output: Columns of the verbose output; None is `BranchAndBoundOutput()`.
+        output: Columns of the verbose output. None is `BranchAndBoundOutput()`.
         **kwargs: As pymoo's `Algorithm`: termination, callback, archive, evaluator, save_history, ...
 
     Attributes:
-        proof: The proof itself: a class of `proofs` with more figures.
+        proof: The proof itself, a class of `proofs` with more figures.
 
     Raises:
-        ValueError: `epsilon` is no number that is not negative and no share, or `max_bytes` is not positive. At setup:
-            an objective states no bounds, or its bit strings have other objectives.
+        ValueError: `epsilon` is neither a non-negative number nor a share, or `max_bytes` is not positive. At setup: an
+            objective states no bounds, or the bit strings have other objectives.
         TypeError: An argument is not known. At setup: the problem is neither a `LatticeProblem` nor a
             `BitStringProblem`.
     """
@@ -98,40 +98,44 @@ class BranchAndBound(OwnSearch):
 
     @property
     def certified(self) -> bool:
-        """Whether all nodes are settled, so that the front is proven to be complete."""
+        """Whether the front is proven."""
         return bool(self.proof.certified)
 
     @property
     def n_evaluated(self) -> int:
-        """Number of nodes or strings that were evaluated."""
+        """Number of evaluated points."""
         return int(self.proof.n_evaluated)
 
     @property
     def n_undecided(self) -> int:
-        """Number of nodes that are not settled; of parts of the space where it is not stored."""
+        """Number of open nodes or parts of the space."""
         return int(self.proof.n_undecided)
 
     @property
     def n_pruned(self) -> int:
-        """Number of nodes that were settled without an evaluation; of parts of the space where it is not stored."""
+        """Number of fathomed nodes or parts of the space."""
         return int(self.proof.n_pruned)
 
     @property
     def open_bounds(self) -> NDArray[np.float64]:
-        """(m, n_obj) float array, minimised: every node that is not settled is at least as large as some row."""
+        """Lower bounds of the open points.
+
+        An (m, n_obj) float array of minimised values. Every open point is in no objective lower than some row.
+        """
         bounds: NDArray[np.float64] = self.proof.open_bounds()
         return bounds
 
     @property
     def gap(self) -> NDArray[np.float64]:
-        """(n, n_obj) float array: by how much each objective of each member of `opt` could still be lower.
+        """Possible improvements of the members of `opt`.
 
-        That is among nodes that are at least as good in all other objectives; 0 where the front is proven.
+        An (n, n_obj) float array. Only open points that are at least as good in all other objectives count. A proven
+        front has a gap of 0.
         """
         return gap(self.proof.F[front_order(self.proof.F)], self.open_bounds)
 
     def next(self) -> None:
-        """One iteration; Ctrl-C ends the search with what it has."""
+        """Run one iteration, and end the search on Ctrl-C."""
         try:
             super().next()
         except KeyboardInterrupt:
@@ -142,24 +146,28 @@ class BranchAndBound(OwnSearch):
             self._set_optimum()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BranchAndBound:
-        """A copy that can go on by itself; for a history one without bounds, which would be large."""
+        """Return a copy that can go on by itself.
+
+        The copies of a history hold no bounds, which would be large.
+        """
         made = copy.copy(self)
         memo[id(self)] = made
         state = dict(self.__dict__)
         if self.history is None:
-            # So pymoo copies for a history.
+            # pymoo takes the history away before it copies an algorithm for it.
             proof = state.pop("proof")
-            made.proof = proof if isinstance(proof, _Counts) else _Counts(proof)
+            made.proof = proof if isinstance(proof, _ProofRecord) else _ProofRecord(proof)
         made.__dict__.update(copy.deepcopy(state, memo))
         return made
 
     def _begin(self, problem: LatticeProblem | BitStringProblem) -> None:
         super()._begin(problem)
-        # The members of the front by the bytes of their points.
+        # The members of the front, by the bytes of their points.
         self._members: dict[bytes, Individual] = {}
-        own, kind = tolerance(self.epsilon, problem.n_obj), _kind(problem, self.max_bytes)
+        kind = _proof_class(problem, self.max_bytes)
+        allowed = tolerance(self.epsilon, problem.n_obj)
         kind.check(problem, self.max_bytes)
-        self.proof: Any = kind(problem, own, self.max_bytes, self.random_state)
+        self.proof: Any = kind(problem, allowed, self.max_bytes, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
@@ -173,23 +181,23 @@ class BranchAndBound(OwnSearch):
             self.termination.terminate()
 
     def _work(self, work: Callable[[], None]) -> None:
-        with uncounted_compilation(self):
-            try:
-                work()
-            finally:
-                # Also where Ctrl-C ends the iteration.
-                X, F, G = self.proof.drain()
-                if len(X):
-                    self._count(X)
-                    if not len(self.proof.X):
-                        self._stand_in(X, F, G)
+        """Work on the proof, and show pymoo its points."""
+        try:
+            work()
+        finally:
+            # Ctrl-C must not lose the points of this iteration.
+            X, F, G = self.proof.drain()
+            if len(X):
+                self._count(X)
+                if not len(self.proof.X):
+                    self._keep_closest(X, F, G)
 
     def _count(self, X: NDArray[Any]) -> None:
         """Count evaluated points, and show them to the user's evaluator and archive."""
         if self.archive is None and type(self.evaluator) is Evaluator and self.evaluator.callback is None:
             self.evaluator.n_eval += len(X)
         else:
-            self._show(X)
+            self._evaluated(X)
 
     def _set_optimum(self) -> None:
         X, F, G = self.proof.X, self.proof.F, self.proof.G
@@ -198,11 +206,11 @@ class BranchAndBound(OwnSearch):
         made = evaluated(X[new], F[new], G[new])
         known = {**self._members, **dict(zip(keys_of(X[new]), made, strict=True))}
         self._members = {key: known[key] for key in keys}
-        self._tell(Population(list(self._members.values())))
+        self._show_front(Population(list(self._members.values())))
 
 
-class _Counts:
-    """What is left of a proof in a history: its front, its numbers, and what is still open where that costs nothing."""
+class _ProofRecord:
+    """Record of a proof for a history."""
 
     def __init__(self, proof: Proof) -> None:
         self.X, self.F, self.G = proof.X, proof.F, proof.G
@@ -214,22 +222,22 @@ class _Counts:
         self.n_undecided = proof.n_undecided
 
     def open_bounds(self) -> NDArray[np.float64]:
-        """As `Proof.open_bounds`."""
+        """Return the recorded bounds, as `Proof.open_bounds`."""
         return self._open_bounds
 
 
-def _kind(problem: LatticeProblem | BitStringProblem, max_bytes: int) -> type[Proof]:
-    """The proof that a problem asks for."""
+def _proof_class(problem: LatticeProblem | BitStringProblem, max_bytes: int) -> type[Proof]:
     if isinstance(problem, BitStringProblem):
         return StringProof
     return IntervalProof if bytes_of(problem) > max_bytes else StoredLatticeProof
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]
-    """Columns of a branch and bound: what is evaluated, pruned and undecided, the size of the front, and its gap.
+    """Columns of branch and bound.
 
-    The gap is a share: for whatever is open some member is, in no objective, worse by more than this share of its own
-    value. It is not shown where it would cost a look at every node.
+    They show the evaluated, pruned and undecided points, the size of the front, and its gap. The gap is a share. For
+    every open point some member of the front is in no objective worse by more than this share of its own value. The gap
+    is not shown where it would take a visit of every node.
     """
 
     def initialize(self, algorithm: Algorithm) -> None:

@@ -1,4 +1,4 @@
-"""What several algorithms share: arguments, first populations, what pymoo sees of points, columns of the output."""
+"""Bases of the algorithms, and columns of their output."""
 
 from __future__ import annotations
 
@@ -20,26 +20,32 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import examples, plain
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import evaluated, in_order
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 
-Matrix = NDArray[np.float64]
-
-# What every algorithm of pymoo takes.
+# The arguments that every algorithm of pymoo takes.
 _OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
 
 
 def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collection[str] = ()) -> None:
-    """Refuse arguments that neither an algorithm nor pymoo knows: a misspelt one would be passed over in silence."""
+    """Raise if arguments are unknown, since pymoo ignores them.
+
+    Args:
+        algorithm: The algorithm.
+        given: Names of its keyword arguments.
+        more: Names that it takes beside those of pymoo's `Algorithm`.
+    """
     unknown = sorted(set(given) - _OPTIONS - set(more))
     if unknown:
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
 
 
 class Search(Algorithm):  # type: ignore[misc]
-    """What searches share: the kinds of problems that they are for, a beginning, an end of their own, alike iterations.
+    """Base of algorithms that end by themselves.
 
-    pymoo's wrappers of algorithms pass over `_setup`, so that `_begin` is in its place.
+    `_kinds` are the problems that an algorithm is for. pymoo's wrappers of algorithms skip `_setup`. A subclass defines
+    `_begin` in its place.
     """
 
     archive: Any
@@ -49,11 +55,13 @@ class Search(Algorithm):  # type: ignore[misc]
     _kinds: tuple[type[Problem], ...] = (Problem,)
 
     def setup(self, problem: Problem, **kwargs: Any) -> Algorithm:
-        """Set the algorithm up; without a termination it runs until it ends by itself.
+        """Set the algorithm up for a problem.
+
+        Without a termination it runs until it ends by itself.
 
         Raises:
-            TypeError: The problem is of another kind than the algorithm is for.
-            ValueError: The problem is none that it can search, as its class says.
+            TypeError: The algorithm is not for this kind of problem.
+            ValueError: The algorithm cannot search this problem, for a reason that its class states.
         """
         check_kind(problem, *self._kinds)
         has_end = self.termination is not None or kwargs.get("termination") is not None
@@ -63,16 +71,21 @@ class Search(Algorithm):  # type: ignore[misc]
             self.termination = self._end(problem)
         return self
 
+    def next(self) -> None:
+        """Run one iteration, without its compile time in the time budget."""
+        with uncounted_compilation(self):
+            super().next()
+
     def _begin(self, problem: Problem) -> None:
-        """Forget what was found, and refuse a problem that cannot be searched."""
+        """Reset the state for a problem, or raise."""
         raise NotImplementedError
 
     def _end(self, problem: Problem) -> Termination:
-        """What ends no search before it ends by itself."""
+        """Return a termination for a search without one."""
         return NoTermination()
 
     def _sampled(self, n: int) -> Population:
-        """First points in the type of the problem; none that were evaluated under another problem."""
+        """Return n first points of this problem, or raise."""
         problem = self.problem
         pop = self.initialization.do(problem, n, algorithm=self, random_state=self.random_state)
         if not len(pop):
@@ -94,14 +107,14 @@ class Search(Algorithm):  # type: ignore[misc]
 
 
 class OwnSearch(Search):
-    """A search that evaluates points itself, and shows them to pymoo."""
+    """Base of searches that evaluate points themselves."""
 
     def _begin(self, problem: Problem) -> None:
-        # While there is no front, who breaks the constraints least.
-        self._least_infeasible = Population.empty()
+        # The point that violates the constraints least, while there is no front.
+        self._closest = Population.empty()
 
     def ask(self) -> NoReturn:
-        """Refuse: there is nothing to evaluate outside.
+        """Raise, since nothing is evaluated outside.
 
         Raises:
             NotImplementedError: Always.
@@ -109,13 +122,13 @@ class OwnSearch(Search):
         name = type(self).__name__
         raise NotImplementedError(f"{name} evaluates nodes itself; call next() or run() instead of ask and tell")
 
-    def _show(self, X: NDArray[Any]) -> tuple[Matrix, Matrix]:
-        """F and G of points, through pymoo's evaluator and into the user's archive."""
+    def _evaluated(self, X: NDArray[Any]) -> tuple[Values, Values]:
+        """Return F and G of points by pymoo's evaluator."""
         evaluator = self.evaluator
         if self.archive is None and type(evaluator) is Evaluator and evaluator.callback is None:
-            # Individuals for nobody: 10 microseconds for each of all points would outweigh their evaluation.
+            # Nobody sees the individuals. Each takes 10 microseconds to make, which is more than its evaluation.
             names = evaluator.evaluate_values_of
-            out = self.problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
+            out = self.problem.evaluate(X, return_values_of=names, return_as_dictionary=True, algorithm=self)
             evaluator.n_eval += len(X)
             return out["F"], out.get("G", np.empty((len(X), 0)))
         pop = evaluator.eval(self.problem, Population.new(X=X), algorithm=self)
@@ -124,29 +137,37 @@ class OwnSearch(Search):
         F, G = pop.get("F", "G")
         return F, G
 
-    def _stand_in(self, X: NDArray[Any], F: Matrix, G: Matrix) -> None:
-        """Remember who of these and of those before breaks the constraints least."""
-        violations = np.maximum(G, 0).sum(axis=1)
-        least = [int(violations.argmin())]
-        if not len(self._least_infeasible) or self._least_infeasible[0].cv > violations[least[0]]:
-            self._least_infeasible = evaluated(X[least], F[least], G[least])
+    def _keep_closest(self, X: NDArray[Any], F: Values, G: Values) -> None:
+        """Keep the point that violates the constraints least."""
+        least = [int(np.maximum(G, 0).sum(axis=1).argmin())]
+        self._closest = least_infeasible(self._closest, evaluated(X[least], F[least], G[least]))
 
-    def _tell(self, front: Population) -> None:
-        """Tell pymoo the front. Its `result` leaves out who stands in, unless `return_least_infeasible` asks for it."""
-        self.pop = self.opt = in_order(front) if len(front) else self._least_infeasible
+    def _show_front(self, front: Population) -> None:
+        """Show pymoo the front.
+
+        Without one it is the point that violates the constraints least. pymoo returns that point on request alone, by
+        `return_least_infeasible`.
+        """
+        self.pop = self.opt = in_order(front) if len(front) else self._closest
 
 
 def check_kind(problem: Problem, *kinds: type[Problem]) -> None:
-    """Refuse a problem of another kind than an algorithm is for."""
+    """Raise if a problem is of another kind."""
     if not isinstance(problem, kinds):
         wanted = " or a ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"problem must be a {wanted}, got {type(problem).__name__}")
 
 
-def in_type_of_problem(pop: Population, problem: Problem) -> Population:
-    """Whole numbers that came as floats or objects become integers, so that equal nodes have equal bytes.
+def least_infeasible(closest: Population, pop: Population) -> Population:
+    """Return the least infeasible individual."""
+    together = Population.merge(closest, pop)
+    return together[[int(np.argmin(together.get("CV")[:, 0]))]]
 
-    What is no whole number stays as it is: the problem refuses it in its own words.
+
+def in_type_of_problem(pop: Population, problem: Problem) -> Population:
+    """Return a population with whole numbers as integers.
+
+    Equal points then have equal bytes. Other numbers stay as they are. The problem refuses them in its own words.
     """
     X = pop.get("X")
     if problem.vtype not in (int, bool) or X.dtype == np.dtype(problem.vtype):
@@ -164,35 +185,50 @@ def in_type_of_problem(pop: Population, problem: Problem) -> Population:
 
 
 def one_of_each(front: Population) -> Population:
-    """A front in its order, of points with equal values the first."""
+    """Return a front in order, without equal F."""
     _, first = np.unique(front.get("F"), axis=0, return_index=True)
     return in_order(front[np.sort(first)])
 
 
-def add_columns(output: Output, algorithm: Algorithm, archive: str) -> None:
-    """Add the size of the archive, distinct points, and the best of each objective, where a problem has them."""
-    output.columns.append(Column("archive", width=7, func=partial(_size, archive)))
-    problem = algorithm.problem
-    if isinstance(problem, AnonymizationProblem):
-        output.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
-    if has_own_columns(problem):
-        for index, (name, objective) in enumerate(zip(problem.objective_names, problem.objectives, strict=True)):
-            heading = plain(f"{'best' if objective.maximize else 'lowest'} {name}")
-            output.columns.append(Column(heading, width=max(12, len(heading)), func=partial(_best, archive, index)))
+class ArchiveOutput(Output):  # type: ignore[misc]
+    """Columns of a search with an archive.
+
+    They show the size of the archive, and of an `AnonymizationProblem` the distinct points and the best value of each
+    objective.
+
+    Args:
+        archive: Name of the attribute with the archive.
+        *columns: Columns that come first.
+    """
+
+    def __init__(self, archive: str, *columns: Column) -> None:
+        super().__init__()
+        self.archive, self.first = archive, columns
+
+    def initialize(self, algorithm: Algorithm) -> None:
+        """Add the columns that the problem can fill."""
+        self.columns += [*self.first, Column("archive", width=7, func=partial(_size, self.archive))]
+        problem = algorithm.problem
+        if isinstance(problem, AnonymizationProblem):
+            self.columns.append(Column("distinct", width=8, func=attrgetter("problem.n_unique")))
+        if has_own_columns(problem):
+            for index, (name, objective) in enumerate(zip(problem.objective_names, problem.objectives, strict=True)):
+                heading = plain(f"{'best' if objective.maximize else 'lowest'} {name}")
+                best = partial(_best, self.archive, index)
+                self.columns.append(Column(heading, width=max(12, len(heading)), func=best))
 
 
 def has_own_columns(problem: Problem) -> bool:
-    """Whether the columns of F are the objectives of a problem of ours, with none added by a wrapper."""
+    """Return whether F has the objectives alone."""
     return isinstance(problem, AnonymizationProblem) and len(problem.objectives) == problem.n_obj
 
 
 def _size(archive: str, algorithm: Algorithm) -> int:
-    """The number of members of an archive."""
     return len(getattr(algorithm, archive))
 
 
 def _best(archive: str, index: int, algorithm: Algorithm) -> str:
-    """The best value of one objective in the archive, as a person writes it."""
+    """Return the best value of an objective, as text."""
     problem, members = algorithm.problem, getattr(algorithm, archive)
     if not len(members):
         return "-"
@@ -202,13 +238,13 @@ def _best(archive: str, index: int, algorithm: Algorithm) -> str:
 
 
 class FrontOutput(Output):  # type: ignore[misc]
-    """A column of an algorithm's own, and the size of the front."""
+    """Columns with the progress and the size of the front."""
 
-    def __init__(self, heading: str, told: Callable[[Any], str]) -> None:
+    def __init__(self, heading: str, progress: Callable[[Any], str]) -> None:
         super().__init__()
-        self.columns += [Column(heading, width=8, func=told), Column("front", width=6, func=front_size)]
+        self.columns += [Column(heading, width=8, func=progress), Column("front", width=6, func=front_size)]
 
 
 def front_size(algorithm: Algorithm) -> int:
-    """The number of points of the front so far."""
+    """Return the number of points of the front."""
     return int(algorithm.opt.get("feas").sum())

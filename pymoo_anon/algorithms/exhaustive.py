@@ -12,31 +12,30 @@ from pymoo.util.display.output import Output
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import FrontOutput, OwnSearch, check_arguments
 from pymoo_anon.fronts.archive import evaluated, first_non_dominated
-from pymoo_anon.problems.base import uncounted_compilation
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 
 
 class ExhaustiveSearch(OwnSearch):
-    """Evaluates every node of a `LatticeProblem`, a batch an iteration, and ends by itself with the exact front.
+    """Exhaustive search of a `LatticeProblem` for the exact front.
 
-    This package's own: others are held against it.
+    This package's own. Other algorithms are measured against it.
 
-    A termination is looked at after every batch. Stopped early, the result is the front of the nodes that were visited.
-    Ctrl-C is passed on, as by pymoo's algorithms; the search can go on with the batch that was interrupted. Of nodes
-    with equal objective values the first in the order of `LatticeProblem.nodes` is kept.
+    An iteration evaluates one batch of nodes, and a termination is checked after it. Stopped early, the result is the
+    front of the visited nodes. Ctrl-C is passed on, as by pymoo's algorithms, and the search can go on with the
+    interrupted batch. Of nodes with equal F the first in the order of `LatticeProblem.nodes` is kept.
 
     Args:
         batch_size: Number of nodes in a batch.
-        output: Columns of the verbose output; None is the share of the lattice that was visited, and the front.
+        output: Columns of the verbose output. None is the visited share of the lattice, and the size of the front.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
 
     Attributes:
-        n_visited: Number of nodes that were evaluated.
+        n_visited: Number of evaluated nodes.
 
     Raises:
-        ValueError: `batch_size` is no positive whole number. At setup: the lattice has more than a billion nodes.
-        TypeError: An argument is not known. At setup: the problem is no `LatticeProblem`.
+        ValueError: `batch_size` is not a positive whole number. At setup: the lattice has more than a billion nodes.
+        TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.
     """
 
     _kinds = (LatticeProblem,)
@@ -56,31 +55,30 @@ class ExhaustiveSearch(OwnSearch):
 
     @property
     def n_undecided(self) -> int:
-        """Number of nodes that were not evaluated."""
+        """Number of nodes that are not evaluated yet."""
         return int(self.problem.n_nodes) - self.n_visited
 
     @property
     def certified(self) -> bool:
-        """Whether all nodes were evaluated, so that the front is proven to be complete."""
+        """Whether all nodes are evaluated."""
         return self.n_undecided == 0
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         batch = self.problem.nodes(self.n_visited, self.n_visited + self.batch_size)
-        with uncounted_compilation(self):
-            F, G = self._show(batch)
+        F, G = self._evaluated(batch)
         best = np.flatnonzero((G <= 0).all(axis=1))
         best = best[first_non_dominated(F[best])]
         together = Population.merge(self._front, evaluated(batch[best], F[best], G[best]))
         if len(together):
             self._front = together[first_non_dominated(together.get("F"))]
         else:
-            self._stand_in(batch, F, G)
+            self._keep_closest(batch, F, G)
         self.n_visited += len(batch)
         if self.n_visited >= self.problem.n_nodes:
             self.termination.terminate()
 
     def _set_optimum(self) -> None:
-        self._tell(self._front)
+        self._show_front(self._front)
 
 
 def _visited(algorithm: ExhaustiveSearch) -> str:

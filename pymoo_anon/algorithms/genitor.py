@@ -1,4 +1,4 @@
-"""GENITOR: a steady-state genetic algorithm with selection by rank."""
+"""GENITOR, a steady-state genetic algorithm with selection by rank."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import BitStringSampling
 
-# As often as pymoo's own mating does, births are repeated where they give a duplicate.
+# Births that give a duplicate are repeated as often as in pymoo's mating.
 _ATTEMPTS = 100
 
 
 class GENITOR(Search):
-    """GENITOR (Whitley 1989), as Lunacek et al. 2006 use it for one objective.
+    """GENITOR for one objective (Whitley 1989, Lunacek et al. 2006).
 
-    Two parents are drawn by rank, one child is made of them, and it replaces the worst of the population if it is
-    better. With constraints, better is as in pymoo's algorithms for one objective: the smaller constraint violation,
-    then the smaller value. One iteration of pymoo is as many births as the population is large; `ask` gives one child
-    at a time. Terminations by evaluations or time are looked at after each birth.
+    Two parents are drawn by rank. Their child replaces the worst of the population if it is better. With constraints,
+    as in pymoo's algorithms for one objective, the smaller constraint violation is better, and then the smaller value.
+    One iteration of pymoo is `pop_size` births, and `ask` gives one child at a time. Terminations by evaluations or
+    time are checked after each birth.
 
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
@@ -51,20 +51,20 @@ class GENITOR(Search):
 
     Args:
         pop_size: Number of individuals in the population.
-        bias: How much more often the best is drawn than the median one, from 1 (not) to 2.
-        eliminate_duplicates: Whether a child that is in the population already is refused.
-        sampling: First population; None is `BitStringSampling()`.
-        crossover: Makes children of two parents, of which the first is taken; None is `PartitionCrossover()`.
+        bias: Ratio of the chances of the best and the median to be drawn, from 1 to 2.
+        eliminate_duplicates: Whether a child that is already in the population is refused.
+        sampling: First population. None is `BitStringSampling()`.
+        crossover: Its first child is taken. None is `PartitionCrossover()`.
         mutation: None is `RandomImmigrantMutation()`.
-        repair: What makes children valid; None leaves them as they are.
-        output: Columns of the verbose output; None is pymoo's for one objective.
+        repair: Makes children valid. None leaves them as they are.
+        output: Columns of the verbose output. None is pymoo's for one objective.
         **kwargs: As pymoo's `Algorithm`: termination (30,000 evaluations by default), callback, save_history, ...
 
     Raises:
         TypeError: An argument is not known.
-        ValueError: `pop_size` is no whole number from 2, `bias` is not from 1 to 2 or, at setup, the problem has
-            several objectives. At the first iteration: `sampling` gives no individual, or evaluated ones of another
-            problem.
+        ValueError: `pop_size` is not a whole number from 2, or `bias` is not from 1 to 2. At setup: the problem has
+            several objectives. At the first iteration: `sampling` gives no individual, or individuals that were
+            evaluated under another problem.
     """
 
     def __init__(
@@ -95,8 +95,8 @@ class GENITOR(Search):
         self.initialization: Initialization = Initialization(
             BitStringSampling() if sampling is None else sampling, repair=repair
         )
-        # The population: strings and individuals by row, the rows from the best to the worst, and in the same order
-        # the constraint violation and the value of each.
+        # The population: strings and individuals by row, the rows from the best to the worst, and in this order the
+        # constraint violation and the value of each.
         self._X: NDArray[Any] = np.empty((0, 0))
         self._members: list[Individual] = []
         self._order: list[int] = []
@@ -129,16 +129,16 @@ class GENITOR(Search):
         return Population.new(X=child)
 
     def _child(self) -> NDArray[Any]:
-        """One child of two parents, as an array of one row."""
+        """Return one child, as an array of one row."""
         rows = [self._order[rank] for rank in self._ranks()]
         parents = self._X[rows][:, np.newaxis]
-        # The operators on arrays, as pymoo's `do` would call them, without individuals in between.
+        # The operators take arrays, as in pymoo's `do`, but without individuals in between.
         rng = self.random_state
         child: NDArray[Any] = parents[0]
         if rng.random() < self.crossover.prob.get():
-            child = _applied(self.crossover, self.problem, parents, rng)
+            child = _apply(self.crossover, self.problem, parents, rng)
         if rng.random() <= self.mutation.prob.get():
-            child = _applied(self.mutation, self.problem, child, rng)
+            child = _apply(self.mutation, self.problem, child, rng)
         if self.repair is not None:
             child = self.repair._do(self.problem, child, random_state=rng)
         return child
@@ -148,11 +148,14 @@ class GENITOR(Search):
         for one in infills:
             self._insert(one)
             self._n_births += 1
-        # pymoo's own bookkeeping follows where this is true.
+        # pymoo ends an iteration where this is true.
         return self._n_births % self.pop_size == 0 or self._is_spent()
 
     def _is_spent(self) -> bool:
-        """Whether the evaluations or the time are used up; other terminations count iterations."""
+        """Return whether evaluations or time are used up.
+
+        Other terminations count iterations.
+        """
         by_births = isinstance(self.termination, (MaximumFunctionCallTermination, TimeBasedTermination))
         return by_births and self.termination.update(self) >= 1
 
@@ -161,16 +164,16 @@ class GENITOR(Search):
         self.opt = self.pop[:1]
 
     def _ranks(self) -> NDArray[np.int64]:
-        """Two ranks from 0, the best, by the linear distribution of the bias."""
+        """Draw two ranks by the linear distribution of the bias."""
         u = self.random_state.random(2)
         n, b = len(self._order), self.bias
-        # (b - root) / (2 (b - 1)), written so that a bias of 1 divides by nothing near 0.
+        # This is (b - root) / (2 (b - 1)), without a division by 0 for a bias of 1.
         shares = 2 * u / (b + np.sqrt(b * b - 4 * (b - 1) * u))
         ranks: NDArray[np.int64] = np.minimum((n * shares).astype(np.int64), n - 1)
         return ranks
 
     def _insert(self, child: Individual) -> None:
-        """Put a child in the place of the worst if it is better, and no duplicate where these are refused."""
+        """Replace the worst by a better and new child."""
         value = _value(child)
         if value >= self._values[-1] or (self.eliminate_duplicates and child.X.tobytes() in self._keys):
             return
@@ -191,12 +194,12 @@ class GENITOR(Search):
 
 
 def _value(one: Individual) -> tuple[float, float]:
-    """What individuals are ranked by, lower first: the constraint violation, 0 where feasible, then the value."""
+    """Return constraint violation and value, the rank of an individual."""
     return float(one.cv), float(one.F[0])
 
 
-def _applied(operator: Operator, problem: Problem, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """What an operator makes of parents or of a child, with the type and the repair that it may bring."""
+def _apply(operator: Operator, problem: Problem, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """Apply an operator with its own type and repair."""
     if operator.vtype is not None:
         X = X.astype(operator.vtype)
     made: NDArray[Any] = operator._do(problem, X, random_state=rng)

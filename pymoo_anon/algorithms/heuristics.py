@@ -1,11 +1,10 @@
-"""Full-domain heuristics that end with single generalizations: Datafly, and Samarati's search by heights."""
+"""Full-domain heuristics of the literature: Datafly and Samarati's search."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
@@ -13,14 +12,16 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon.algorithms.common import FrontOutput, Search, check_arguments, one_of_each
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.fronts.archive import satisfies_constraints
 from pymoo_anon.problems.lattice import LatticeProblem
 
-Nodes = NDArray[np.int64]
-
 
 class _Heuristic(Search):
-    """Evaluates nodes in turns; the last turn with a feasible node has the result."""
+    """Base of heuristics that evaluate nodes in turns.
+
+    The last turn with a feasible node has the result.
+    """
 
     _kinds = (LatticeProblem,)
 
@@ -30,17 +31,21 @@ class _Heuristic(Search):
 
     def _begin(self, problem: LatticeProblem) -> None:
         self._found: Population | None = None
-        self._next: Nodes = self._first()
+        self._next: Ints = self._first()
 
     def _end(self, problem: LatticeProblem) -> MaximumGenerationTermination:
         return MaximumGenerationTermination(int(problem.lengths.sum()) + 1)
 
-    def _first(self) -> Nodes:
-        """The nodes of the first turn."""
+    def _first(self) -> Ints:
+        """Return the nodes of the first turn."""
         raise NotImplementedError
 
-    def _after(self, feasible: bool) -> Nodes:
-        """The nodes of the next turn, none where it ends; told whether one of the last turn was feasible."""
+    def _after(self, feasible: bool) -> Ints:
+        """Return the nodes of the next turn, if any.
+
+        Args:
+            feasible: Whether a node of the last turn is feasible.
+        """
         raise NotImplementedError
 
     def _infill(self) -> Population:
@@ -61,7 +66,7 @@ class _Heuristic(Search):
         if self._found is not None:
             self.opt = one_of_each(filter_optimum(self._found))
         elif self.opt is None or not len(self.opt) or self.opt[0].cv > self.pop.get("cv").min():
-            # What breaks constraints least stands in where nothing is feasible.
+            # Without a feasible node, the one that violates the constraints least is kept.
             super()._set_optimum()
 
 
@@ -70,19 +75,20 @@ def _height(algorithm: Algorithm) -> str:
 
 
 class Datafly(_Heuristic):
-    """Sweeney's Datafly (1998): raise the column with the most distinct values, until the constraints hold.
+    """Datafly for a `LatticeProblem` (Sweeney 1998).
 
-    It begins with the table as it is, and ends with one generalization of a `LatticeProblem`, or with none where not
-    even the top is feasible. What is suppressed is up to the problem: `Violating` is nearest to the original. It is a
-    baseline: nothing is searched.
+    It begins with the table as it is, and raises the column with the most distinct values until the constraints hold.
+    It ends with one generalization, or with none if not even the top is feasible. The problem says which tuples are
+    suppressed. `Violating` is nearest to the original. It serves as a baseline.
 
     Args:
-        output: Columns of the verbose output; None is the height of the nodes, the sum of their levels, and the front.
+        output: Columns of the verbose output. None is the height of the nodes, the sum of their levels, and the size of
+            the front.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
 
     Raises:
-        TypeError: An argument is not known. At setup: the problem is no `LatticeProblem`.
+        TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.
 
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
@@ -92,63 +98,63 @@ class Datafly(_Heuristic):
     [6, 3, 3, 2, 1, 0, 3, 0]
     """
 
-    def _first(self) -> Nodes:
-        lowest: Nodes = self.problem.lowest[np.newaxis]
+    def _first(self) -> Ints:
+        lowest: Ints = self.problem.lowest[np.newaxis]
         return lowest
 
-    def _after(self, feasible: bool) -> Nodes:
+    def _after(self, feasible: bool) -> Ints:
         problem: LatticeProblem = self.problem
         x = self._next[0].copy()
         if feasible or bool((x == problem.highest).all()):
             return self._next[:0]
-        codes, held = problem.table.tuples.codes, np.full(problem.n_var, -1)
+        codes, n_distinct = problem.table.tuples.codes, np.full(problem.n_var, -1)
         for j, hierarchy in enumerate(problem.table.quasi_identifiers.values()):
             if x[j] < problem.highest[j]:
-                held[j] = len(np.unique(hierarchy.groups[x[j], codes[:, j]]))
-        x[held.argmax()] += 1
-        raised: Nodes = x[np.newaxis]
+                n_distinct[j] = len(np.unique(hierarchy.groups[x[j], codes[:, j]]))
+        x[n_distinct.argmax()] += 1
+        raised: Ints = x[np.newaxis]
         return raised
 
 
 class SamaratiSearch(_Heuristic):
-    """Samarati's search (2001): the least height of the lattice with a feasible node, by bisection.
+    """Samarati's search for the least feasible height (Samarati 2001).
 
-    The height of a node is the sum of its levels. All nodes of a height are evaluated at once; of the feasible ones of
-    the least such height those are the result that no other one of them beats in everything. Bisection needs that what
-    is above a feasible node is feasible, as it is of k without suppression.
+    The height of a node is the sum of its levels. All nodes of a height are evaluated at once. The result is the
+    non-dominated ones of the feasible nodes at the least height. Bisection assumes that every node above a feasible one
+    is feasible, as with k and no suppression.
 
     Args:
-        output: Columns of the verbose output; None is the height of the nodes, the sum of their levels, and the front.
+        output: Columns of the verbose output. None is the height of the nodes, and the size of the front.
         **kwargs: As pymoo's `Algorithm`.
 
     Raises:
-        TypeError: An argument is not known. At setup: the problem is no `LatticeProblem`.
+        TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.
     """
 
-    def _first(self) -> Nodes:
-        # The least feasible height is in low..high, or there is none.
+    def _first(self) -> Ints:
+        # Invariant: the least feasible height is in low..high, or there is none.
         self._low, self._high = int(self.problem.lowest.sum()), int(self.problem.highest.sum())
         self._decided = False
         return self._at((self._low + self._high) // 2)
 
-    def _after(self, feasible: bool) -> Nodes:
+    def _after(self, feasible: bool) -> Ints:
         height = int(self._next[0].sum())
         self._low, self._high = (self._low, height) if feasible else (height + 1, self._high)
         if self._decided or self._low > self._high or (feasible and self._low == self._high):
             return self._next[:0]
         if self._low == self._high:
-            # It may be that not even the top is feasible: it is looked at, too.
+            # Not even the top may be feasible, so it is evaluated, too.
             self._decided = True
         return self._at((self._low + self._high) // 2)
 
-    def _at(self, height: int) -> Nodes:
-        """All nodes of a height."""
+    def _at(self, height: int) -> Ints:
+        """Return all nodes of a height."""
         nodes = np.zeros((1, 0), dtype=np.int64)
         lowest, highest = self.problem.lowest, self.problem.highest
         for j in range(self.problem.n_var):
             levels = np.arange(lowest[j], highest[j] + 1)
             nodes = np.column_stack([np.repeat(nodes, len(levels), axis=0), np.tile(levels, len(nodes))])
             sums = nodes.sum(axis=1)
-            # What is left of the height has to fit the columns that follow.
+            # The rest of the height has to fit the columns that follow.
             nodes = nodes[(sums + lowest[j + 1 :].sum() <= height) & (sums + highest[j + 1 :].sum() >= height)]
         return nodes

@@ -1,4 +1,4 @@
-"""PBG-EA: the evolutionary algorithm for property based generalizations."""
+"""PBG-EA, the evolutionary algorithm for property based generalizations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pymoo.algorithms.base.genetic import GeneticAlgorithm
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.population import Population
@@ -20,39 +19,40 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import Search, add_columns, check_arguments, has_own_columns
+from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, has_own_columns, least_infeasible
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon, in_order
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.operators.selection import DominanceCountTournament
-from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
+from pymoo_anon.problems.base import AnonymizationProblem
 
-# Of a genetic algorithm's own arguments these two leave Algorithm 2 what it is; the others belong to every algorithm.
+# The arguments of pymoo's GeneticAlgorithm that Algorithm 2 leaves open.
 _OPTIONS = ("repair", "eliminate_duplicates")
 
 
 class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
-    """PBG-EA finds a representative set of minimal property based generalizations (Dewri et al. 2010, Algorithm 2).
+    """PBG-EA (Dewri et al. 2010, Algorithm 2).
 
-    Each generation all children replace the population; nothing of it survives but what the box archive holds. Parents
-    come from population and archive together. The result, `res.opt`, is the archive.
+    It finds minimal property based generalizations. In each generation the children replace the whole population, and a
+    box archive keeps the best of them. Parents come from the population and the archive together. The result,
+    `res.opt`, is the archive: a representative set.
 
-    Under constraints, which the paper does not have, the archive passes over nodes that break one, and tournaments
-    prefer the node that breaks them less.
+    The paper has no constraints. Here the archive refuses nodes that violate one, and tournaments prefer the node with
+    the smaller violation.
 
     Args:
         pop_size: Number of nodes in the population.
-        epsilon: Side of the archive's boxes, one positive number or one per objective, as in `BoxArchive`; under a
-            problem of ours the grid lies on the natural values. None takes the step of every objective: the paper's 1
-            for k, l, their sums and the general loss, 0.001 for what is between 0 and 1.
-        sampling: First population; None is `LatticeSampling()`.
-        selection: Chooses parents from population and archive; None is `DominanceCountTournament()`.
+        epsilon: Side of the archive's boxes, one positive number or one per objective, as in `BoxArchive`. On an
+            `AnonymizationProblem` the grid lies on the natural values. None takes the step of every objective: the
+            paper's 1 for k, l, their sums and the general loss, 0.001 for an objective between 0 and 1.
+        sampling: First population. None is `LatticeSampling()`.
+        selection: Chooses parents from population and archive. None is `DominanceCountTournament()`.
         crossover: None is `LevelCrossover()`, single point with probability 0.8.
         mutation: None is `SingleStepMutation()`, one step with probability 1 / number of variables.
-        output: Columns of the verbose output; None is `PBGEAOutput()`.
-        **kwargs: `repair` and `eliminate_duplicates` (False by default) as pymoo's `GeneticAlgorithm`; with duplicates
-            eliminated the search ends where mating finds no new node. The others as pymoo's `Algorithm`: termination
+        output: Columns of the verbose output. None is the archive and the best values.
+        **kwargs: `repair` and `eliminate_duplicates` (False by default) as pymoo's `GeneticAlgorithm`. With duplicates
+            eliminated, the search ends when mating finds no new node. The others as pymoo's `Algorithm`: termination
             (100 generations by default), callback, archive, ...
 
     Attributes:
@@ -60,9 +60,9 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
 
     Raises:
         TypeError: An argument is not known.
-        ValueError: `pop_size` is no positive whole number, or `epsilon` is not positive and finite. At setup: `epsilon`
-            has another number of objectives or is needed. At the first generation: `sampling` gives no individual, or
-            evaluated ones of another problem.
+        ValueError: `pop_size` is not a positive whole number, or `epsilon` is not positive and finite. At setup:
+            `epsilon` has another number of objectives, or is missing where F has a wrapper's columns. At the first
+            generation: `sampling` gives no individual, or individuals that were evaluated under another problem.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
             selection=DominanceCountTournament() if selection is None else selection,
             crossover=LevelCrossover() if crossover is None else crossover,
             mutation=SingleStepMutation() if mutation is None else mutation,
-            output=PBGEAOutput() if output is None else output,
+            output=ArchiveOutput("box_archive") if output is None else output,
             **kwargs,
         )
         self.epsilon: NDArray[np.float64] | None = None if epsilon is None else checked_epsilon(epsilon)
@@ -102,24 +102,24 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
                 f"columns for {len(problem.objectives)} objectives"
             )
         self.box_archive = BoxArchive(epsilon, maximize)
-        # The node that breaks the constraints least, until one breaks none.
+        # The node that violates the constraints least, until one satisfies them.
         self._closest = Population.empty()
         fit_epsilon(self.box_archive.epsilon, problem.n_obj)
 
     def _initialize_infill(self) -> Population:
-        # Step 2: the first population.
+        # Step 2: initialize the population.
         return self._sampled(self.pop_size)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self._replace(infills)
 
     def _infill(self) -> Population | None:
-        """The next population (steps 5 to 7): fitness, selection and recombination in population and archive.
+        """Select parents and return their children (steps 5 to 7).
 
-        Section 6 selects a pool of N_pop nodes by N_pop tournaments and then draws pairs from the pool without
-        replacement. Winners of independent tournaments come in random order, so that the first two, the next two and so
-        on are such pairs. Of an odd number, on which the paper is silent, the last meets one more winner, and the
-        second of their two children is left out.
+        Section 6 selects a pool of N_pop nodes by N_pop tournaments, and then draws pairs from the pool without
+        replacement. Winners of independent tournaments come in random order, so each two in a row are such a pair. The
+        paper is silent on an odd N_pop. Here the last node is paired with one more winner, and the second of their
+        children is left out.
         """
         off = self.mating.do(
             self.problem,
@@ -129,7 +129,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
             random_state=self.random_state,
         )
         if not len(off):
-            # Only where duplicates are eliminated: no node is new.
+            # No node is new. That happens only if duplicates are eliminated.
             self.termination.terminate()
             return None
         return off
@@ -139,43 +139,33 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
             self._replace(infills)
 
     def _replace(self, infills: Population | None) -> None:
-        """Children become the population, and the archive takes the best of them (steps 4 and 8)."""
+        """Replace population, update archive (steps 4 and 8)."""
         self.pop = infills
-        with uncounted_compilation(self):
-            self.box_archive.add(infills)
+        self.box_archive.add(infills)
         if not len(self.box_archive):
-            together = Population.merge(self._closest, infills)
-            self._closest = together[[int(np.argmin(together.get("CV")[:, 0]))]]
+            self._closest = least_infeasible(self._closest, infills)
 
     def _set_optimum(self) -> None:
-        # Step 10: the archive. Without a member the node that breaks constraints least may be asked for.
+        # Step 10: return the archive.
         if len(self.box_archive):
             self.opt = in_order(self.box_archive.pop)
         else:
-            # Also what is tolerated for the time being.
+            # The population may hold nodes that `AdaptiveEpsilonConstraintHandling` still tolerates.
             self.opt = filter_optimum(Population.merge(self._closest, self.pop), least_infeasible=True)
 
 
-class PBGEAOutput(Output):  # type: ignore[misc]
-    """Columns of a search for generalizations: size of the archive, distinct nodes, and the best of each objective."""
-
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Choose the columns that the algorithm and its problem can fill."""
-        add_columns(self, algorithm, "box_archive")
-
-
 def _grid(problem: Problem) -> tuple[NDArray[np.float64] | None, list[bool] | None]:
-    """Sides of boxes where none are given, and which objectives are maximised."""
+    """Return the default sides of boxes, and the maximised objectives."""
     if not isinstance(problem, AnonymizationProblem):
         return np.ones(1), None
     maximize = [objective.maximize for objective in problem.objectives]
     if has_own_columns(problem):
         return problem.steps, maximize
-    # `ConstraintsAsObjective` puts the violation before the objectives, or in their place.
+    # `ConstraintsAsObjective` puts the violation before the objectives, or replaces them by it.
     n_more = problem.n_obj - len(maximize)
     return None, [False] * n_more + maximize if n_more > 0 else None
 
 
 def _union(pop: Population, archive: BoxArchive) -> Population:
-    """Population and archive as a set of nodes: one that is in both, or in the population twice, counts once."""
+    """Return the distinct nodes of archive and population."""
     return Population(list({one.X.tobytes(): one for one in (*archive, *pop)}.values()))

@@ -1,4 +1,4 @@
-"""NSGA-II with the selection of feasible solutions that preferences between loss and bias need."""
+"""NSGA-II for preferences between loss and bias."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.population import Population
-from pymoo.core.problem import Problem
 from pymoo.core.repair import Repair
 from pymoo.core.result import Result
 from pymoo.core.sampling import Sampling
@@ -22,37 +22,57 @@ from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
+from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import check_arguments, check_kind
 from pymoo_anon.fronts.archive import in_order
+from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.operators.mutation import ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.operators.sampling import BitStringSampling
-from pymoo_anon.problems.preference import PreferenceProblem
+from pymoo_anon.problems.arguments import free_name
+from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
+from pymoo_anon.problems.preference import PreferredPoint
 
-# Of a genetic algorithm's own arguments those that are left to the caller.
+# The arguments of pymoo's genetic algorithms that are left to the caller.
 _OPTIONS = ("survival", "eliminate_duplicates", "n_offsprings", "mating")
 
 
 class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
-    """NSGA-II on a `PreferenceProblem`, with its selection rule (Dewri et al. 2009, section 5.2).
+    """NSGA-II for preferred points under a smallest k (Dewri et al. 2009, section 5).
 
-    The result has, beside pymoo's, `res.picks`: the solution of every preferred point, as `PreferenceProblem.picks`
-    gives it from the non-dominated solutions.
+    It searches a `BitStringProblem` with one or more `PreferredPoint` objectives and then `KAnonymity`. The paper
+    minimises f1, the achievement, and f2 = k_pref - k. A solution is feasible if f2 is not positive, so that larger k
+    are searched, too. Tournaments follow the rules of section 5.2. F holds -k in its last column, which ranks solutions
+    as f2 does.
+
+    The result has, beside pymoo's, `res.picks`: the solution of every preferred point, as `picks` returns it from the
+    non-dominated solutions.
 
     Args:
+        k: k_pref, the smallest acceptable k.
         pop_size: Number of strings in the population.
-        sampling: First population; None is `BitStringSampling()`.
+        sampling: First population. None is `BitStringSampling()`.
         crossover: None is pymoo's single-point crossover of the whole string with probability 0.8.
         mutation: None is `PerAttributeBitMutation(0.001)`.
-        repair: What makes children valid; None is `ClosestValidRepair()`.
-        output: Columns of the verbose output; None is `PreferenceOutput()`.
+        repair: Makes children valid. None is `ClosestValidRepair()`.
+        output: Columns of the verbose output. None is `PreferenceOutput()`.
         **kwargs: As pymoo's `NSGA2`: termination, callback, eliminate_duplicates (False by default), ...
 
     Raises:
-        TypeError: An argument is not known. At setup: the problem is no `PreferenceProblem`.
+        TypeError: An argument is not known. At setup: the problem is not a `BitStringProblem`.
+        ValueError: `k` is not a positive whole number. At setup: `k` is above the number of rows, the problem has other
+            objectives, or it has constraints.
+
+    >>> from pymoo.optimize import minimize
+    >>> from pymoo_anon.datasets import make_census
+    >>> problem = BitStringProblem(make_census(200), [PreferredPoint((0.2, 1.0)), KAnonymity()])
+    >>> res = minimize(problem, PreferenceNSGA2(k=5, pop_size=20), ("n_gen", 20), seed=1)
+    >>> bool((res.picks["k"] >= 5).all())
+    True
     """
 
     def __init__(
         self,
+        k: int,
         pop_size: int = 100,
         sampling: Sampling | None = None,
         crossover: Crossover | None = None,
@@ -61,26 +81,40 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         output: Output | None = None,
         **kwargs: Any,
     ) -> None:
+        k = positive_whole("k", k)
         check_arguments(self, kwargs, _OPTIONS)
         kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(
             pop_size=pop_size,
             sampling=BitStringSampling() if sampling is None else sampling,
-            selection=TournamentSelection(func_comp=prefer_feasible),
+            selection=TournamentSelection(func_comp=partial(prefer_feasible, k=k)),
             crossover=SinglePointCrossover(prob=0.8) if crossover is None else crossover,
             mutation=PerAttributeBitMutation(0.001) if mutation is None else mutation,
             repair=ClosestValidRepair() if repair is None else repair,
             output=PreferenceOutput() if output is None else output,
             **kwargs,
         )
+        self.k: int = k
 
-    def setup(self, problem: Problem, **kwargs: Any) -> PreferenceNSGA2:
-        """Set the algorithm up for a problem with preferences.
+    def setup(self, problem: BitStringProblem, **kwargs: Any) -> PreferenceNSGA2:
+        """Set the algorithm up for a problem.
 
         Raises:
-            TypeError: The problem is no `PreferenceProblem`.
+            TypeError: The problem is not a `BitStringProblem`.
+            ValueError: `k` is above the number of rows, or the problem has other objectives or constraints.
         """
-        check_kind(problem, PreferenceProblem)
+        check_kind(problem, BitStringProblem)
+        *points, privacy = problem.objectives
+        if not points or not all(isinstance(one, PreferredPoint) for one in points) or type(privacy) is not KAnonymity:
+            raise ValueError(
+                f"objectives must be one or more PreferredPoint and then KAnonymity(), got {list(problem.objectives)}"
+            )
+        if problem.n_ieq_constr:
+            raise ValueError(
+                f"problem must have no constraints, got {problem.n_ieq_constr}; PreferenceNSGA2(k=...) requires k"
+            )
+        if self.k > problem.table.n_rows:
+            raise ValueError(f"k must be a whole number from 1 to {problem.table.n_rows}, the rows, got {self.k}")
         super().setup(problem, **kwargs)
         return self
 
@@ -89,14 +123,17 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         self.opt: Population = in_order(self.opt)
 
     def result(self) -> Result:
-        """The non-dominated solutions, and the pick for every preferred point."""
+        """Return the non-dominated solutions, and the picks."""
         res = super().result()
-        res.picks = self.problem.picks(np.atleast_2d(res.X))
+        res.picks = picks(self.problem, np.atleast_2d(res.X), self.k)
         return res
 
 
 class PreferenceOutput(Output):  # type: ignore[misc]
-    """Columns of a search with preferences: distinct strings, feasible members of the front, the lowest f1 of these."""
+    """Columns of a search with preferences.
+
+    They show the distinct strings, the feasible members of the front, and their lowest f1.
+    """
 
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""
@@ -106,32 +143,84 @@ class PreferenceOutput(Output):  # type: ignore[misc]
             self.columns.append(Column(f"lowest f{number + 1}", width=13, func=partial(_lowest, number)))
 
 
-def _lowest(number: int, algorithm: Algorithm) -> float | None:
-    """The lowest achievement of one preferred point among the feasible members of the front."""
-    F = algorithm.opt.get("F")
-    feasible = F[F[:, -1] <= 0, number]
-    return float(feasible.min()) if len(feasible) else None
+def _feasible_F(algorithm: PreferenceNSGA2) -> NDArray[np.float64]:
+    F: NDArray[np.float64] = algorithm.opt.get("F")
+    return F[F[:, -1] <= -algorithm.k]
 
 
-def _n_feasible(algorithm: Algorithm) -> int:
-    return int((algorithm.opt.get("F")[:, -1] <= 0).sum())
+def _n_feasible(algorithm: PreferenceNSGA2) -> int:
+    return len(_feasible_F(algorithm))
 
 
-def prefer_feasible(pop: Population, P: NDArray[np.int64], **kwargs: Any) -> NDArray[np.int64]:
-    """(n, 1) array, winners of binary tournaments: feasible before infeasible, then as the paper's four rules say.
+def _lowest(number: int, algorithm: PreferenceNSGA2) -> float | None:
+    F = _feasible_F(algorithm)
+    return float(F[:, number].min()) if len(F) else None
 
-    Two feasible ones are decided by rank and then by crowding distance; two infeasible ones by f2 = k_pref - k, then by
-    f1, then by crowding distance. What is equal in all is decided by the draw that put one of them first.
+
+def prefer_feasible(pop: Population, P: NDArray[np.int64], k: int, **kwargs: Any) -> NDArray[np.int64]:
+    """Return the winners of tournaments by the paper's four rules.
+
+    A feasible individual wins against an infeasible one. Two feasible ones are compared by rank and then by crowding
+    distance, two infeasible ones by f2, by their smallest f1, and then by crowding distance. If all are equal the first
+    wins.
+
+    Args:
+        pop: The population.
+        P: (n, 2) int64 array, pairs of rows in the population.
+        k: k_pref.
+        **kwargs: Ignored.
+
+    Returns:
+        (n, 1) int64 array.
     """
     F, rank, crowding = pop.get("F", "rank", "crowding")
-    infeasible = F[:, -1] > 0
-    first = np.where(infeasible, F[:, -1], rank)
+    f2 = k + F[:, -1]
+    infeasible = f2 > 0
+    first = np.where(infeasible, f2, rank)
     second = np.where(infeasible, F[:, :-1].min(axis=1), 0.0)
-    # Lexicographic: lower is better in each. Rank and f2 only meet their like, as the first key tells them apart.
+    # The comparison is lexicographic, and lower is better in each key. The first key separates feasible from infeasible
+    # individuals, so that a rank is only compared with a rank.
     a, b = ([key[P[:, side]] for key in (infeasible, first, second, -crowding)] for side in (0, 1))
-    wins = np.zeros(len(P), dtype=bool)
-    open_ = np.ones(len(P), dtype=bool)
-    for mine, theirs in zip(a, b, strict=True):
-        wins |= open_ & (theirs < mine)
-        open_ &= mine == theirs
-    return np.where(wins, P[:, 1], P[:, 0])[:, np.newaxis]
+    second_wins = np.zeros(len(P), dtype=bool)
+    undecided = np.ones(len(P), dtype=bool)
+    for of_first, of_second in zip(a, b, strict=True):
+        second_wins |= undecided & (of_second < of_first)
+        undecided &= of_first == of_second
+    return np.where(second_wins, P[:, 1], P[:, 0])[:, np.newaxis]
+
+
+def picks(problem: BitStringProblem, X: Bits, k: int) -> pd.DataFrame:
+    """Return the solution of every preferred point (Dewri et al. 2009, section 5.3).
+
+    Of the strings with at least k it is the one of the smallest achievement. Of equal ones it is the one of the
+    smallest preference deviation, and then the first.
+
+    Args:
+        problem: The problem, with `PreferredPoint` objectives and then `KAnonymity`.
+        X: (n, n_var) Boolean array, such as `res.X`.
+        k: k_pref.
+
+    Returns:
+        One row per preferred point: `row` (its row in X), the preferred point, k, NWP, NECD, achievement, deviation,
+        and the number of groups of every quasi-identifier. Points without a feasible string are left out.
+
+    Raises:
+        TypeError: X is not Boolean.
+        ValueError: X has another shape, or is not a cut where there is a taxonomy.
+    """
+    X = problem.checked(X)
+    found = []
+    ks = -problem.evaluate(X)[:, -1] if len(X) else np.empty(0)
+    feasible = np.flatnonzero(ks >= k)
+    points: Any = problem.objectives[:-1]
+    for point in points if len(feasible) else ():
+        values = np.column_stack([problem.values_of(X[feasible], one) for one in (point.loss, point.bias)])
+        achievement, deviation = point.achieved(values), point.deviation(values)
+        best = np.lexsort([deviation, achievement])[0]
+        row = feasible[best]
+        found.append([row, *point.preference, ks[row], *values[best], achievement[best], deviation[best]])
+    names = ["row", "NWP_pref", "NECD_pref", "k", "NWP", "NECD", "achievement", "deviation"]
+    picked = pd.DataFrame(np.reshape(found, (-1, len(names))), columns=names).astype({"row": int, "k": int})
+    groups = problem._variables_frame(X[picked["row"]])
+    picked.columns = [free_name(name, groups.columns) for name in names]
+    return pd.concat([picked, groups], axis=1)

@@ -1,4 +1,4 @@
-"""A sweep of targets: one local recoding for every k on a log scale, and for prices of classes where these matter."""
+"""Sweep of the targets of local recoding."""
 
 from __future__ import annotations
 
@@ -18,37 +18,39 @@ from pymoo_anon.objectives.loss import AverageClassSize
 from pymoo_anon.objectives.privacy import MarketerRisk
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
-# So many targets have prices. k is only a floor where a price binds: more of them would find the same.
+# The number of targets that are combined with prices. Where a price binds, k is only a floor, so that more targets
+# would find the same recodings.
 _PRICED_TARGETS = 5
 
-# A price that is a smaller share of k than this makes no class larger than k does.
+# A price below this share of k makes no class larger than k does.
 _BINDING = 0.25
 
-# What an iteration evaluates: few enough that a termination is looked at often.
+# The points of an iteration, few enough that a termination is checked often.
 _BATCH = 4
 
 
 class TargetSweep(Search):
-    """Makes the local recoding of every target of k with equal weights, and ends by itself with their front.
+    """Sweep of the targets of k, with equal weights.
 
-    This package's own.
+    This package's own. It makes the local recoding of every target, and ends by itself with the front of these
+    recodings.
 
-    Where all objectives count the loss of all columns alike there is nothing to search: a target has one recoding that
-    is good, whatever else the weights find. An objective that tells columns apart wants a search, `NSGA2` for one.
+    If all objectives weigh the columns alike, there is nothing to search: each target has one good recoding. If an
+    objective weighs columns differently, search the weights by `NSGA2` or the like.
 
-    Where the number of classes counts, as in `MarketerRisk` and `AverageClassSize`, some of the targets are combined
-    with all prices of a class: at equal mean risk a price loses less than a larger k. A termination is looked at after
-    every few points. Stopped early, the result is the front of what was made.
+    If an objective depends on the number of classes, as `MarketerRisk` and `AverageClassSize` do, some targets are
+    combined with all prices of a class. At equal mean risk a price loses less than a larger k. A termination is checked
+    after every few points. Stopped early, the result is the front of the recodings so far.
 
     Args:
-        n_targets: At most so many targets, evenly spread on a log scale over those of the problem.
-        output: Columns of the verbose output; None is the share of the points that were made, and the front.
+        n_targets: Largest number of targets, evenly spread on a log scale over the targets of the problem.
+        output: Columns of the verbose output. None is the finished share of the points, and the size of the front.
         **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
             return_least_infeasible, ...
 
     Raises:
-        ValueError: `n_targets` is no positive whole number.
-        TypeError: An argument is not known. At setup: the problem is no `LocalRecodingProblem`.
+        ValueError: `n_targets` is not a positive whole number.
+        TypeError: An argument is not known. At setup: the problem is not a `LocalRecodingProblem`.
 
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
@@ -94,12 +96,15 @@ class TargetSweep(Search):
 
     def _set_optimum(self) -> None:
         super()._set_optimum()
-        # Two targets may have one recoding: of equal values the first is kept.
+        # Two targets may have the same recoding.
         self.opt = one_of_each(self.opt)
 
 
 def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> NDArray[np.int64]:
-    """(n, n_var) int64 array: the points of a sweep, from the least target to the greatest, then those with prices."""
+    """Return the (n, n_var) points of a sweep.
+
+    The targets come first, in ascending order, and then targets with prices.
+    """
     pairs = [(target, 0) for target in _spread(problem.targets, n_targets)]
     if any(isinstance(one, MarketerRisk | AverageClassSize) for one in problem.objectives):
         pairs += [
@@ -115,7 +120,7 @@ def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> NDArray[np.int64]
 
 
 def _spread(targets: Sequence[int], most: int) -> list[int]:
-    """The places of at most so many targets on a log scale, both ends among them; one alone is the first."""
+    """Return the places of targets on a log scale."""
     scale = np.rint(np.geomspace(targets[0], targets[-1], most))
     places: list[int] = np.unique(np.searchsorted(targets, scale)).tolist()
     return places

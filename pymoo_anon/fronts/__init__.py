@@ -1,4 +1,4 @@
-"""Fronts: archives of the best that was found, and measures of a front against the true one."""
+"""Fronts: archives, and indicators against the true front."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Archives of minimal generalizations, for any number of objectives and any algorithm of pymoo."""
+"""Archives of non-dominated points, for any algorithm of pymoo."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 
-from pymoo_anon.fronts.dominance import boxes_of, update_boxes
+from pymoo_anon.engine.arrays import Values
+from pymoo_anon.fronts.dominance import update_boxes
 
-Matrix = NDArray[np.float64]
 Archive = TypeVar("Archive", bound="ParetoArchive")
 
 
 class ParetoArchive:
-    """The non-dominated individuals among all that were seen; of equal F the first.
+    """The non-dominated individuals of all that were offered.
+
+    Of individuals with equal F the first is kept. An individual that violates a constraint is never a member, even
+    while a search tolerates it (see `satisfies_constraints`).
 
     It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. It has a
-    length, is indexed and sliced as a population is, and gives values of its members by `get`. Individuals that break a
-    constraint are passed over, whatever a search tolerates for the time being (see `satisfies_constraints`).
+    length, is indexed and sliced as a population is, and gives values of its members by `get`.
 
     >>> from pymoo.core.population import Population
     >>> archive = ParetoArchive().add(Population.new(X=np.array([[0], [1], [2]]), F=[[-3, 40], [-4, 40], [-5, 80]]))
@@ -32,17 +34,20 @@ class ParetoArchive:
 
     def __init__(self) -> None:
         self._members: list[Individual] = []
-        self._F: Matrix = np.empty((0, 0))
+        self._F: Values = np.empty((0, 0))
 
     def add(self: Archive, pop: Population) -> Archive:
-        """Offer evaluated individuals in their order; returns the archive itself.
+        """Offer evaluated individuals in their order.
 
         Args:
             pop: Individuals with F, and with G and H, or CV, where there are constraints.
 
+        Returns:
+            The archive itself.
+
         Raises:
-            ValueError: An individual is not evaluated, its F holds NaN or has another number of objectives than the
-                members, or `epsilon` or `maximize` of a `BoxArchive` has another number.
+            ValueError: An individual is not evaluated, F holds NaN, or the number of objectives differs from that of
+                the members, of `epsilon` or of `maximize`.
         """
         candidates = list(np.atleast_1d(np.asarray(pop, dtype=object)))
         if not candidates:
@@ -61,26 +66,30 @@ class ParetoArchive:
         self._F = together[kept]
         return self
 
-    def _kept(self, F: Matrix) -> NDArray[np.int64]:
-        """Which rows are members: those of the members so far, and then the candidates'."""
+    def _kept(self, F: Values) -> NDArray[np.int64]:
+        """Return the rows that become members.
+
+        Args:
+            F: (n, n_obj) float array, values of the members so far, then of the candidates.
+        """
         return np.flatnonzero(first_non_dominated(F))
 
     @property
     def pop(self) -> Population:
-        """The members as a pymoo population, in the order in which they came."""
+        """Members as a population, in order of arrival."""
         return Population(self._members)
 
     @property
-    def F(self) -> Matrix:
-        """(n, n_obj) float array, a copy of the members' objective values."""
+    def F(self) -> Values:
+        """Values of the members, a new (n, n_obj) float array."""
         return self._F.copy()
 
     def get(self, *names: str) -> Any:
-        """Attributes of the members, as pymoo's `Population.get`."""
+        """Return attributes of the members, as pymoo's `Population.get`."""
         return self.pop.get(*names)
 
     def __getitem__(self, index: Any) -> Any:
-        """One member, or a population of those that a slice or an array selects."""
+        """Return members, as `Population` does."""
         return self.pop[index]
 
     def __len__(self) -> int:
@@ -94,23 +103,23 @@ class ParetoArchive:
 
 
 class BoxArchive(ParetoArchive):
-    """The best individuals seen so far, one per non-dominated box of objective space (Dewri et al. 2010, Algorithm 1).
+    """Archive of one individual per box (Dewri et al. 2010, Algorithm 1).
 
-    A grid of side `epsilon` divides objective space into boxes, as `boxes` says. Of two individuals in different boxes
-    one box-dominates where its box dominates the other's; in the same box, where its F does. A candidate that is
-    box-dominated by a member, or shares a box with one that it does not dominate, is refused; members that it dominates
-    leave. So every member is minimal among all that was ever offered (Theorem 1), and the size is bounded by the number
-    of boxes (Theorem 2). With whole-numbered objectives and an epsilon of 1, boxes are points.
+    A grid of side `epsilon` divides objective space into boxes, as `boxes` computes them. In one box, an individual
+    box-dominates another if its F does. In different boxes, it does if its box dominates the other box. A candidate is
+    refused if a member box-dominates it, or if it shares a box with a member that it does not dominate. Members that it
+    box-dominates leave. So every member is minimal among all individuals that were ever offered (Theorem 1), and the
+    size is bounded by the number of boxes (Theorem 2). With whole-numbered objectives and an epsilon of 1, boxes are
+    points.
 
     Args:
-        epsilon: Side of the boxes, one positive number or one per objective: the difference that is worth telling
-            apart. The paper's 1 suits k and GLM; an objective between 0 and 1 needs less, or all of it is one box.
+        epsilon: Side of the boxes, one positive number or one per objective. The paper's 1 suits k and GLM. An
+            objective between 0 and 1 needs less, or all its values share one box.
         maximize: Whether an objective is maximised, so that F holds its negative: one truth value or one per objective.
-            The grid then lies on the natural values, as the paper's does. None lays it on F. `PBGEA` knows it from the
-            problem.
+            The grid then lies on the natural values, as in the paper. None lays it on F.
 
     Raises:
-        ValueError: `epsilon` is not positive and finite, or `maximize` holds other things than truth values.
+        ValueError: `epsilon` is not positive and finite, or `maximize` holds anything but truth values.
 
     >>> from pymoo.core.population import Population
     >>> seen = Population.new(X=np.array([[0], [1], [2], [3]]), F=[[-12, 30], [-14, 80], [-3, 40], [-31, 700]])
@@ -133,7 +142,7 @@ class BoxArchive(ParetoArchive):
         self.maximize = checked_maximize(maximize)
         super().__init__()
 
-    def _kept(self, F: Matrix) -> NDArray[np.int64]:
+    def _kept(self, F: Values) -> NDArray[np.int64]:
         kept: NDArray[np.int64] = update_boxes(F, boxes(F, self.epsilon, self.maximize), len(self))
         return kept
 
@@ -141,8 +150,7 @@ class BoxArchive(ParetoArchive):
         return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"
 
 
-def _values_of(individuals: list[Individual]) -> Matrix:
-    """(n, n_obj) float array, F of individuals."""
+def _values_of(individuals: list[Individual]) -> Values:
     try:
         F = np.array([one.F for one in individuals], dtype=float).reshape(len(individuals), -1)
         widths = {F.shape[1]}
@@ -156,11 +164,12 @@ def _values_of(individuals: list[Individual]) -> Matrix:
 
 
 def satisfies_constraints(one: Individual) -> bool:
-    """Whether an individual satisfies its constraints at the end, and not only for the time being.
+    """Return whether an individual satisfies its constraints.
 
-    pymoo calls an individual feasible where its CV is at most the `cv_eps` of its config.
-    `AdaptiveEpsilonConstraintHandling` raises `cv_eps` early in a search and lowers it to 0 later. Meanwhile G and H do
-    not change, nor does the tolerance of each constraint: 0 for G and 1e-4 for H by default.
+    A tolerance of the running search does not count. pymoo calls an individual feasible if its CV is at most the
+    `cv_eps` of its config. `AdaptiveEpsilonConstraintHandling` raises `cv_eps` early in a search and lowers it to 0
+    later. G, H and the tolerance of each constraint (0 for G, 1e-4 for H by default) stay the same, so they decide
+    here.
     """
     G = () if one.G is None else one.G
     H = () if one.H is None else one.H
@@ -170,13 +179,14 @@ def satisfies_constraints(one: Individual) -> bool:
     return bool(np.all(most >= G) and np.all(distance >= np.abs(H)))
 
 
-def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Matrix:
-    """The box of every point on the grid of Dewri et al. 2010, section 5, whose lines are the multiples of epsilon.
+def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Values:
+    """Return the boxes of points (Dewri et al. 2010, section 5).
 
-    The grid lies on the natural values, so that a value on a line belongs to the box above it; so does one that only
-    rounding tells from the line, as 0.3 / 0.1 is a little less than 3 in floats. The box of a minimised
-    objective is `floor(F / epsilon)`. A maximised one has the value v = -F and the box floor(v / epsilon), which is
-    `-ceil(F / epsilon)`; it is given as `ceil(F / epsilon)`, so that boxes are minimised as F is.
+    The lines of the grid are the multiples of epsilon. It lies on the natural values, and a value on a line belongs to
+    the box above it. A value that differs from a line by rounding alone lies on it, since 0.3 / 0.1 is a little less
+    than 3 in floats. The box of a minimised objective is `floor(F / epsilon)`. A maximised one has the natural value v
+    = -F and the box floor(v / epsilon). Its negative, `ceil(F / epsilon)`, is returned, so that boxes are minimised as
+    F is.
 
     Returns:
         (n, n_obj) float array of whole numbers; lower is better.
@@ -190,13 +200,18 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
     fit_epsilon(sides, values.shape[-1])
     if maximised.size not in (1, values.shape[-1]):
         raise ValueError(f"maximize must be one value or one per objective: {values.shape[-1]}, got {maximised.size}")
-    grid = [np.broadcast_to(own, values.shape[-1]).copy() for own in (sides, maximised)]
-    found: Matrix = boxes_of(np.ascontiguousarray(np.atleast_2d(values)), *grid)
-    return found.reshape(values.shape)
+    places = values / sides
+    lines = np.rint(places)
+    with np.errstate(invalid="ignore"):
+        # Infinite values compare as False and keep their line.
+        between = np.abs(places - lines) > 2.0**-45 * np.abs(lines)
+    # Adding 0 turns the -0 that ceil returns for -0.5 into 0.
+    found: Values = np.where(between, np.where(maximised, np.ceil(places), np.floor(places)), lines) + 0.0
+    return found
 
 
-def checked_epsilon(epsilon: ArrayLike) -> Matrix:
-    """Sides of boxes as an array of one number or one per objective."""
+def checked_epsilon(epsilon: ArrayLike) -> Values:
+    """Return positive and finite sides of boxes, or raise."""
     try:
         sides = np.array(epsilon, dtype=float)
     except (TypeError, ValueError):
@@ -207,30 +222,32 @@ def checked_epsilon(epsilon: ArrayLike) -> Matrix:
 
 
 def checked_maximize(maximize: ArrayLike | None) -> NDArray[np.bool_]:
-    """Directions as a Boolean array of one truth value or one per objective; None is False."""
+    """Return directions as Booleans, or raise. None is False."""
     given = np.array(False if maximize is None else maximize)
     if given.ndim > 1 or given.size == 0 or given.dtype != bool:
         raise ValueError(f"maximize must be True or False, or one of these per objective, got {maximize!r}")
     return given
 
 
-def fit_epsilon(epsilon: Matrix, n_obj: int) -> None:
-    """Refuse sides of boxes that are neither one number nor one per objective."""
+def fit_epsilon(epsilon: Values, n_obj: int) -> None:
+    """Raise unless there is one side, or one per objective."""
     if epsilon.size not in (1, n_obj):
         raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
-def evaluated(X: NDArray[Any], F: Matrix, G: Matrix | None = None) -> Population:
-    """A pymoo population of points whose values are known, so that no evaluator computes them again."""
+def evaluated(X: NDArray[Any], F: Values, G: Values | None = None) -> Population:
+    """Return a population of points with known values."""
     known = {"F": F} if G is None else {"F": F, "G": G}
     pop = Population.new(X=X, **known)
-    # An evaluator passes over individuals that have all three.
+    # An evaluator skips individuals that have all three.
     pop.apply(lambda one: one.evaluated.update("FGH"))
     return pop
 
 
-def front_order(F: Matrix) -> NDArray[np.int64]:
-    """The one order of a front: by the first objective, then by the next; what is equal in all stays as it came.
+def front_order(F: Values) -> NDArray[np.int64]:
+    """Return the lexicographic order of a front.
+
+    Equal points stay in the order in which they came.
 
     >>> front_order(np.array([[-3.0, 40.0], [-5.0, 80.0], [-3.0, 20.0]]))
     array([1, 2, 0])
@@ -239,22 +256,25 @@ def front_order(F: Matrix) -> NDArray[np.int64]:
 
 
 def in_order(pop: Population) -> Population:
-    """A front as a population, in the order of `front_order`."""
+    """Return a front in the order of `front_order`."""
     return pop[front_order(np.array([one.F for one in pop]))] if len(pop) > 1 else pop
 
 
-def merge_front(X: NDArray[Any], F: Matrix, more_X: NDArray[Any], more_F: Matrix) -> tuple[NDArray[Any], Matrix]:
-    """X and F of the non-dominated points of a front and of further points; of equal ones the first."""
+def merge_front(X: NDArray[Any], F: Values, more_X: NDArray[Any], more_F: Values) -> tuple[NDArray[Any], Values]:
+    """Return X and F of a front after further points.
+
+    Of points with equal F the first is kept.
+    """
     X, F = np.concatenate([X, more_X]), np.concatenate([F, more_F])
     best = first_non_dominated(F)
     return X[best], F[best]
 
 
-def first_non_dominated(F: Matrix) -> NDArray[np.bool_]:
-    """(n,) Boolean array: the points that no other dominates; of equal ones the first."""
+def first_non_dominated(F: Values) -> NDArray[np.bool_]:
+    """Return a mask of the non-dominated points, without duplicates."""
     ranks = F
     if not np.isfinite(F).all():
-        # moocore loses points beside infinite ones; ranks have the same order and are finite.
+        # moocore loses points beside infinite ones. Ranks have the same order and are finite.
         ranks = np.column_stack([np.unique(values, return_inverse=True)[1] for values in F.T]).astype(float)
     best: NDArray[np.bool_] = is_nondominated(ranks, keep_weakly=False)
     return best

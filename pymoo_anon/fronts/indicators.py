@@ -1,4 +1,4 @@
-"""Measures of a front against the true one (Dewri et al. 2010, section 7)."""
+"""Indicators against the true front (Dewri et al. 2010, section 7)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 from moocore import is_nondominated
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymoo.core.indicator import Indicator
 
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import boxes, checked_epsilon, checked_maximize
 
-Matrix = NDArray[np.float64]
 
-
-class _AgainstTruth(Indicator):  # type: ignore[misc]
-    """An indicator of a front beside the true one: checks both."""
+class _TrueFrontIndicator(Indicator):  # type: ignore[misc]
+    """Base of the indicators, with checks of both fronts."""
 
     def __init__(
         self, pf: ArrayLike, zero_to_one: bool = False, ideal: ArrayLike | None = None, nadir: ArrayLike | None = None
@@ -27,10 +26,10 @@ class _AgainstTruth(Indicator):  # type: ignore[misc]
         low = truth.min(axis=0) if ideal is None else np.array(ideal, dtype=float)
         high = truth.max(axis=0) if nadir is None else np.array(nadir, dtype=float)
         super().__init__(zero_to_one=zero_to_one, ideal=low, nadir=high)
-        self.pf: Matrix = self.normalization.forward(truth)
+        self.pf: Values = self.normalization.forward(truth)
 
     def do(self, F: ArrayLike | None, *args: Any, **kwargs: Any) -> float:
-        """The measure of a front."""
+        """Return the value of a front."""
         n_obj = self.pf.shape[1]
         given = np.empty((0, n_obj)) if F is None else np.asarray(F, dtype=float)
         members = np.atleast_2d(given) if given.size else np.empty((0, n_obj))
@@ -42,22 +41,23 @@ class _AgainstTruth(Indicator):  # type: ignore[misc]
         return measure
 
 
-class ConvergenceMetric(_AgainstTruth):
-    """CE: how far the members of a front are from the nearest point of the true front; lower is better, 0 is best.
+class ConvergenceMetric(_TrueFrontIndicator):
+    """CE, the mean distance to the true front.
 
-    Every objective is divided by its largest absolute value in the true front, distances are euclidean. The paper's
-    formula prints the sum over the members, its tables fit the mean.
+    Lower is better, 0 is best. Every objective is divided by its largest absolute value in the true front, and the
+    distance to the nearest point is euclidean. The paper's formula prints the sum over the members, but its tables fit
+    the mean.
 
     Args:
         pf: (n, n_obj) array, the true front, minimised values.
         total: Whether to give the sum over the members instead of their mean.
-        zero_to_one: Whether every objective is brought to 0 to 1 by `ideal` and `nadir`, as in pymoo's indicators,
+        zero_to_one: Whether every objective is scaled to 0 to 1 by `ideal` and `nadir`, as in pymoo's indicators,
             instead of being divided by its largest value.
-        ideal: (n_obj,) array; None takes the least values of the true front.
-        nadir: (n_obj,) array; None takes the largest values of the true front.
+        ideal: (n_obj,) array. None takes the least values of the true front.
+        nadir: (n_obj,) array. None takes the largest values of the true front.
 
     Raises:
-        ValueError: `pf` is no array of finite values, or the front that is measured has no row, another number of
+        ValueError: `pf` is not an array of finite values, or the front to measure has no row, another number of
             objectives or NaN.
 
     >>> pf = [[-10, 40], [-2, 0]]
@@ -79,45 +79,41 @@ class ConvergenceMetric(_AgainstTruth):
         super().__init__(pf, zero_to_one, ideal, nadir)
         self.total = total
         largest = np.abs(self.pf).max(axis=0)
-        # An objective that is 0 all over the true front has no scale of its own, and ideal and nadir are one already.
+        # An objective that is 0 all over the true front has no scale, and after zero_to_one all have the scale 1.
         self.scale = np.where((largest > 0) & (not zero_to_one), largest, 1.0)
 
     def do(self, F: ArrayLike | None, *args: Any, **kwargs: Any) -> float:
-        """The convergence error of a front.
-
-        Args:
-            F: (n, n_obj) array of minimised values, at least one row.
-            *args: Not needed.
-            **kwargs: Not needed.
+        """Return the value of a front.
 
         Raises:
             ValueError: F has no row, another number of objectives than the true front, or holds NaN.
         """
         if F is None or np.size(F) == 0:
-            raise ValueError("F must have at least one row, got none: no front is no converged front")
+            raise ValueError("F must have at least one row, got none")
         return super().do(F, *args, **kwargs)
 
-    def _do(self, F: Matrix, *args: Any, **kwargs: Any) -> float:
+    def _do(self, F: Values, *args: Any, **kwargs: Any) -> float:
         members, truth = F / self.scale, self.pf / self.scale
         nearest = [np.sqrt(((truth - member) ** 2).sum(axis=1)).min() for member in members]
         return float(np.sum(nearest) if self.total else np.mean(nearest))
 
 
-class RepresentationRatio(_AgainstTruth):
-    """RR: the share of the non-dominated boxes of the true front that a front occupies; higher is better, 1 is best.
+class RepresentationRatio(_TrueFrontIndicator):
+    """RR, the occupied share of the true front's boxes.
 
-    A front without a row occupies none. The boxes have to be smaller than the front: between 0 and 1, boxes of 1 hold
-    all of it, and any front there occupies them.
+    Only non-dominated boxes of the true front count. Higher is better, 1 is best. A front without a row occupies no
+    box. The boxes have to be small beside the true front: where its values lie between 0 and 1, a box of side 1 holds
+    all of it.
 
     Args:
         pf: (n, n_obj) array, the true front, minimised values.
         epsilon: Side of the boxes, one positive number or one per objective.
-        maximize: Whether an objective is maximised, one truth value or one per objective, as in `BoxArchive`: the
-            boxes then are the paper's, on the natural values. None counts them in F.
+        maximize: Whether an objective is maximised, one truth value or one per objective, as in `BoxArchive`. The
+            boxes then lie on the natural values, as in the paper. None lays them on F.
 
     Raises:
-        ValueError: `pf` is no array of finite values, `epsilon` or `maximize` does not fit it, or the front that is
-            measured has another number of objectives or NaN.
+        ValueError: `pf` is not an array of finite values, `epsilon` or `maximize` does not fit it, or the front to
+            measure has another number of objectives or NaN.
 
     >>> pf = [[-10, 40], [-7, 30], [-2, 0]]
     >>> RepresentationRatio(pf)([[-10, 40], [-2, 4]])  # one of three points
@@ -135,6 +131,6 @@ class RepresentationRatio(_AgainstTruth):
         distinct = np.unique(boxes(self.pf, self.epsilon, self.maximize), axis=0)
         self.boxes = {tuple(box) for box in distinct[is_nondominated(distinct)]}
 
-    def _do(self, F: Matrix, *args: Any, **kwargs: Any) -> float:
+    def _do(self, F: Values, *args: Any, **kwargs: Any) -> float:
         occupied = {tuple(box) for box in boxes(F, self.epsilon, self.maximize)}
         return len(self.boxes & occupied) / len(self.boxes)

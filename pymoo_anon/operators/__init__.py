@@ -1,4 +1,4 @@
-"""Variation operators that keep generalizations valid, usable in any pymoo algorithm."""
+"""Operators that keep generalizations valid."""
 
 from pymoo_anon.operators.crossover import LevelCrossover, PartitionCrossover, ReducedSurrogateCrossover
 from pymoo_anon.operators.mutation import (
@@ -7,11 +7,12 @@ from pymoo_anon.operators.mutation import (
     RandomImmigrantMutation,
     SingleStepMutation,
 )
-from pymoo_anon.operators.neighborhood import LevelNeighborhood, Neighborhood
+from pymoo_anon.operators.neighborhood import BitStringNeighborhood, LevelNeighborhood, Neighborhood
 from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling, LatticeSampling
 from pymoo_anon.operators.selection import DominanceCountTournament
 
 __all__ = [
+    "BitStringNeighborhood",
     "BitStringSampling",
     "ClosestValidRepair",
     "CornerSampling",

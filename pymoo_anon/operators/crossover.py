@@ -6,26 +6,23 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import positive_whole
+from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.operators.sampling import check_levels, check_strings
-
-Bits = NDArray[np.bool_]
-Levels = NDArray[np.int64]
+from pymoo_anon.problems.bitstrings import Bits
 
 
 class LevelCrossover(Crossover):  # type: ignore[misc]
-    """Single-point crossover of levels: the parents swap all that follows a random point.
+    """Single-point crossover of levels (Dewri et al. 2010, section 6).
 
-    From Dewri et al. 2010, section 6. The point stands between two variables; with one variable the children are the
-    parents.
+    The point stands between two variables. With one variable the children are the parents.
 
     Args:
-        prob: Probability that two parents are crossed at all; otherwise they pass on unchanged.
+        prob: Probability that two parents are crossed at all.
 
     Raises:
         TypeError: At the first mating, the variables of the problem are bits or real numbers.
@@ -42,7 +39,7 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
     def __init__(self, prob: float = 0.8, **kwargs: Any) -> None:
         super().__init__(2, 2, prob=prob, **kwargs)
 
-    def _do(self, problem: Problem, X: Levels, *args: Any, random_state: Generator, **kwargs: Any) -> Levels:
+    def _do(self, problem: Problem, X: Ints, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
         check_levels(problem)
         _, n_matings, n_var = X.shape
         if n_var == 1:
@@ -52,21 +49,21 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
 
 
 class PartitionCrossover(Crossover):  # type: ignore[misc]
-    """Crossover of bit strings that keeps cuts of taxonomies cuts (NEW of Lunacek et al. 2006, section 3.2).
+    """Crossover that keeps bit strings valid (NEW of Lunacek et al. 2006, section 3.2).
 
-    Strings are cut at positions where both parents hold a 1, after a stretch in which they agree that was followed by
-    one in which they do not: a 1 that both share separates what stands left of it from what stands right, so that valid
-    parents have valid children. Of the admissible positions `n_points` are drawn, or all where there are fewer; without
-    any the children are the parents.
+    Strings are cut at a 1 that both parents share. It must follow a stretch in which they agree and then a stretch in
+    which they disagree. A shared 1 separates the groups to its left from those to its right, so that valid parents have
+    valid children. `n_points` of these positions are drawn, or all if there are fewer. Without any, the children are
+    the parents.
 
     Args:
         n_points: Number of positions at which the children change from one parent to the other.
-        boundaries: Whether the places between two quasi-identifiers, where no bit stands, are positions too.
+        boundaries: Whether the places between two quasi-identifiers, which have no bit, are positions too.
         prob: Probability that two parents are crossed at all.
 
     Raises:
-        ValueError: `n_points` is no positive whole number.
-        TypeError: At the first mating, the problem is no `BitStringProblem`.
+        ValueError: `n_points` is not a positive whole number.
+        TypeError: At the first mating, the problem is not a `BitStringProblem`.
     """
 
     def __init__(self, n_points: int = 1, boundaries: bool = False, prob: float = 1.0, **kwargs: Any) -> None:
@@ -76,7 +73,7 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
 
     def _do(self, problem: Problem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
         check_strings(problem)
-        # An attribute of one value has no bits, and the places before and after it are one.
+        # An attribute of one value has no bits, so that the places before and after it are the same.
         offsets = np.unique(problem.bit_offsets)
         between = offsets[1:-1] if self.boundaries else offsets[:0]
         draws = random_state.random(X.shape[1:])
@@ -85,11 +82,11 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
 
 
 class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
-    """Two-point crossover of reduced surrogates (Booker 1987; TRAD of Lunacek et al. 2006, section 3.1).
+    """Two-point crossover of reduced surrogates (Booker 1987).
 
-    The parents are reduced to the positions where they differ, and the string between two points among these is
-    swapped. The ends of the string count as one point, so that parents that differ twice or more have children that
-    are neither of them; others have themselves. It serves variables of any kind.
+    TRAD of Lunacek et al. 2006, section 3.1. The parents are reduced to the positions where they differ, and the part
+    between two points is swapped. The ends of the string count as one point, so that parents with two or more
+    differences have children unlike both. Other parents have themselves as children. It serves variables of any kind.
 
     Args:
         prob: Probability that two parents are crossed at all.
@@ -101,8 +98,8 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
     def _do(self, problem: Problem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
         differ = X[0] != X[1]
         n_differ = differ.sum(axis=1)
-        # Two different points, each before one of the differences: the second is drawn from those that are left and
-        # moved past the first.
+        # Two different points, each before one of the differences. The second is drawn from one point less, and moved
+        # past the first.
         draws = random_state.random((2, len(n_differ)))
         first = (draws[0] * n_differ).astype(np.int64)
         second = (draws[1] * np.maximum(n_differ - 1, 0)).astype(np.int64)
@@ -115,14 +112,14 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
 
 @njit(cache=True, nogil=True)
 def cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no-untyped-def]
-    """Cross pairs of bit strings, (2, n, n_bits), at shared ones: after agreement, and then a stretch without it."""
+    """Cross (2, n, n_bits) parents as `PartitionCrossover` does."""
     _, n, n_bits = parents.shape
     children = parents.copy()
     places = np.empty(n_bits + len(between), dtype=np.int64)
-    # children[:, :m] are done.
+    # Invariant: children[:, :m] are done.
     for m in range(n):
-        # places[:n_places] are the admissible places left of `bit`. What was seen since the last of them is `stretch`:
-        # 0 nothing but disagreement, 1 a stretch of agreement, 2 one of disagreement after it.
+        # Invariant: places[:n_places] are the admissible places left of `bit`. `stretch` describes the bits since the
+        # last of them: 0 is only disagreement, 1 is agreement at last, 2 is agreement and then disagreement.
         stretch = 0
         n_places = 0
         gap = 0
@@ -143,8 +140,8 @@ def cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no-
                 places[n_places] = bit
                 n_places += 1
                 stretch = 1
-        # Selection sampling: a place is taken with probability wanted / places left, so that every choice of places is
-        # as likely. The bits before `at` are done; those from `at` on come from parent `other` to the first child.
+        # Selection sampling: a place is taken with probability wanted / places left, so that all choices of places are
+        # equally likely. Invariant: the bits before `at` are done, and the first child goes on with parent `other`.
         wanted = min(n_points, n_places)
         other = 0
         at = 0

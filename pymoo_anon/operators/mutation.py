@@ -1,4 +1,4 @@
-"""Mutations of generalizations, and the repair of strings that they break."""
+"""Mutations of generalizations, and the repair of strings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from pymoo.core.problem import Problem
 from pymoo.core.repair import Repair
 from pymoo.core.variable import get
 
-from pymoo_anon.operators.crossover import Bits, Levels, PartitionCrossover
+from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.sampling import check_levels, check_strings
-from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
 
 
 class SingleStepMutation(Mutation):  # type: ignore[misc]
-    """One level up or down, either as likely, cut off at the ends of the hierarchy (Dewri et al. 2010, section 6).
+    """Mutation by one level up or down (Dewri et al. 2010, section 6).
+
+    Both directions are equally likely. A step beyond the hierarchy has no effect.
 
     Args:
         prob_var: Probability for each variable; None is 1 / number of variables.
@@ -30,7 +33,7 @@ class SingleStepMutation(Mutation):  # type: ignore[misc]
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
         super().__init__(prob_var=prob_var, **kwargs)
 
-    def _do(self, problem: Problem, X: Levels, *args: Any, random_state: Generator, **kwargs: Any) -> Levels:
+    def _do(self, problem: Problem, X: Ints, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
         check_levels(problem)
         prob_var = 1 / problem.n_var if self.prob_var is None else get(self.prob_var)
         mutates = random_state.random(X.shape) < prob_var
@@ -40,16 +43,16 @@ class SingleStepMutation(Mutation):  # type: ignore[misc]
 
 
 class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
-    """Bits of a `BitStringProblem` flip, at a rate of each quasi-identifier's own string.
+    """Bit mutation at a rate per quasi-identifier (Dewri et al. 2009, section 6).
 
-    From Dewri et al. 2009, section 6. The result may be no cut of a taxonomy: `ClosestValidRepair` makes it one.
+    The result may not be a cut of a taxonomy. `ClosestValidRepair` makes it one.
 
     Args:
-        prob_var: Probability for each bit; None is 1 / number of bits of its quasi-identifier, so that long strings do
-            not take all mutations to themselves.
+        prob_var: Probability for each bit. None is 1 / number of bits of its quasi-identifier, so that every
+            quasi-identifier mutates equally often.
 
     Raises:
-        TypeError: At the first mutation, the problem is no `BitStringProblem`.
+        TypeError: At the first mutation, the problem is not a `BitStringProblem`.
     """
 
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
@@ -66,16 +69,16 @@ class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
 
 
 class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
-    """Crossover with a random valid string, in the place of bit mutation (Lunacek et al. 2006, section 3.2).
+    """Crossover with a random valid string (Lunacek et al. 2006, section 3.2).
 
-    It brings in what the population has lost, and valid strings stay valid.
+    It replaces bit mutation. It brings bits back that the population has lost, and valid strings stay valid.
 
     Args:
         prob: Probability that a string is crossed with an immigrant.
-        crossover: None is `PartitionCrossover()`; the first child is taken.
+        crossover: Its first child is taken. None is `PartitionCrossover()`.
 
     Raises:
-        TypeError: At the first mutation, the problem is no `BitStringProblem`.
+        TypeError: At the first mutation, the problem is not a `BitStringProblem`.
     """
 
     def __init__(self, prob: float = 0.1, crossover: Crossover | None = None, **kwargs: Any) -> None:
@@ -91,12 +94,12 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
 
 
 class ClosestValidRepair(Repair):  # type: ignore[misc]
-    """The valid string nearest by Hamming distance, any of several nearest ones as likely.
+    """Repair by the nearest valid string (Lunacek et al. 2006, section 3.2).
 
-    From Lunacek et al. 2006, section 3.2; exact. Strings that are valid stay as they are.
+    Nearest by Hamming distance, and exact. All nearest strings are equally likely. Valid strings stay as they are.
 
     Raises:
-        TypeError: At the first repair, the problem is no `BitStringProblem`.
+        TypeError: At the first repair, the problem is not a `BitStringProblem`.
     """
 
     def _do(

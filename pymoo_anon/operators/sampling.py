@@ -1,4 +1,4 @@
-"""Samplings of search spaces of generalizations, and which space an operator is for."""
+"""Samplings of generalizations, and checks of the search space."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from pymoo_anon.problems.bitstrings import BitStringProblem
 
 
 def check_levels(problem: Problem) -> None:
-    """Refuse problems whose variables are no levels; one that does not say what they are is taken at its bounds."""
+    """Raise unless the variables are whole numbers.
+
+    A problem without a `vtype` passes.
+    """
     if problem.vtype is not None and not np.issubdtype(problem.vtype, np.integer):
         raise TypeError(
             "problem must have whole numbers as variables, as the levels of a LatticeProblem, got "
@@ -23,7 +26,7 @@ def check_levels(problem: Problem) -> None:
 
 
 def check_strings(problem: Problem) -> None:
-    """Refuse problems whose variables are no bit strings that partition domains."""
+    """Raise unless a problem is a `BitStringProblem`."""
     if not isinstance(problem, BitStringProblem):
         raise TypeError(
             f"problem must be a BitStringProblem, got {type(problem).__name__}; for a LatticeProblem there are "
@@ -32,9 +35,10 @@ def check_strings(problem: Problem) -> None:
 
 
 class LatticeSampling(Sampling):  # type: ignore[misc]
-    """Random nodes of a lattice, always with the wholly generalized and the wholly specialized one.
+    """Random nodes of a lattice, with both ends.
 
-    The two are minimal whatever the table (Dewri et al. 2010, section 6).
+    The wholly generalized and the wholly specialized node come first. They are minimal for every table (Dewri et al.
+    2010, section 6).
 
     Raises:
         TypeError: When it samples, the variables of the problem are bits or real numbers.
@@ -51,12 +55,11 @@ class LatticeSampling(Sampling):  # type: ignore[misc]
 
 
 class CornerSampling(Sampling):  # type: ignore[misc]
-    """The ends of a lattice and the corners next to them.
+    """Both ends of a lattice and the corners nearby.
 
-    The wholly generalized node, the wholly specialized one, and for each attribute the first with this attribute's
-    values as they are, and the second with this attribute wholly generalized. From there a local search has a path
-    along every attribute. Where more nodes are asked for than there are corners, random ones follow. This is
-    this package's own.
+    The wholly generalized and the wholly specialized node come first. For each attribute follow the first of them with
+    this attribute specialized, and the second with this attribute generalized. From there a local search has a path
+    along every attribute. Random nodes fill the rest. This package's own.
 
     Raises:
         TypeError: When it samples, the variables of the problem are bits or real numbers.
@@ -75,20 +78,20 @@ class CornerSampling(Sampling):  # type: ignore[misc]
         one = np.eye(problem.n_var, dtype=bool)
         pairs = np.stack([np.where(one, low, high), np.where(one, high, low)], axis=1)
         X = np.concatenate([[high, low], pairs.reshape(-1, problem.n_var)])
-        # Attributes of one level, or one attribute alone, have corners that are one and the same.
+        # Attributes of one level, or one attribute alone, have several corners in one node.
         corners = X[np.sort(np.unique(X, axis=0, return_index=True)[1])][:n_samples]
         others = random_state.integers(low, high + 1, size=(n_samples - len(corners), problem.n_var))
         return np.concatenate([corners, others])
 
 
 class BitStringSampling(Sampling):  # type: ignore[misc]
-    """Random valid strings of a `BitStringProblem`, always with the wholly generalized and the wholly specialized one.
+    """Random valid bit strings, with both ends.
 
-    All valid strings are equally likely. Nearly all of them are so special that k is 1: the two ends span the trade-off
-    from the start, as those of `LatticeSampling` do. This package's own.
+    The wholly generalized and the wholly specialized string come first. All valid strings are equally likely. Nearly
+    all of them are so special that k is 1, so that only the two ends span the trade-off. This package's own.
 
     Raises:
-        TypeError: When it samples, the problem is no `BitStringProblem`.
+        TypeError: When it samples, the problem is not a `BitStringProblem`.
     """
 
     def _do(

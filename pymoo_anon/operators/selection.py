@@ -15,13 +15,13 @@ from pymoo_anon.fronts.dominance import dominance_fitness
 class DominanceCountTournament(Selection):  # type: ignore[misc]
     """Binary tournaments on the dominance-count fitness (Dewri et al. 2010, section 6).
 
-    The fitness of an individual is the sum, over those that dominate it, of how many each of them dominates; lower is
-    better. Two individuals are drawn, the one of lower fitness becomes a parent; of equal ones the first. The two may
-    be one and the same: the paper draws without replacement only where it pairs the winners.
+    Each individual that dominates another adds to its fitness the number of individuals that it dominates. Lower is
+    better. Two individuals are drawn, and the one of lower fitness becomes a parent, or the first of equal ones. Both
+    draws may give the same individual: the paper draws without replacement only when it pairs the winners.
 
-    Constraints come before fitness. The individual that violates them less becomes a parent, and the fitness of those
-    that violate none is counted among these alone. What a search tolerates for the time being, as
-    `AdaptiveEpsilonConstraintHandling` does, is no violation.
+    Constraints come before fitness. The individual with the smaller violation becomes a parent, and only individuals
+    without a violation count in the fitness of one another. A violation that the search still tolerates, as with
+    `AdaptiveEpsilonConstraintHandling`, is none.
     """
 
     def _do(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pymoo_anon.problems.local_bound import LowerBound
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem
     from pymoo_anon.problems.local_target import LocalTarget
-    from pymoo_anon.problems.preference import Achievement, PreferenceProblem, PreferredPoint
+    from pymoo_anon.problems.preference import Achievement, PreferredPoint
     from pymoo_anon.problems.refining import refine
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "LocalRecodingProblem",
     "LocalTarget",
     "LowerBound",
-    "PreferenceProblem",
     "PreferredPoint",
     "Requirement",
     "Step",
@@ -46,6 +45,6 @@ __getattr__ = later(
         "local_recoding": ("LocalRecodingProblem",),
         "local_target": ("LocalTarget",),
         "refining": ("refine",),
-        "preference": ("Achievement", "PreferenceProblem", "PreferredPoint"),
+        "preference": ("Achievement", "PreferredPoint"),
     },
 )

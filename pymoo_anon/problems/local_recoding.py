@@ -33,8 +33,8 @@ from pymoo_anon.problems.local_target import (
     targets_of,
     whole_classes,
 )
-from pymoo_anon.recoding import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.problems.memory import Memory
+from pymoo_anon.recoding import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import kept_by

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.engine.arrays import Ints, Values
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import (

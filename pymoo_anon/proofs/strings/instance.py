@@ -163,7 +163,7 @@ def goal(problem: BitStringProblem) -> Goal:
     if columns is None:
         raise ValueError(
             "BranchAndBound proves one loss over bit strings, alone or beside k, got the objectives "
-            f"{list(problem.objectives)}; NSGA2 and GENITOR search without a proof"
+            f"{list(problem.objectives)}; ParetoLocalSearch, NSGA2 and GENITOR search without a proof"
         )
     loss, privacy = columns
     n_rows = problem.table.n_rows
