@@ -3,16 +3,16 @@
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from command import MINE, front, refused, search, write_own_table
+from command import own, refused, run, search, write_own_table
 from malformed import hierarchy_files
 from typer.testing import CliRunner
 
 from pymoo_anon.cli import hierarchies, names
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.tables import by_column, find_inputs, table_of
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.tables import by_column, table_of
 from pymoo_anon.table import Hierarchy
 from pymoo_anon.table.drafts import KINDS
 
@@ -37,10 +37,15 @@ def error(*arguments):
 
 
 def read(data, folder="hierarchies"):
-    """The quasi-identifiers of a table, as a search finds and reads them."""
-    asked = {"engine": "pandas", "project": None, "sensitive": [], "label": None, "missing": "raise"}
-    inputs = find_inputs(SimpleNamespace(data=data, hierarchies=Path(folder), **asked))
-    return list(table_of(inputs).quasi_identifiers)
+    """Return the quasi-identifiers of a table, as init finds and a search reads them."""
+    run("init", data, "--hierarchies", folder, "--role", "*=drop", "--output", "read", "--force")
+    (path,) = Path("read").glob("*.toml")
+    return list(table_of(read_project(path).inputs).quasi_identifiers)
+
+
+def given(*arguments):
+    """Return the sentence by which init refuses a folder of hierarchies."""
+    return run("init", "mine.csv", "--hierarchies", "trees", *arguments, code=2).removesuffix("\n")
 
 
 def files(folder="."):
@@ -69,7 +74,7 @@ def test_every_column_gets_a_draft():
 def test_columns_may_be_named():
     hierarchy("draft", "mine.csv", "--column", "zip", "--column", "sex", "--output", "drafts")
     assert files("drafts") == ["sex.csv", "zip.csv"]
-    assert read("mine.csv", "drafts") == ["sex", "zip"]
+    assert read("mine.csv", "drafts") == ["zip", "sex"]
 
 
 def test_a_kind_may_be_named():
@@ -125,13 +130,13 @@ def test_drafts_replace_files_only_by_force():
 def test_the_table_is_never_replaced(force):
     shutil.copy("mine.csv", "zip.csv")
     before = Path("zip.csv").read_bytes()
-    message = "output must not take the place of zip.csv, which is read; name another place"
+    message = "output must not replace zip.csv, which is read; name another place"
     assert error("draft", "zip.csv", "--output", ".", *force) == message
     assert Path("zip.csv").read_bytes() == before
 
 
 @pytest.mark.parametrize("at", [1, 2])
-def test_drafts_are_written_whole_or_not_at_all(monkeypatch, at):
+def test_each_draft_is_written_whole_or_not_at_all(monkeypatch, at):
     Path("hierarchies").mkdir()
     Path("hierarchies/zip.csv").write_text("old")
     moves, replace = [], os.replace
@@ -147,7 +152,9 @@ def test_drafts_are_written_whole_or_not_at_all(monkeypatch, at):
     result = hierarchy("draft", "mine.csv", "--column", "sex", "--column", "zip", "--force")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "No space left on device" in result.stderr
-    assert files("hierarchies") == ["zip.csv"]
+    # Each file is whole: new if it was moved before the disk was full, else as it was.
+    moved = ["sex.csv"] if at == 2 else []
+    assert files("hierarchies") == [*moved, "zip.csv"]
     assert Path("hierarchies/zip.csv").read_text() == "old"
 
 
@@ -195,7 +202,8 @@ def test_odd_values_are_asked_about_and_a_search_takes_the_drafts():
     assert "\nplz: 'k.A.' in 8 rows is no code: is it a missing value?\n" in result.stdout
     assert "\nGewicht: '-,0' in 8 rows is no number: is it a missing value?\n" in result.stdout
     assert hierarchy("check", "hierarchies", "--data", "t.csv").exit_code == 0
-    found = search("--data", "t.csv", "--hierarchies", "hierarchies", "--generations", "5")
+    run("init", "t.csv", "--hierarchies", "hierarchies", "--output", ".")
+    found = search("t.toml", "--generations", "5")
     assert found.exit_code == 0, found.output
 
 
@@ -346,7 +354,7 @@ def test_malformed_files_end_in_one_sentence(start):
         assert "\x1b" not in checked.stdout + shown.stdout
         if not loads:
             assert error("show", "trees/sex.csv").startswith("trees/sex.csv")
-            assert refused(*MINE).startswith("Error: trees/sex.csv")
+            assert refused(*own()).startswith("Error: trees/sex.csv")
 
 
 ARX = {"zip": "mine_hierarchy_zip.csv", "sex": "mine_hierarchy_sex.csv"}
@@ -364,9 +372,9 @@ def test_folders_of_arx_load_as_they_are():
     Path("trees/mine.csv").write_text(text)
     for name in ("other.csv", "other_config.csv", "other_hierarchy_age.csv", "other_hierarchy_sex.csv"):
         Path("trees", name).write_text("x;*\n")
-    result = search("--data", "trees/mine.csv", "--hierarchies", "trees", "--generations", "5")
+    result = CliRunner().invoke(app, ["init", "trees/mine.csv", "--hierarchies", "trees", "--role", "*=drop"])
     assert result.exit_code == 0, result.output
-    assert list(front())[:2] == ["sex", "zip"]
+    assert read_project(Path("mine.toml")).quasi_identifiers == {c: Path("trees", name) for c, name in ARX.items()}
     warning = (
         "Warning: no column of trees/mine.csv has the name of these files, passed over: 'other.csv', "
         "'other_config.csv', 'other_hierarchy_age.csv'\n"
@@ -381,7 +389,7 @@ def test_folders_of_arx_load_as_they_are():
 def test_a_file_of_the_table_that_is_of_no_column_is_refused():
     as_arx()
     shutil.copy("trees/mine_hierarchy_sex.csv", "trees/mine_hierarchy_Sex.csv")
-    assert refused(*MINE).startswith(
+    assert given().startswith(
         "Error: hierarchies must be of columns of mine.csv, got files of other names: 'trees/mine_hierarchy_Sex.csv'; "
     )
 
@@ -389,7 +397,7 @@ def test_a_file_of_the_table_that_is_of_no_column_is_refused():
 def test_one_table_of_another_name_may_have_files_of_arx():
     as_arx()
     os.rename("mine.csv", "yours.csv")
-    assert read("yours.csv", "trees") == ["sex", "zip"]
+    assert read("yours.csv", "trees") == ["zip", "sex"]
 
 
 @pytest.mark.parametrize(
@@ -402,13 +410,13 @@ def test_one_table_of_another_name_may_have_files_of_arx():
 def test_two_files_for_a_column(more, message):
     as_arx()
     Path("trees", more).write_text("F;*\nM;*\n")
-    assert refused(*MINE) == f"Error: {message}"
+    assert given() == f"Error: {message}"
 
 
 def test_files_of_several_tables_are_refused_where_none_is_the_table():
     os.rename("trees/zip.csv", "trees/a_hierarchy_zip.csv")
     os.rename("trees/sex.csv", "trees/b_hierarchy_sex.csv")
-    assert refused(*MINE) == ("Error: hierarchies must be of one table, got files of 'a', 'b', none of which is 'mine'")
+    assert given() == ("Error: hierarchies must be of one table, got files of 'a', 'b', none of which is 'mine'")
 
 
 COLUMNS = ["zip", "sex", "x_hierarchy_sex", "b_hierarchy_c", "c", "a/b", "C"]

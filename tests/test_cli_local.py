@@ -56,7 +56,7 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     status, said = command("pick", "mine.toml", "--require", "k>=4", "--explain")
     assert status == 0
     assert "at level 0" in said
-    status, said = command("release", "mine.toml", "--external-evidence")
+    status, said = command("release", "mine.toml")
     assert status == 0, said
     assert "What was promised holds." in said
     evidence = read_evidence("out.csv.evidence.json")
@@ -137,7 +137,7 @@ def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
         path.unlink()
     row = str(json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["row"])
     assert command("pick", "mine.toml", "--row", row, "--require", f"marketer-risk<={risk + 1e-9}")[0] == 0
-    for more in ([], ["--below-requirements"]):
+    for more in ([], ["--anyway", "it is only a test"]):
         status, said = command("release", "mine.toml", "--local", *more)
         assert status == 2
         assert re.fullmatch(

@@ -138,7 +138,7 @@ def test_what_is_wrong_is_one_sentence(folder):
 def test_the_evidence_is_that_of_what_was_released_last(folder):
     row = json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
     assert command("pick", "mine.toml", "--row", str(1 if row > 1 else 2)).exit_code == 0
-    assert command("release", "mine.toml", "--output", "other.csv", "--k-of-one").exit_code == 0
+    assert command("release", "mine.toml", "--output", "other.csv", "--anyway", "it is only a test").exit_code == 0
     result = command("report", "mine.toml")
     assert (result.exit_code, result.stdout) == (0, "Written: other.report.html, about other.csv\n"), result.output
     told = dict(map(tuple, read(Path("other.report.html").read_text(encoding="utf-8")).tables["evidence"]))
@@ -169,7 +169,7 @@ def test_claims_that_were_changed_by_hand_are_no_report(folder, key, value):
     assert content["claims"][0][key] != value
     content["claims"][0][key] = value
     EVIDENCE.write_text(json.dumps(content), encoding="utf-8")
-    assert "says something else than the search and a recount of out.csv: it was changed since" in refused("mine.toml")
+    assert "out.csv.evidence.json says something else than the search and the recount" in refused("mine.toml")
 
 
 def test_a_release_that_is_gone_is_no_report(folder):

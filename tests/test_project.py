@@ -170,7 +170,7 @@ def test_options_win_over_the_file():
     assert (options["seed"], options["algorithm"], options["suppression"]) == (7, "bnb", "0.1")
     # The file's generations are for another algorithm.
     assert options["generations"] == 100
-    assert said("my.toml", "--missing", "drop") == "--missing cannot be combined with a project file"
+    assert said("my.toml", "--demo", "adult") == "--demo cannot be combined with a project file"
     assert said("nowhere.toml") == "nowhere.toml: no such file; pymoo-anon init writes a project file"
 
 
@@ -185,10 +185,7 @@ def test_from_another_folder(monkeypatch, folder):
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")
-    assert (
-        said("my.toml")
-        == f"output must not take the place of {Path('out/run.json')}, which is read; name another place"
-    )
+    assert said("my.toml") == f"output must not replace {Path('out/run.json')}, which is read; name another place"
 
 
 @pytest.mark.parametrize(
@@ -303,7 +300,6 @@ def test_what_never_ends_is_not_read(path, got):
         said(path if path != "." else "trees")
         == f"{path if path != '.' else 'trees'} must be a file, got {got}; name a file"
     )
-    assert said("--data", path).endswith(f"got {path!r}: no such file")
     Path("my.toml").write_text(RIGHT)
     assert search("my.toml").exit_code == 0
     for file in ("out/front.csv", "out/run.json", "mine.csv"):

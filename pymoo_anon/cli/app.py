@@ -102,8 +102,6 @@ def verify(request: requests.VerifyRequest) -> None:
         from pymoo_anon.cli import releasing
     if project is not None:
         releasing.verify_project(project)
-    elif request.is_evidence:
-        releasing.verify_external(Path(request.file))
     else:
         releasing.verify_table(request)
 

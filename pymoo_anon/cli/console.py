@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from pymoo_anon._messages import plain
+from pymoo_anon._messages import examples, plain
 from pymoo_anon.cli import interrupt
 from pymoo_anon.cli.interrupt import ExitCode, check_interrupted
 
@@ -93,6 +93,15 @@ def new_table(headings: Iterable[str], right: Collection[str] = ()) -> Table:
 def tell(console: Console, text: str) -> None:
     """Print a line, which folds at the end of the terminal."""
     console.print(plain(text), soft_wrap=False)
+
+
+def tell_some(console: Console, words: str, names: Sequence[str]) -> None:
+    """Print one line of words and as many names as fit."""
+    from rich.cells import cell_len
+
+    lines = (f"{words}: {examples(names, plain, most)}" for most in range(len(names), 0, -1))
+    first = next((line for line in lines if cell_len(line) <= console.width), f"{words}: {examples(names, plain, 1)}")
+    tell(console, first)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, working
+from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, tell_some, working
 from pymoo_anon.cli.declaring import parts_of
 from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
 from pymoo_anon.cli.interrupt import put_in_place
@@ -41,7 +41,9 @@ _HEAD_ROWS = 1000
 # Texts that nobody writes but where a value is missing. "NA" and "-" may be values.
 _UNKNOWN = ("?", ROOT)
 # How a column is called that tells nothing beside another one.
-_EQUAL, _DECIDED = "Equal to another column", "Decided by another column"
+_EQUAL, _DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
+# Most questions that are printed.
+_SHOWN = 3
 # Another odd text in fewer rows may be a mistake, or name somebody.
 _SEVERAL = 5
 
@@ -61,32 +63,37 @@ def initialize(request: InitRequest) -> None:
             empty = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
             profiles = _without(reading, profiles, empty)
             show("Step 2 of 2: guessing roles and drafting hierarchies")
-            asked = _asked(request.role, [profile.name for profile in profiles])
-            columns = first = _columns(profiles, asked, frame)
+            names = [profile.name for profile in profiles]
+            hierarchies = _given(request, source, names)
+            asked = _asked(request.role, names)
+            asked |= dict.fromkeys(hierarchies, ("quasi-identifier", "--hierarchies has a file for it"))
+            columns = first = _columns(profiles, asked, hierarchies, frame)
             proposed = _proposed(columns)
             if proposed:
                 empty += proposed
                 profiles = _without(reading, profiles, empty)
-                columns = _columns(profiles, asked, frame)
+                columns = _columns(profiles, asked, hierarchies, frame)
+        questions = _questions(first, proposed)
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
             "engine": reading.engine,
-            "missing": "keep" if any(profile.n_missing for profile in used) else "raise",
+            "missing": request.missing or ("keep" if any(profile.n_missing for profile in used) else "raise"),
             "empty": empty,
-            "questions": _questions(first, proposed),
+            "questions": questions,
             "names": reading.names,
             "strip": reading.strip,
         }
         text = project_text(data, profiles[0].n_rows, columns, stem)
         project = request.output / f"{stem}.toml"
         drafts = {column.hierarchy: column.draft for column in columns if column.draft is not None}
-        _write(request, source, {f"{stem}.toml": text, **drafts})
-        for question in _questions(first):
-            tell(console, question)
-        if proposed:
-            tell(console, f"{project} takes {examples(proposed)} for missing, as empty says there.")
-        _say(console, columns, project)
+        _write(request, source, {**drafts, f"{stem}.toml": text})
+        asked_here = {name: words for name, words in _questions(first).items() if name not in questions}
+        for name, words in islice(asked_here.items(), _SHOWN):
+            tell(console, f"{name}: {words}")
+        if others := [*asked_here][_SHOWN:]:
+            tell_some(console, "Odd values in more columns", others)
+        _say(console, columns, proposed, project)
 
 
 def _take_over(request: InitRequest, source: Source, console: Console) -> None:
@@ -95,14 +102,14 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
     from pymoo_anon.cli.arx import taken_over
 
     assert source.path is not None
-    for name in ("names", "role", "engine"):
+    for name in ("names", "role", "hierarchies", "missing", "engine"):
         if name in request.given:
             raise ValueError(f"--{name} cannot be combined with {source}, a project of ARX")
     source.check()
     stem = Path(file_names([source.path.stem])[0]).stem
     taken = taken_over(source.path, file_names, f"{stem}.csv", HIERARCHIES)
     text = taken.project(source.path.name, f"{stem}.csv", stem)
-    _write(request, source, {f"{stem}.toml": text, **taken.files})
+    _write(request, source, {**taken.files, f"{stem}.toml": text})
     table = new_table(["column", "role", "levels", "weight"])
     for name, own in taken.columns.items():
         table.add_row(plain(name), own["role"], *(str(own.get(key, "")) for key in ("levels", "weight")))
@@ -113,8 +120,7 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
         tell(console, f"  {line}")
     project = request.output / f"{stem}.toml"
     console.print(plain(f"Written: {project}, {request.output / stem}.csv, {len(taken.files) - 1} hierarchies"))
-    console.print("Read it. Then type:")
-    console.print(plain(f"  pymoo-anon search {project}"))
+    console.print(plain(f"Next: read and edit both, then: pymoo-anon search {project}"))
 
 
 def _reading(request: InitRequest, source: Source) -> Reading:
@@ -180,7 +186,25 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
     return asked
 
 
-def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], frame: Any) -> list[ColumnText]:
+def _given(request: InitRequest, source: Source, names: Sequence[str]) -> dict[str, str]:
+    """Find the hierarchy files of columns, and return their paths as the project file names them."""
+    if request.hierarchies is None:
+        return {}
+    # It loads all measures.
+    from pymoo_anon.cli.tables import by_column, check_known, csv_files
+
+    files = csv_files(request.hierarchies, source.path)
+    if not files:
+        raise ValueError(f"--hierarchies must be a folder with CSV files, got {str(request.hierarchies)!r}")
+    table = source.path if source.path is not None and source.table is None else Path(source.table or "")
+    found = by_column(files, table, names)
+    check_known(str(source), found, names)
+    return {name: _relative(Source("csv", path), request.output) for name, path in found.items()}
+
+
+def _columns(
+    profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], hierarchies: Mapping[str, str], frame: Any
+) -> list[ColumnText]:
     """Decide on every column and draft the hierarchies."""
     decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in profiles}
     persons = [name for name, (role, _) in asked.items() if role == "person"]
@@ -201,10 +225,14 @@ def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], 
         beside, told = redundant.get(profile.name, (None, ""))
         if beside is not None:
             role, reason = "drop", told
-        draft, levels, made = _drafted(profile) if role == "quasi-identifier" else (None, "", None)
-        if role == "quasi-identifier" and draft is None:
-            role, reason = "other", f"{reason}, but {levels}"
-        columns.append(ColumnText(profile, role, reason, f"{HIERARCHIES}/{file}", draft, levels, made, beside))
+        own = hierarchies.get(profile.name, "")
+        draft, levels, made = None, "", None
+        if role == "quasi-identifier" and not own:
+            draft, levels, made = _drafted(profile)
+            own = f"{HIERARCHIES}/{file}"
+            if draft is None:
+                own, role, reason = "", "other", f"{reason}, but {levels}"
+        columns.append(ColumnText(profile, role, reason, own, draft, levels, made, beside))
     return columns
 
 
@@ -222,11 +250,11 @@ def _proposed(columns: Sequence[ColumnText]) -> list[str]:
     return list(dict.fromkeys(text for texts in odd.values() for text, count in texts.items() if likely(text, count)))
 
 
-def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None) -> list[str]:
+def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None) -> dict[str, str]:
     """Ask by column about its odd values, or about those of some texts."""
     made = {column.profile.name: column.made for column in columns if column.made is not None}
     odd = {name: [own for own in draft.odd if texts is None or own[0] in texts] for name, draft in made.items()}
-    return [f"{name}: {replace(made[name], odd=tuple(own)).question}" for name, own in odd.items() if own]
+    return {name: str(replace(made[name], odd=tuple(own)).question) for name, own in odd.items() if own}
 
 
 def _redundant(
@@ -296,28 +324,25 @@ _CALLED = {
 }
 
 
-def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None:
-    """Say what was guessed in a few lines, however many columns there are, and what to type next."""
+def _say(console: Console, columns: Sequence[ColumnText], proposed: Sequence[str], project: Path) -> None:
+    """Print the guesses in a few lines, however many columns there are, and the next command."""
+    names = {own.profile.name: own.profile.name + " (person)" * (own.role == "person") for own in columns}
     for called, roles in _CALLED.items():
-        names = [column.profile.name for column in columns if column.role in roles]
-        if names:
-            tell(console, f"{called} ({len(names):,}): {examples(names)}")
-    person = [f"{own.profile.name!r} tells whose row it is." for own in columns if own.role == "person"]
-    gaps = [own.profile.name for own in columns if own.profile.n_missing and own.role not in _CALLED["Not released"]]
-    odd = [f"Values are missing in {examples(gaps)}."] if gaps else []
+        found = [names[own.profile.name] for own in columns if own.role in roles]
+        if found:
+            tell_some(console, f"{called} ({len(found):,})", found)
     for words in (_EQUAL, _DECIDED):
-        names = [own.profile.name for own in columns if own.beside == words]
-        odd += [f"{words} and so dropped: {examples(names)}."] if names else []
-    if person or odd:
-        tell(console, " ".join([*person, *odd]))
+        if beside := [own.profile.name for own in columns if own.beside == words]:
+            tell_some(console, words, beside)
+    gaps = [own.profile.name for own in columns if own.profile.n_missing and own.role not in _CALLED["Not released"]]
+    if gaps:
+        tell_some(console, f"With missing values{f', {examples(proposed)} among them' if proposed else ''}", gaps)
     n_drafts = sum(column.draft is not None for column in columns)
-    console.print(
-        plain(f"Written: {project}" + (f", {n_drafts} drafts in {project.parent / HIERARCHIES}" if n_drafts else ""))
-    )
+    drafts = f", {counted(n_drafts, 'draft', 'drafts')} in {project.parent / HIERARCHIES}" if n_drafts else ""
+    console.print(plain(f"Written: {project}{drafts}"))
     others = any(column.role == "other" for column in columns)
-    first = ' Write a role in place of each "other", or give --role PATTERN=ROLE.' if others else ""
-    console.print(f"Read the roles, their reasons and the hierarchies there.{first} Then type:")
-    console.print(plain(f"  pymoo-anon search {project}"))
+    first = 'decide each role "other" there' if others else "read and edit both"
+    console.print(plain(f"Next: {first}, then: pymoo-anon search {project}"))
 
 
 _ROLES = """\
@@ -345,8 +370,8 @@ class ColumnText(NamedTuple):
     profile: Profile  # What it holds
     role: str  # What it is taken for
     reason: str  # Why, in one line
-    hierarchy: str  # The path of its draft in the project's folder
-    draft: str | None  # The drafted hierarchy, as its file holds it; None where there is none
+    hierarchy: str  # The path of its hierarchy as the project file names it; empty without one
+    draft: str | None  # The drafted hierarchy, as its file holds it, or None
     levels: str  # What the draft is, such as "numbers, 4 levels"; else why there is none
     made: Draft | None  # The draft itself, or None
     beside: str | None  # How it is to a column beside which it tells nothing: `_EQUAL`, `_DECIDED`, or None
@@ -365,7 +390,10 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
         f"missing = {_value(data['missing'])}  # rows without a value: raise (refuse them), drop (leave "
         "them out) or keep (a value of its own)",
         f"empty = {_value(data['empty'])}  # texts that mean: no value, as an empty field always does",
-        *(f"# {plain(question)} If it is a value, take it out of empty." for question in data["questions"]),
+        *(
+            f"# {plain(f'{name}: {words}')} If it is a value, take it out of empty."
+            for name, words in data["questions"].items()
+        ),
     ]
     if data["names"] is not None:
         lines.append(f"names = {_value(data['names'])}  # the file has no row with names")
@@ -401,8 +429,9 @@ def _column_lines(column: ColumnText) -> list[str]:
     lines += [_TODO] if column.role == "other" else []
     lines.append(f"[columns.{_value(column.profile.name)}]")
     lines.append(f"role = {_value(column.role)}  # {plain(column.reason)}")
-    if column.draft is not None:
-        lines.append(f"hierarchy = {_value(column.hierarchy)}  # a draft: {plain(column.levels)}")
+    if column.hierarchy:
+        draft = "" if column.draft is None else f"  # a draft: {plain(column.levels)}"
+        lines.append(f"hierarchy = {_value(column.hierarchy)}{draft}")
     return [*lines, ""]
 
 

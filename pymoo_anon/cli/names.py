@@ -21,7 +21,7 @@ MEASURES = sorted(
     key=str.casefold,
 )
 
-#: The tables that --data names besides a file.
+#: The tables that --demo names.
 TABLES = ("census", "adult")
 
 

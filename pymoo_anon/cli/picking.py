@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 
-from pymoo_anon._messages import counted, listed, number, share
+from pymoo_anon._messages import counted
 from pymoo_anon.cli.console import clear_errors, standard_output, tell, working
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
@@ -16,18 +15,13 @@ from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.front import Choice, Front, risk_at_most
-from pymoo_anon.publishing.evidence import neighbours, read_evidence
 from pymoo_anon.publishing.explaining import explain
 from pymoo_anon.publishing.less_lost import less_lost
 
 
 def pick_and_write(wish: Wish) -> None:
-    """Choose, write, and then say what the choice means; or say what evidence holds."""
+    """Choose a point, write the choice, and print it."""
     with clear_errors(), standard_output() as console:
-        if wish.evidence is not None:
-            _show(console, wish.evidence)
-            return
-        assert wish.file is not None
         project = read_project(wish.file)
         with working("Step 1 of 2: reading the front") as show:
             front, _ = read_front(project)
@@ -95,26 +89,3 @@ def _directed(option: str, name: str, higher: bool, front: Front) -> Objective:
             f"better: use --{other} {name}"
         )
     return measure
-
-
-def _show(console: Console, path: Path) -> None:
-    """Say what evidence holds of the choice."""
-    content = read_evidence(path)
-    values, steps = neighbours(content)
-    place, front, hidden = content["chosen"]["place"], content["front"], content["suppressed"]
-    tell(console, f"Row {place + 1} of {len(front)}: {content['chosen']['reason']}.")
-    tell(console, f"{listed(f'{name} = {number(value)}' for name, value in values.items())}.")
-    tell(console, "Levels:")
-    columns = zip(content["chosen"]["quasi_identifiers"], content["table"]["quasi_identifiers"], strict=True)
-    for column, known in columns:
-        level = "" if column["level"] is None else f"level {column['level']} of {len(known['n_groups']) - 1}, "
-        tell(console, f"  {column['name']}: {level}{column['n_groups']:,} groups of {known['n_groups'][0]:,} values")
-    done = "marked" if hidden["how"] == "mark" else "dropped"
-    tell(console, f"Suppressed: {share(hidden['rows'], hidden['of'], 'rows')}, {done}.")
-    tell(console, "The next better ones:")
-    for line in [*map(str, steps)] or ["No point is better in anything."]:
-        tell(console, f"  {line}")
-    gap = content["search"]["gap"]
-    told = "" if gap is None else f", and may be off by {number(gap)}"
-    certified = content["search"]["certified"]
-    tell(console, f"The front is {'proven to be complete' if certified else f'not proven to be complete{told}'}.")

@@ -17,7 +17,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.cli import declaring
 from pymoo_anon.cli.declaring import Reader
 from pymoo_anon.cli.names import Inputs, Reading, Source, source_of
-from pymoo_anon.cli.requests import ReleaseRequest, ReportRequest
+from pymoo_anon.cli.requests import InitRequest, ReleaseRequest, ReportRequest
 from pymoo_anon.cli.settings import Settings, levels_of, weights_of
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ _TABLES = ("data", "columns", "search", "release", "report")
 _ADVERSARIES = "adversary"
 _DATA = {
     "file": declaring.read_text,
-    "engine": declaring.reader_of(Settings, "engine"),
-    "missing": declaring.reader_of(Settings, "missing"),
+    "engine": declaring.reader_of(InitRequest, "engine"),
+    "missing": declaring.reader_of(InitRequest, "missing"),
     "empty": declaring.read_texts,
     "names": declaring.read_names,
     "strip": declaring.read_truth,
@@ -164,11 +164,6 @@ class Project:
             taken["require"] = [*asked.require, *self.adversaries]
         return replace(
             asked,
-            data=str(self.data),
-            engine=self.reading.engine,
-            sensitive=self.sensitive,
-            label=self.label,
-            missing=self.missing,
             given=frozenset(asked.given) | set(taken),
             project=self,
             **taken,

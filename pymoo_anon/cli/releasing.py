@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -35,14 +35,14 @@ from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.evidence import as_json, evidence, external_evidence, read_evidence, write_evidence
+from pymoo_anon.publishing.evidence import as_json, evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.less_lost import less_lost
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 from pymoo_anon.table.frames import as_text
 
-#: What stands beside a release: its evidence, its codebook, and evidence for outsiders.
-EVIDENCE, CODEBOOK, OUTSIDE = "evidence.json", "codebook.csv", "external.json"
+#: Endings of the files beside a release.
+EVIDENCE, CODEBOOK = "evidence.json", "codebook.csv"
 
 
 def beside(release: Path, what: str) -> Path:
@@ -54,9 +54,8 @@ def release(project: Project, request: ReleaseRequest) -> None:
     """Write a release, its evidence and its codebook, all or none."""
     with clear_errors(), standard_output() as console:
         target = project.release if request.output is None else request.output
-        _check_target(project, request, target)
-        kinds = (EVIDENCE, CODEBOOK, *([OUTSIDE] if request.external_evidence else []))
-        paths = [target, *(beside(target, what) for what in kinds)]
+        _check_target(project, target)
+        paths = [target, *(beside(target, what) for what in (CODEBOOK, EVIDENCE))]
         check_free(paths, request.force)
         with working("Step 1 of 4: reading the front"):
             front, record = read_front(project)
@@ -86,28 +85,20 @@ def release(project: Project, request: ReleaseRequest) -> None:
                 write_evidence(beside(new, EVIDENCE), content)
                 how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
                 engines.write_table(codebook(front.problem, choice, **how), beside(new, CODEBOOK))
-                if request.external_evidence:
-                    outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
-                    write_evidence(beside(new, OUTSIDE), outside)
                 put_in_place(temporary, target.parent, [path.name for path in paths])
         except RecountError as error:
             _end(str(error))
         _remember(project, done)
-        _say(console, made, front, target, kinds)
+        _say(console, made, front, target)
         if not request.local and (less := less_lost(front, choice, made.suppressed)):
             tell(console, less)
         for one in earlier:
             typer.echo(f"Warning: {plain(_warning(one, one['file'] == done['file']))}", err=True)
 
 
-def _check_target(project: Project, request: ReleaseRequest, target: Path) -> None:
+def _check_target(project: Project, target: Path) -> None:
     """Refuse a file that cannot be written, before any work."""
-    kind = engines.kind_of(target)
-    engines.check_writer(kind, engines.engine_of(project.reading))
-    if request.like_input and (kind != "csv" or project.data.kind != "csv"):
-        raise ValueError(
-            f"--like-input works only with CSV files; {target if kind != 'csv' else project.data} is not one"
-        )
+    engines.check_writer(engines.kind_of(target), engines.engine_of(project.reading))
 
 
 def read_back(project: Project, path: Path) -> Any:
@@ -133,15 +124,13 @@ def _written(
     about = {
         "suppressed": request.suppressed or project.suppressed,
         "recoding": "local" if request.local else None,
-        "k_of_one": request.k_of_one,
-        "below_requirements": request.below_requirements,
+        "anyway": request.anyway,
     }
     try:
         made = _recoded(project, front, choice, engines.kind_of(path), **about)
     except RefinementError as error:
         raise ValueError(f"--local {error.change}. Nothing was written.") from None
-    like = project.data.path if request.like_input else None
-    engines.write_recoded(made, path, None if like is None else engines.line_end_of(like))
+    engines.write_recoded(made, path)
     show("Step 3 of 4: counting again")
     return made.counted_again(read_back(project, path))
 
@@ -198,14 +187,14 @@ def _commands(choice: Choice, request: ReleaseRequest) -> list[str]:
     return [shlex.join(command) for command in (*commands, again)]
 
 
-def _say(console: Console, made: Release, front: Front, target: Path, kinds: Sequence[str]) -> None:
+def _say(console: Console, made: Release, front: Front, target: Path) -> None:
     names = list(measure_names(front.problem.measured).values())
     counts = zip(names, made.claims.recounted.tolist()[: len(names)], strict=True)
     found = listed(f"{name} = {number(value)}" for name, value in counts if value is not None)
     tell(console, f"Counted again: {found}. {made.verdict}")
     done = {"mark": "marked", "drop": "left out"}[made.suppressed]
     rows = counted(made.n_suppressed, "row", "rows")
-    tell(console, f"Written: {target} ({rows} {done}), {', '.join(f'.{kind}' for kind in kinds)}")
+    tell(console, f"Written: {target} ({rows} {done}), .{EVIDENCE}, .{CODEBOOK}")
 
 
 def _end(message: str) -> None:
@@ -294,9 +283,12 @@ def verify_project(project: Project) -> None:
                 show(f"Recoding and counting {path} again")
                 found[path] = _broken(project, front, path)
         for path in paths:
-            holds = f"does not hold: {listed(found[path])}" if found.get(path) else "holds"
-            tell(console, f"{path}: {holds if path in found else 'is missing'}.")
-        if any(found.values()):
+            if path not in found:
+                held = f"is missing: put it back, or delete it in {project.output / RELEASES}"
+            else:
+                held = f"does not hold: {listed(found[path])}" if found[path] else "holds"
+            tell(console, f"{path}: {held}.")
+        if any(map(found.get, paths)) or len(found) < len(paths):
             console.file.flush()
             raise typer.Exit(ExitCode.DOES_NOT_HOLD)
 
@@ -319,7 +311,10 @@ def counted_as_told(project: Project, front: Front, path: Path, content: Mapping
     """Count a release again, and return what does not hold of it or its evidence, in words."""
     again = _recoded_again(project, front, content, path)
     written = again.grouped(read_back(project, path))
-    claims, unique = again.claims(written), uniqueness_of(written, again.columns)
+    try:
+        claims, unique = again.claims(written), uniqueness_of(written, again.columns)
+    except RecountError as error:
+        return list(error.broken)
     names = list(measure_names(front.problem.measured).values())
     names += [plain(words) for words in claims.measure[len(names) :]]
     wrong = [
@@ -342,43 +337,10 @@ def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], p
     if content["chosen"]["requirements"]:
         # What the choice asked for was promised, too.
         choice = replace(choice, requirements=_asked_of(project, front, path))
-    how, asked = content["suppressed"]["how"], bool(content["exceptions"])
     own = content["chosen"]["local"]
     recoding = "local" if own is not None and own["refined"] else None
-    about = {"suppressed": how, "recoding": recoding, "k_of_one": asked, "below_requirements": asked}
+    about = {"suppressed": content["suppressed"]["how"], "recoding": recoding, "anyway": content["anyway"]}
     return _recoded(project, front, choice, engines.kind_of(path), **about)
-
-
-def verify_external(path: Path) -> None:
-    """Count the table again that evidence for outsiders speaks of; it lies beside it."""
-    with clear_errors(), standard_output() as console:
-        content = read_evidence(path, external=True)
-        table = path.with_name(content["file"]["name"])
-        if not table.is_file():
-            raise ValueError(f"{path} speaks of {table}, which is missing")
-        sha256 = checksum(table)
-        if sha256 != content["file"]["sha256"]:
-            _end(f"{table} is not the file that was released: its checksum is another one")
-        with working("Reading and counting"):
-            frame = _opened(str(table), "auto")
-            names, told = nw.from_native(frame).collect_schema().names(), content["columns"]
-            if len(names) != len(told):
-                _end(f"{table} has {len(names)} columns, and {path} speaks of {len(told)}")
-            rows = [(name, one["role"], one["reason"]) for name, one in zip(names, told, strict=True)]
-            columns = object_frame(("column", "role", "reason"), rows)
-            found = external_evidence(frame, columns, name=table.name, sha256=sha256)
-            said = said_of(columns, uniqueness_of(frame, columns))
-        known = {one["measure"]: one["value"] for one in content["measures"]}
-        values = {one["measure"]: one["value"] for one in found["measures"]}
-        claims = object_frame(
-            ("measure", "promised", "recounted", "holds"),
-            [(name, known.get(name), value, _same(known.get(name), value)) for name, value in values.items()],
-        )
-        tell(console, f"Counted again: {table}")
-        console.print(_table(claims), soft_wrap=False)
-        others = ("columns", "uniqueness", "file")
-        agree = known.keys() == values.keys() and all(found[part] == content[part] for part in others)
-        _finish(console, claims, agree, said)
 
 
 def verify_table(request: VerifyRequest) -> None:
@@ -400,7 +362,7 @@ def verify_table(request: VerifyRequest) -> None:
             said = said_of(columns, uniqueness_of(frame, columns))
         tell(console, f"Counted again: {request.file}")
         console.print(_table(claims), soft_wrap=False)
-        _finish(console, claims, True, said)
+        _finish(console, claims, said)
 
 
 def _opened(table: str, engine: str) -> Any:
@@ -424,11 +386,11 @@ def _same(one: Any, other: Any) -> bool:
     return bool(abs(one - other) <= 1e-9 * max(abs(other), 1.0))
 
 
-def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> None:
+def _finish(console: Console, claims: pd.DataFrame, said: str) -> None:
     """Say whether all holds and of what nothing is promised, and end."""
     asked = [holds for holds in claims.holds if holds is not None]
     tell(console, said)
-    if not (same and all(asked)):
+    if not all(asked):
         console.print("Not all holds.")
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon._files import tried
-from pymoo_anon._messages import plain
+from pymoo_anon._messages import listed, plain
 from pymoo_anon.cli.console import check_free, clear_errors, standard_output, working
 from pymoo_anon.cli.interrupt import put_in_place
 from pymoo_anon.cli.names import FILES, Reading, checksum, source_of
@@ -85,10 +85,9 @@ def _evidence(project: Project, front: Front, released: Path, choice: Choice) ->
         raise ValueError(f"{path} speaks of {released}, which is missing; pymoo-anon release {project.path} writes it")
     if checksum(released) != content["checksums"]["output"].get(released.name):
         raise ValueError(f"{released} is not the release that {path} speaks of: it was changed since")
-    if counted_as_told(project, front, released, content):
+    if broken := counted_as_told(project, front, released, content):
         raise ValueError(
-            f"{path} says something else than the search and a recount of {released}: it was changed since; "
-            f"pymoo-anon release {project.path} --force writes it again"
+            f"{released} does not hold: {listed(broken)}; pymoo-anon release {project.path} --force writes it again"
         )
     return content
 

@@ -33,6 +33,18 @@ class InitRequest(Invocation):
         "one that fits counts.",
         metavar="PATTERN=ROLE",
     )
+    hierarchies: Path | None = option(
+        None,
+        "Hierarchies that are there, in ARX's layout: NAME.csv or TABLE_hierarchy_NAME.csv makes the column NAME a "
+        "quasi-identifier, whatever --role says.",
+        metavar="FOLDER",
+    )
+    missing: str | None = option(
+        None,
+        "Rows without a value: refuse them, leave them out, or keep the gap as a value.",
+        choices=("raise", "drop", "keep"),
+        shown="keep where there are any",
+    )
     engine: str = option("auto", "What reads the table.", choices=ENGINES)
     output: Path = option(Path(), "Where the files go.", metavar="FOLDER")
     force: bool = option(False, "Replace files that are there.")
@@ -42,7 +54,7 @@ class InitRequest(Invocation):
 class Wish(Invocation):
     """What `pymoo-anon pick` is asked for."""
 
-    file: Path | None = option(None, "The project file, after a search.", metavar="[FILE.toml]", argument=True)
+    file: Path = option(..., "The project file, after a search.", metavar="FILE.toml", argument=True)
     require: list[str] = option(
         [],
         'A bound such as "k>=5" or "t<=0.3", on any measure; repeatable.',
@@ -74,22 +86,13 @@ class Wish(Invocation):
         panel=_TAKES,
     )
     explain: bool = option(False, "Say what the choice means: levels, people, what others would cost.")
-    evidence: Path | None = option(
-        None, "Show the choice of a release and its neighbours from the evidence alone.", metavar="FILE.json"
-    )
 
     def check(self) -> None:
         """Refuse what is wrong whatever the front holds."""
         declaring.check_values(self)
-        asked = [name for name in (*_WAYS, "require", "risk") if name in self.given]
-        if (self.file is None) == (self.evidence is None):
-            got = "neither" if self.file is None else "both"
-            raise ValueError(f"pick takes a project file, FILE.toml, or --evidence FILE.json, got {got}")
-        if self.evidence is not None and asked:
-            raise ValueError(f"--{asked[0]} cannot be combined with --evidence, which shows a choice that was made")
-        ways = [f"--{name}" for name in asked if name in _WAYS]
+        ways = [f"--{name}" for name in _WAYS if name in self.given]
         if len(ways) > 1:
-            raise ValueError(f"one option must say which point to take, got {' and '.join(ways)}")
+            raise ValueError(f"{' and '.join(ways)} cannot be combined: each says which point to take")
         if self.weights is not None:
             self.weighted()
 
@@ -129,20 +132,18 @@ class ReleaseRequest(Invocation):
     output: Path | None = option(
         None, "The released table.", metavar="FILE.csv|FILE.parquet", shown="as the project file says"
     )
-    like_input: bool = option(
-        False, "Write a CSV file with the separator and the line ends of the table, in place of commas and \\n."
-    )
-    external_evidence: bool = option(
-        False, "Write evidence for people outside, too: all of it can be counted in the released table."
-    )
     lower_bound: int | None = option(
         None,
         "After a local search, prove how far the loss is from the least possible, in so many passes.",
         metavar="PASSES",
         least=1,
     )
-    k_of_one: bool = option(False, "Release a table in which somebody is alone in a class.")
-    below_requirements: bool = option(False, "Release a point that misses what the project or the choice requires.")
+    anyway: str | None = option(
+        None,
+        "Release a table with k = 1, or a point that misses a requirement, for a reason of at least five words.",
+        metavar="REASON",
+        shown="refuse them",
+    )
     force: bool = option(False, "Replace a release of the same name.")
 
 
@@ -152,9 +153,8 @@ class VerifyRequest(Invocation):
 
     file: str = option(
         ...,
-        "A project file, all of whose releases are counted again; evidence for people outside; or any table: FILE.csv, "
-        "FILE.parquet, duckdb:FILE:TABLE, spark:TABLE.",
-        metavar="FILE.toml|FILE.external.json|TABLE",
+        "A project file, for all its releases; or any table: a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.",
+        metavar="FILE.toml|TABLE",
         argument=True,
     )
     quasi_identifiers: list[str] = option(
@@ -177,17 +177,12 @@ class VerifyRequest(Invocation):
     )
     engine: str = option("auto", "TABLE: what reads it.", choices=ENGINES, idle=(PROJECT,))
 
-    @property
-    def is_evidence(self) -> bool:
-        """Whether evidence for outsiders is named, which says where the table is."""
-        return self.file.lower().endswith(".json")
-
     def check(self) -> None:
         """Refuse a table of which nobody says what others may know, and options that would be passed over."""
         declaring.check_values(self)
         if declaring.is_project(self.file):
             declaring.check_meant(self, PROJECT, PROJECT)
-        elif not (self.quasi_identifiers or self.is_evidence):
+        elif not self.quasi_identifiers:
             raise ValueError("--quasi-identifier must name at least one column, got none")
 
 

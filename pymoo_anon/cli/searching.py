@@ -40,7 +40,7 @@ from pymoo_anon.cli.interrupt import ExitCode, check_interrupted, forget_interru
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
 from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
+from pymoo_anon.cli.tables import problem_of, table_of
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
 from pymoo_anon.objectives.base import Knowing, any_of
@@ -63,7 +63,7 @@ QUICK = 5 * 10**9
 Searched: TypeAlias = LatticeProblem | LocalRecodingProblem
 
 # So many points of a longer front are printed.
-_SHOWN = 6
+_SHOWN = 5
 
 # Levels in words are printed where so many columns of the terminal are left.
 _LEAST_WORDS = 12
@@ -207,17 +207,17 @@ def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
 def search_and_write(settings: Settings) -> None:
     """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing."""
     with clear_errors("; --algorithm pbgea needs the least"), standard_output() as console:
-        inputs = find_inputs(settings)
-        read = inputs.paths if settings.project is None else settings.project.files
+        project = settings.project
+        read = [] if project is None else project.files
         with tried(settings.output, [STORED, *FILES], read, own=True) as temporary, alone(settings.output):
-            checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
+            checksums = {} if project is None else project.inputs.checksums()
             own: dict[str, Any] = {}
-            if (project := settings.project) is not None:
+            if project is not None:
                 own["project"] = {"file": project.path.name, "sha256": checksum(project.path)}
                 own["project"] |= project.identity(checksums)
             with working("Reading the table"):
-                problem = problem_of(read_table(settings, inputs), record_of(settings))
+                problem = problem_of(read_table(settings), record_of(settings))
             algorithm = algorithm_for(problem, settings)
             _say_the_start(console, problem, algorithm, settings)
             start = time.perf_counter()
@@ -246,6 +246,19 @@ def search_and_write(settings: Settings) -> None:
         _say_the_end(console, found, settings, settings.output / FILES[0])
     if found.stopped == "Ctrl-C":
         raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+def read_table(settings: Settings) -> Microdata:
+    """Read the table of the project, or the demo."""
+    if settings.project is not None:
+        return table_of(settings.project.inputs)
+    from pymoo_anon.datasets import fetch_adult, make_census
+
+    if settings.demo == "census":
+        return make_census(settings.rows)
+    # As in Dewri et al. 2010, salary-class is no quasi-identifier where it is the label.
+    labelled = "CM" in [part.strip() for part in (settings.objectives or "").split(",")]
+    return fetch_adult(label="salary-class" if labelled else None)
 
 
 def search_record(

@@ -9,17 +9,14 @@ from typing import Any, TypeVar
 from pymoo_anon._messages import examples
 from pymoo_anon.cli import declaring
 from pymoo_anon.cli.declaring import LOCAL, PROJECT, Invocation, option
-from pymoo_anon.cli.names import ALGORITHMS, ENGINES, FILES, MEASURES, TABLES, source_of
+from pymoo_anon.cli.names import ALGORITHMS, FILES, MEASURES, TABLES
 
 T = TypeVar("T")
 
-_TABLE, _OUTPUT = "Table", "Output"
+_TABLE, _OUTPUT = "Demo", "Output"
 _GOALS = {"panel": "Objectives", "in_file": True}
 _SEARCH = {"panel": "Search", "in_file": True}
 
-# What an option cannot be combined with, besides a table of `TABLES` and an algorithm.
-_OWN_TABLE = "a table of one's own"
-_INVENTED = {"panel": _TABLE, "idle": (*TABLES, PROJECT)}
 _PROOFS = tuple(name for name, method in ALGORITHMS.items() if method.proves)
 
 
@@ -34,42 +31,15 @@ class Settings(Invocation):
         argument=True,
         recorded=False,
     )
-    data: str = option(
+    demo: str = option(
         "census",
-        "Invented rows like Adult's, UCI's Adult, or a table of your own: a CSV or Parquet file, duckdb:FILE:TABLE or "
-        "spark:TABLE.",
-        metavar="census|adult|FILE.csv",
+        "What is searched without a project: invented rows like Adult's, or UCI's Adult.",
+        choices=TABLES,
         panel=_TABLE,
         idle=(PROJECT,),
     )
-    engine: str = option(
-        "auto",
-        "What reads a table of your own; auto is DuckDB for a large file where it is installed, else pandas.",
-        choices=ENGINES,
-        **_INVENTED,
-    )
     rows: int = option(
-        30_162,
-        "Number of rows of the census.",
-        metavar="N",
-        least=1,
-        panel=_TABLE,
-        idle=("adult", _OWN_TABLE, PROJECT),
-    )
-    hierarchies: Path | None = option(
-        None,
-        "FILE.csv: NAME.csv in the folder, or TABLE_hierarchy_NAME.csv, is the hierarchy of the quasi-identifier NAME, "
-        "in ARX's layout.",
-        metavar="FOLDER",
-        **_INVENTED,
-    )
-    sensitive: list[str] = option([], "FILE.csv: a sensitive column; repeatable.", metavar="NAME", **_INVENTED)
-    label: str | None = option(None, "FILE.csv: the column with class labels.", metavar="NAME", **_INVENTED)
-    missing: str = option(
-        "raise",
-        "FILE.csv: refuse rows with an empty field, drop them, or keep it as a value.",
-        choices=("raise", "drop", "keep"),
-        **_INVENTED,
+        30_162, "Number of rows of the census.", metavar="N", least=1, panel=_TABLE, idle=("adult", PROJECT)
     )
     objectives: str | None = option(
         None,
@@ -187,31 +157,9 @@ class Settings(Invocation):
             kind = "local recodings" if self.local else "levels of whole columns, as without --local"
             raise ValueError(f"algorithm must be one for {kind}: {', '.join(fitting)}; got {self.algorithm!r}")
         if self.project is None:
-            self._check_data()
+            declaring.check_meant(self, self.demo, f"--demo {self.demo}")
         if self.epsilon is not None:
             self.sides()
-
-    def _check_data(self) -> None:
-        """Raise if there is no such table, or an option does not fit it."""
-        if self.data in TABLES:
-            declaring.check_meant(self, self.data, f"--data {self.data}")
-            return
-        try:
-            path = source_of(self.data, Path()).path
-        except ValueError as error:
-            raise ValueError(f"data: {error}") from None
-        if path is not None and not path.is_file():
-            raise ValueError(
-                f"data must be {', '.join(TABLES)}, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got "
-                f"{self.data!r}: no such file"
-            )
-        declaring.check_meant(self, _OWN_TABLE, f"--data {self.data}")
-        folder = self.hierarchies
-        if folder is not None and folder.is_dir() and self.output.exists() and self.output.samefile(folder):
-            raise ValueError(
-                f"output must not be the folder of the hierarchies, got {str(self.output)!r}: the next search would "
-                "read front.csv as a hierarchy; name another folder"
-            )
 
     def sides(self) -> list[float] | None:
         """The sides of the archive's boxes, or None where none are given."""
