@@ -106,8 +106,8 @@ def test_what_no_generalization_keeps_is_an_error(algorithm):
     arguments = ["--rows", "300", "--algorithm", algorithm, "--objectives", "k,GLM", "--require", "k>=301"]
     result = search(*arguments)
     assert result.exit_code == 2
-    among = r"the \d+ that were visited" if algorithm == "pbgea" else "the lattice"
-    message = f"Error: no generalization of {among} keeps k>=301; ask for less, or allow more suppression"
+    among = r"among the \d+ that were visited" if algorithm == "pbgea" else "in the lattice"
+    message = f"Error: no generalization {among} satisfies k>=301; require less, or allow more suppression"
     assert re.fullmatch(message, result.stderr.strip())
     assert os.listdir() == []
 
@@ -192,39 +192,42 @@ def test_the_label_of_adult_is_no_quasi_identifier():
     [
         (
             ["--demo", "adlt"],
-            "demo must be one of census, adult, got 'adlt'",
+            "--demo must be one of census, adult, got 'adlt'",
         ),
-        (["--algorithm", "pbg"], "algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, sweep, got 'pbg'"),
-        (["--objectives", "k,glm"], f"objectives must be one of {', '.join(MEASURES)}, got 'glm'"),
-        (["--objectives", ""], f"objectives must be one of {', '.join(MEASURES)}, got ''"),
-        (["--require", "K>=5"], f"require must be one of {', '.join(MEASURES)}, got 'K'"),
-        (["--require", "k=5"], "require must be a bound such as 'k>=5' or 't<=0.3', got 'k=5'"),
-        (["--require", "k>=five"], "require must be a bound such as 'k>=5' or 't<=0.3', got 'k>=five'"),
+        (
+            ["--algorithm", "pbg"],
+            "--algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, sweep, got 'pbg'",
+        ),
+        (["--objectives", "k,glm"], f"--objectives must be one of {', '.join(MEASURES)}, got 'glm'"),
+        (["--objectives", ""], f"--objectives must be one of {', '.join(MEASURES)}, got ''"),
+        (["--require", "K>=5"], f"--require must be one of {', '.join(MEASURES)}, got 'K'"),
+        (["--require", "k=5"], "--require must be a bound such as 'k>=5' or 't<=0.3', got 'k=5'"),
+        (["--require", "k>=five"], "--require must be a bound such as 'k>=5' or 't<=0.3', got 'k>=five'"),
         (["--require", "k>=inf"], "the bound of KAnonymity() must be finite, got inf"),
-        (["--objectives", "GLM:age"], "objectives: GLM reads no column, got 'GLM:age'"),
+        (["--objectives", "GLM:age"], "--objectives: GLM reads no column, got 'GLM:age'"),
         (["--objectives", r'k["\q"],GLM'], r'a name in quotes must be written as in JSON, got "\q"'),
-        (["--objectives", "k,k"], "objectives must differ, given more than once: KAnonymity()"),
+        (["--objectives", "k,k"], "--objectives must differ, given more than once: KAnonymity()"),
         (
             ["--objectives", "CM"],
-            "objectives: CM reads one label column and the table has none; CM:NAME names a column",
+            "--objectives: CM reads one label column and the table has none; CM:NAME names a column",
         ),
         (
             ["--objectives", "l:disease"],
             "DistinctLDiversity('disease') reads column 'disease', which has no role in the table; columns with a "
             "role: 'age', 'workclass', 'education', 'marital-status', 'race' and 4 more",
         ),
-        (["--suppression", "much"], "suppression must be a number, got 'much'"),
+        (["--suppression", "much"], "--suppression must be a number, got 'much'"),
         (
             ["--rows", "300", "--suppression", "1.5"],
-            "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0, "
+            "--suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0, "
             "got 1.5",
         ),
-        (["--suppression", "above:5"], "suppression must be one of below, violating, got 'above'"),
-        (["--suppression", "below:few"], "suppression must be a number, got 'few'"),
+        (["--suppression", "above:5"], "--suppression must be one of below, violating, got 'above'"),
+        (["--suppression", "below:few"], "--suppression must be a number, got 'few'"),
         (["--suppression", "below:4.5"], "k of Below must be a positive whole number, got 4.5"),
-        (["--time-limit", "0"], "time-limit must be a positive number of seconds, got 0.0"),
-        (["--time-limit", "inf"], "time-limit must be a positive number of seconds, got inf"),
-        (["--epsilon", "1,x"], "epsilon must be a number, got 'x'"),
+        (["--time-limit", "0"], "--time-limit must be a positive number of seconds, got 0.0"),
+        (["--time-limit", "inf"], "--time-limit must be a positive number of seconds, got inf"),
+        (["--epsilon", "1,x"], "--epsilon must be a number, got 'x'"),
         (["--demo", "adult", "--rows", "300"], "--rows cannot be combined with --demo adult"),
         (["--algorithm", "nsga2", "--epsilon", "2"], "--epsilon cannot be combined with --algorithm nsga2"),
         (["--algorithm", "exhaustive", "--pop-size", "9"], "--pop-size cannot be combined with --algorithm exhaustive"),

@@ -71,11 +71,15 @@ def test_a_hierarchy_without_a_root_is_a_warning():
             [],
             "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",
         ),
-        ({}, ["--objectives", "l"], "objectives: l reads one sensitive column and the table has none; l:NAME names a"),
+        (
+            {},
+            ["--objectives", "l"],
+            "--objectives: l reads one sensitive column and the table has none; l:NAME names a",
+        ),
         (
             {"note": "sensitive", "paid": "sensitive"},
             ["--objectives", "t"],
-            "objectives: t reads one sensitive column and the table has 'paid', 'note'; t:NAME names a column",
+            "--objectives: t reads one sensitive column and the table has 'paid', 'note'; t:NAME names a column",
         ),
     ],
 )

@@ -66,7 +66,7 @@ def test_every_column_gets_a_draft():
     assert ["zip", "codes", "10", "→", "1", "codes", "of", "5", "signs,", "redacted", "from", "the", "right"] in rows
     assert result.stdout.endswith(
         "Written: hierarchies/zip.csv, hierarchies/sex.csv, hierarchies/diagnosis.csv, hierarchies/paid.csv, "
-        "hierarchies/note.csv\nRead and edit them; then: pymoo-anon hierarchy check hierarchies --data mine.csv\n"
+        "hierarchies/note.csv\nNext: read and edit them, then: pymoo-anon hierarchy check hierarchies --data mine.csv\n"
     )
     assert hierarchy("check", "hierarchies", "--data", "mine.csv").exit_code == 0
 
@@ -84,7 +84,7 @@ def test_a_kind_may_be_named():
         "column 'sex': dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got 'F', 'M'"
     )
     assert error("draft", "mine.csv", "--kind", "tree") == (
-        "kind must be one of auto, numbers, dates, ordered, codes, categories, got 'tree'"
+        "--kind must be one of auto, numbers, dates, ordered, codes, categories, got 'tree'"
     )
     assert not Path("other").exists()
 
@@ -92,11 +92,11 @@ def test_a_kind_may_be_named():
 def test_columns_that_a_hierarchy_does_not_help_are_left_out_unless_named():
     rows = [f"id{i},x," for i in range(20)]
     Path("t.csv").write_text("\n".join(["name,same,empty", *rows]))
-    assert error("draft", "t.csv") == "t.csv must have a column that a hierarchy helps; --column names one all the same"
+    assert error("draft", "t.csv") == "t.csv has no column that needs a hierarchy; --column NAME drafts one anyway"
     Path("t.csv").write_text("\n".join(["name,same,two", *(f"id{i},x,{i % 2}" for i in range(20))]))
     result = hierarchy("draft", "t.csv")
     assert files("hierarchies") == ["two.csv"]
-    assert "No draft for same: it has one value; --column same makes one all the same.\n" in result.stdout
+    assert "No draft for same: it has one value; --column same drafts one anyway.\n" in result.stdout
     assert "No draft for name: its 20 values are all different, as in an identifier; --column name" in result.stdout
     hierarchy("draft", "t.csv", "--column", "name", "--column", "same")
     assert files("hierarchies") == ["name.csv", "same.csv", "two.csv"]
@@ -112,7 +112,7 @@ def test_a_column_without_a_name_gets_no_draft():
 def test_drafts_replace_files_only_by_force():
     hierarchy("draft", "mine.csv", "--column", "sex")
     Path("hierarchies/sex.csv").write_text("edited")
-    message = "hierarchies/sex.csv is there already; --force replaces it, --output names another place"
+    message = "hierarchies/sex.csv exists; --force replaces it, --output names another place"
     assert error("draft", "mine.csv", "--column", "sex") == message
     more = f"{message}, --column zip --column diagnosis --column paid --column note drafts what is not there"
     assert error("draft", "mine.csv") == more
@@ -237,7 +237,7 @@ def test_a_draft_of_a_project_reads_the_table_as_the_project_does():
     # No value is one value of its own, and none is a text such as ?: numbers are numbers all the same.
     assert set(Hierarchy.from_csv("study/hierarchies/age.csv").labels[0]) == {None, *map(str, range(20, 50))}
     assert "and name them in study/my.toml" in result.stdout
-    assert "age.csv is there already" in error("draft", "study/my.toml")
+    assert "age.csv exists" in error("draft", "study/my.toml")
     assert hierarchy("draft", "study/my.toml", "--output", "here").exit_code == 0
     assert files("here") == ["age.csv", "town.csv"]
     assert error("draft", "study/my.toml", "--column", "aeg").startswith("study/patients.data must have the columns")
@@ -261,30 +261,30 @@ def test_any_other_name_survives_the_round_trip(name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["draft", "none.csv"], "data: no such file: 'none.csv'"),
-        (["draft", "trees"], "data: no such file: 'trees'"),
+        (["draft", "none.csv"], "none.csv: no such file"),
+        (["draft", "trees"], "trees: no such file"),
         (
             ["draft", "mine.csv", "--column", "age"],
             "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",
         ),
         (
             ["draft", "mine.csv", "--column", "zip", "--column", "zip"],
-            "column must name each column once, got more than once: 'zip'",
+            "--column must name each column once, got more than once: 'zip'",
         ),
         (["draft", "header.csv"], "header.csv must have at least one row below its header, got none"),
         (
             ["draft", "mine.csv", "--output", "mine.csv"],
             "output must be a folder, got 'mine.csv', which is a file; name another folder",
         ),
-        (["check", "none"], "hierarchies: no such file or folder: 'none'"),
+        (["check", "none"], "none: no such file or folder"),
         (["check", "empty"], "hierarchies must be a folder with CSV files, got 'empty', which has none"),
-        (["check", "trees", "--data", "none.csv"], "data: no such file: 'none.csv'"),
+        (["check", "trees", "--data", "none.csv"], "none.csv: no such file"),
         (
             ["check", "header.csv", "--data", "mine.csv"],
             "hierarchies must be of columns of mine.csv, got files of other names: 'header.csv'; the columns are "
             "'zip', 'sex', 'diagnosis', 'paid', 'note'",
         ),
-        (["show", "trees"], "hierarchy: no such file: 'trees'"),
+        (["show", "trees"], "trees: no such file"),
         (["show", "broken.csv"], "broken.csv: level 2 must be a coarsening of level 1: it splits the groups 'x'"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(mo
         patch.setattr(f"pymoo_anon.{stage}", interrupt)
         result = search(*SMALL)
     assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
-    assert result.stdout.endswith("What was evaluated is in front/search.journal; --resume goes on with it.\n")
+    assert result.stdout.endswith("All evaluations are kept in front/search.journal; --resume continues the search.\n")
     assert (os.listdir(), os.listdir("front")) == (["front"], ["search.journal"])
     assert search(*SMALL, "--resume").exit_code == 0
     assert sorted(os.listdir("front")) == FILES
@@ -218,6 +218,6 @@ def test_what_needs_more_memory_than_there_is(monkeypatch, args, said):
     monkeypatch.setattr(searching, "read_table", fail)
     monkeypatch.setattr("pymoo_anon.cli.initializing.profiles_of", fail)
     Path("t.csv").write_text("a,b\n1,2\n")
-    message = f"Error: more memory is needed than there is{said}"
+    message = f"Error: out of memory{said}"
     assert run("search", *SMALL, code=2) == f"{message}; --algorithm pbgea needs the least\n"
     assert run("init", "t.csv", code=2) == f"{message}\n"

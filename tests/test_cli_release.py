@@ -219,7 +219,7 @@ def test_a_release_is_replaced_only_by_force():
     before = RELEASE.stat().st_mtime_ns
     done = command("release", "mine.toml")
     assert done.exit_code == 2
-    assert done.stderr == "Error: out.csv is there already; --force replaces it, --output names another place\n"
+    assert done.stderr == "Error: out.csv exists; --force replaces it, --output names another place\n"
     assert RELEASE.stat().st_mtime_ns == before
     assert command("release", "mine.toml", "--force").exit_code == 0
 
@@ -231,21 +231,21 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
     ("arguments", "message"),
     [
         (["release", "nowhere.toml"], "nowhere.toml: no such file; pymoo-anon init writes a project file"),
-        ([*R, "--row", "99"], "row must be from 1 to 4, a row of the front, got 99"),
+        ([*R, "--row", "99"], "--row must be from 1 to 4, a row of the front, got 99"),
         ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
         ([*R, "--output", "none/o.csv"], "none: nothing can be written there: "),
-        ([*R, "--output", "mine.csv"], "mine.csv is there already; --force replaces it, --output names another place"),
+        ([*R, "--output", "mine.csv"], "mine.csv exists; --force replaces it, --output names another place"),
         (
             [*R, "--output", "mine.csv", "--force"],
             "output must not replace mine.csv, which is read; name another place",
         ),
-        ([*R, "--suppressed", "star"], "suppressed must be one of mark, drop, got 'star'"),
+        ([*R, "--suppressed", "star"], "--suppressed must be one of mark, drop, got 'star'"),
         (["verify", "mine.toml"], "there is no release of mine.toml: out.csv is missing; pymoo-anon release writes it"),
         (V[:2], "--quasi-identifier must name at least one column, got none"),
         ([*V, "town"], "frame must have the columns 'town', got columns"),
         (["verify", "nowhere.csv", *V[2:], "zip"], "nowhere.csv: no such file"),
         ([*V, "zip", "--require", "GLM<=3"], "generalization must be what 'zip' were recoded by"),
-        ([*V, "zip", "--require", "l>=3"], "require: l reads one sensitive column and the table has none"),
+        ([*V, "zip", "--require", "l>=3"], "--require: l reads one sensitive column and the table has none"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(arguments, message):
@@ -260,7 +260,7 @@ def test_a_file_that_was_changed_does_not_hold():
     assert command("release", "mine.toml").exit_code == 0
     RELEASE.write_text(RELEASE.read_text(encoding="utf-8").replace("flu", "flu ", 1), encoding="utf-8")
     done = command("verify", "mine.toml")
-    message = "out.csv: does not hold: it is not the file that was released, its checksum is another one.\n"
+    message = "out.csv: does not hold: the file has changed: its checksum differs.\n"
     assert (done.exit_code, done.stdout, done.stderr) == (1, message, "")
 
 
@@ -271,7 +271,7 @@ def test_other_evidence_does_not_hold():
     EVIDENCE.write_text(json.dumps(content), encoding="utf-8")
     done = command("verify", "mine.toml")
     assert done.exit_code == 1
-    said = "out.csv: does not hold: out.csv.evidence.json says something else than the search and the recount.\n"
+    said = "out.csv: does not hold: out.csv.evidence.json differs from the search and the recount.\n"
     assert done.stdout == said
 
 
@@ -343,7 +343,7 @@ def test_any_table_is_counted():
     assert command(*usual, "--require", "k>=2", "--require", "t<=0.3").exit_code == 0
     failed = command(*usual, "--require", "k>=2", "--require", "l>=2")
     assert failed.exit_code == 1
-    assert failed.stdout.endswith("Not all holds.\n")
+    assert failed.stdout.endswith("Something does not hold.\n")
     assert command(*usual, "--require", "t<=0.2", "--original", "out5.csv").exit_code == 1
 
 
@@ -362,11 +362,11 @@ def test_another_point_of_the_same_front_warns_and_is_named_in_the_evidence():
     first = read_evidence(EVIDENCE)
     other = command("release", "mine.toml", "--row", "2", "--output", "out_other.csv")
     assert other.exit_code == 0, other.stderr
-    assert other.stderr.splitlines()[0].startswith("Warning: out.csv is another release of this table. Who holds both")
+    assert other.stderr.splitlines()[0].startswith("Warning: out.csv is another release of this table. Whoever")
     earlier = read_evidence(Path("out_other.csv.evidence.json"))["earlier"]
     assert [one["file"] for one in earlier] == ["out.csv", "out_again.csv"]
     instead = command("release", "mine.toml", "--row", "2", "--force")
-    assert instead.stderr.startswith("Warning: out.csv was another release of this table until now. Who holds both")
+    assert instead.stderr.startswith("Warning: out.csv was another release of this table until now. Whoever has both")
     assert earlier[0]["sha256"] == first["checksums"]["output"]["out.csv"]
     assert earlier[0]["x"] == first["front"][first["chosen"]["place"]]["x"]
     assert first["earlier"] == []
@@ -378,7 +378,7 @@ def test_verify_counts_all_that_was_released_and_names_each():
     other = Path("out_other.csv")
     other.write_text(other.read_text(encoding="utf-8").replace("flu", "flu ", 1), encoding="utf-8")
     found = command("verify", "mine.toml")
-    wrong = "does not hold: it is not the file that was released, its checksum is another one"
+    wrong = "does not hold: the file has changed: its checksum differs"
     assert (found.exit_code, found.stdout) == (1, f"out.csv: holds.\nout_other.csv: {wrong}.\n")
     # The one that is damaged need not be the last one.
     assert command("release", "mine.toml", "--row", "2", "--output", "out_other.csv", "--force").exit_code == 0

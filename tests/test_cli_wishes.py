@@ -58,7 +58,7 @@ def test_wishes_reach_the_report():
         (["--level", "zip"], "level must be NAME=LEAST..GREATEST, such as age=0..2, got 'zip'"),
         (["--level", "zip=1"], "level must be NAME=LEAST..GREATEST, such as age=0..2, got 'zip=1'"),
         (["--level", "zip=0..1", "--level", "zip=0..2"], "level must name each quasi-identifier once"),
-        (["--level", "zip=0..1", "--local"], "level must not be given with local recodings, where every class has"),
+        (["--level", "zip=0..1", "--local"], "--level cannot be combined with local recodings, where every class has"),
         (["--level", "zip=0..7"], "levels of 'zip' must be the least and the greatest one, from 0 to 2, the least"),
         (["--level", "zap=0..1"], "levels must name quasi-identifiers, 'zip', 'sex', got 'zap'"),
         (["--weight", "zip=x"], "weight must be NAME=W, such as age=2, got 'zip=x'"),

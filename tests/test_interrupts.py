@@ -191,7 +191,7 @@ def test_a_release_that_is_written_by_half_is_refused_by_its_checksum(monkeypatc
         other = str(row - 1 if row > 1 else 2)
         assert "No space left" in run("release", "mine.toml", "--row", other, "--force", code=2)
     assert Path("mine-release.csv").read_bytes() != before
-    said = "mine-release.csv: does not hold: it is not the file that was released, its checksum is another one.\n"
+    said = "mine-release.csv: does not hold: the file has changed: its checksum differs.\n"
     assert CliRunner().invoke(app, ["verify", "mine.toml"]).stdout == said
 
 

@@ -172,15 +172,15 @@ def test_a_choice_is_read_again():
         (["mine.toml", "--row", "5"], "row must be from 1 to 4, a row of the front, got 5"),
         (
             ["mine.toml", "--least", "k"],
-            "--least needs a measure of which lower is better; of k higher is better: use --most k",
+            "--least k: higher values of k are better; use --most k",
         ),
         (
             ["mine.toml", "--most", "GLM"],
-            "--most needs a measure of which higher is better; of GLM lower is better: use --least GLM",
+            "--most GLM: lower values of GLM are better; use --least GLM",
         ),
         (["mine.toml", "--least", "loss"], "least must be one of AECS, alpha, .* got 'loss'"),
-        (["mine.toml", "--weights", "k"], "weights must be such as 'k=1,GLM=2', got 'k'"),
-        (["mine.toml", "--weights", ""], "weights must be such as 'k=1,GLM=2', got ''"),
+        (["mine.toml", "--weights", "k"], "--weights must be NAME=W,..., such as k=1,GLM=2, got 'k'"),
+        (["mine.toml", "--weights", ""], "--weights must be NAME=W,..., such as k=1,GLM=2, got ''"),
         (["mine.toml", "--weights", "k=1,k=2"], "weights must name each measure once, got 'k' twice"),
         (["mine.toml", "--weights", "k=much"], "weights must be a number, got 'much'"),
         (["mine.toml", "--weights", "k=-1"], "weights must be positive numbers"),
@@ -204,7 +204,7 @@ def test_what_is_refused(arguments, message):
 
 def test_a_row_is_told_by_what_it_has():
     """The command line counts rows from 1, the library from 0."""
-    expected = "Error: row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0 (0 %)"
+    expected = "Error: --row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0 (0 %)"
     assert refused("mine.toml", "--row", "4", "--require", "k>=5") == expected
 
 
@@ -249,7 +249,7 @@ def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
     assert left_out in " ".join(result.stdout.split())
     CHOICE.unlink()
     assert refused("mine.toml", "--row", str(len(front))) == (
-        f"Error: row {len(front)} cannot be released: k is 1: some row stands alone in a class; pick another row"
+        f"Error: --row {len(front)} cannot be released: k is 1: some row stands alone in a class; pick another row"
     )
 
 
@@ -270,7 +270,7 @@ def test_what_is_asked_for_is_held_against_the_marked_rows(tmp_path, monkeypatch
     why = f"row {row} cannot be released: its 4 suppressed rows would be a class with l = 1, not 2; "
     assert why in refused("mine.toml", "--row", str(row), "--require", "l>=2")
     assert refused("mine.toml", "--row", str(row), "--risk", "0.1").startswith(
-        "Error: row must be a point with k >= 10"
+        "Error: --row must be a point with k >= 10"
     )
 
 

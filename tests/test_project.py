@@ -103,8 +103,8 @@ def test_texts_of_options_may_be_lists():
          "person, identifier, keep, drop, other, got 'secret'"),
         ('role = "sensitive"', "", "[columns.\"diagnosis\"] role must be one of quasi-identifier, sensitive, label, "
          "person, identifier, keep, drop, other, got none"),
-        ('"drop"', '"other"', "what becomes of 'note' is not decided: write \"quasi-identifier\", "
-         '"sensitive" or "drop" in place of "other"'),
+        ('"drop"', '"other"', "the role of 'note' is not decided: replace \"other\" by \"quasi-identifier\", "
+         '"sensitive" or "drop"'),
         ('hierarchy = "trees/sex.csv"', "", '[columns."sex"] is a quasi-identifier and must have a hierarchy, the name '
          "of a CSV file; pymoo-anon hierarchy draft my.toml --column sex drafts one"),
         ('"mine.csv"', '"duckdb:mine"', "[data] file: a table of DuckDB is named by duckdb:FILE:TABLE, got "
@@ -203,7 +203,10 @@ def test_a_project_file_is_never_overwritten():
             lambda: Path("my.toml").write_text(RIGHT.replace('["?"]', '["?"]\nstrip = true')),
             "changed since: how my.toml",
         ),
-        (lambda: Path("out/front.csv").write_text("k\n1\n"), r"out/front\.csv is not the front that out/run\.json"),
+        (
+            lambda: Path("out/front.csv").write_text("k\n1\n"),
+            r"out/front\.csv has changed since the search: its checksum in out/run\.json",
+        ),
         (lambda: Path("out/front.csv").unlink(), r"out/front\.csv is missing; pymoo-anon search my\.toml writes it"),
         (lambda: Path("out/run.json").write_text("{}"), r"out/run\.json must be what pymoo-anon search wrote"),
         (lambda: Path("out/run.json").write_text("[1"), r"out/run\.json must be what pymoo-anon search wrote"),

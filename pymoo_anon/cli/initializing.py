@@ -1,4 +1,4 @@
-"""`pymoo-anon init` from the first look at a table to the files that it writes."""
+"""The command `init`: guesses, drafts of hierarchies, and the project file."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from pymoo_anon.table.redundancy import decided_columns, equal_columns
 #: The folder of the drafts, beside the project file.
 HIERARCHIES = "hierarchies"
 
-# Rows that tell whether blanks belong to the fields.
+# Rows that decide whether blanks belong to the fields.
 _HEAD_ROWS = 1000
 
-# Texts that nobody writes but where a value is missing. "NA" and "-" may be values.
+# Texts that always stand for no value. "NA" and "-" may be values.
 _UNKNOWN = ("?", ROOT)
-# How a column is called that tells nothing beside another one.
+# Reasons for dropping a column that tells nothing beside another one.
 _EQUAL, _DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
 # Most questions that are printed.
 _SHOWN = 3
@@ -49,7 +49,7 @@ _SEVERAL = 5
 
 
 def initialize(request: InitRequest) -> None:
-    """Look at a table, write a project file and drafts of hierarchies, and say what was guessed."""
+    """Guess the role of every column, and write a project file and drafts."""
     with clear_errors(), standard_output() as console:
         source = source_of(request.data, Path())
         if source.path is not None and source.path.suffix.lower() == ".deid":
@@ -97,7 +97,7 @@ def initialize(request: InitRequest) -> None:
 
 
 def _take_over(request: InitRequest, source: Source, console: Console) -> None:
-    """Make a project of one of ARX, and say what is not taken over."""
+    """Make a project of one of ARX."""
     # No other project needs it.
     from pymoo_anon.cli.arx import taken_over
 
@@ -124,12 +124,12 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
 
 
 def _reading(request: InitRequest, source: Source) -> Reading:
-    """How the table is read, as far as its first rows tell."""
+    """Return how the table is read, as its first rows show."""
     names = None if request.names is None else tuple(parts_of(request.names))
     if names is not None and not all(names):
-        raise ValueError("names must name each column once, got an empty name")
+        raise ValueError("--names must name each column once, got an empty name")
     if names is not None and repeated(names):
-        raise ValueError(f"names must name each column once, got more than once: {examples(repeated(names))}")
+        raise ValueError(f"--names must name each column once, got more than once: {examples(repeated(names))}")
     strip = False
     if source.kind == "csv":
         assert source.path is not None
@@ -148,10 +148,10 @@ def _reading(request: InitRequest, source: Source) -> Reading:
 
 
 def is_padded(path: Path, names: Sequence[str] | None) -> bool:
-    """Whether all fields of a column begin with a blank, and so the blanks are no part of them."""
+    """Return whether every field of some column begins with a blank."""
     separator = dialect_of(path, names or ("",)).separator
     rows: list[list[str]] = []
-    # The head may end inside quotes; what is wrong in the file is said where all of it is read.
+    # The head may end inside quotes. Errors of the file are raised when all of it is read.
     with suppress(ValueError):
         rows.extend(row for row in islice(rows_of(head_of(path), separator, str(path)), _HEAD_ROWS) if row)
     width = min(map(len, rows), default=0)
@@ -159,7 +159,7 @@ def is_padded(path: Path, names: Sequence[str] | None) -> bool:
 
 
 def _without(reading: Reading, profiles: Sequence[Profile], empty: Sequence[str]) -> list[Profile]:
-    """Count texts that mean that there is no value as missing."""
+    """Count texts that stand for no value as missing."""
     if not empty:
         return list(profiles)
     sampled = [profile.name for profile in profiles if profile.is_sampled]
@@ -169,25 +169,25 @@ def _without(reading: Reading, profiles: Sequence[Profile], empty: Sequence[str]
 
 
 def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """By column the role that was asked for, and by what."""
+    """Return by column the role of --role, and the option as its reason."""
     asked: dict[str, tuple[str, str]] = {}
     for text in roles:
         pattern, sign, role = text.rpartition("=")
         if not sign or role not in ROLES:
-            raise ValueError(f"role must be PATTERN=ROLE, with a role of {', '.join(ROLES)}, got {text!r}")
+            raise ValueError(f"--role must be PATTERN=ROLE, with a role of {', '.join(ROLES)}, got {text!r}")
         found = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
         if not found:
-            raise ValueError(f"role must be of columns of the table, got {text!r}; the columns are {examples(names)}")
+            raise ValueError(f"--role {text!r} matches no column; the columns are {examples(names)}")
         asked.update(dict.fromkeys(found, (role, f"--role {text!r} says so")))
     for single in ("person", "label"):
         several = [name for name, (role, _) in asked.items() if role == single]
         if len(several) > 1:
-            raise ValueError(f"role {single} must be of one column, got {examples(several)}")
+            raise ValueError(f"--role {single} must be for one column, got {examples(several)}")
     return asked
 
 
 def _given(request: InitRequest, source: Source, names: Sequence[str]) -> dict[str, str]:
-    """Find the hierarchy files of columns, and return their paths as the project file names them."""
+    """Return the path of each column's file in --hierarchies."""
     if request.hierarchies is None:
         return {}
     # It loads all measures.
@@ -205,7 +205,7 @@ def _given(request: InitRequest, source: Source, names: Sequence[str]) -> dict[s
 def _columns(
     profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], hierarchies: Mapping[str, str], frame: Any
 ) -> list[ColumnText]:
-    """Decide on every column and draft the hierarchies."""
+    """Decide the role of every column, and draft the hierarchies."""
     decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in profiles}
     persons = [name for name, (role, _) in asked.items() if role == "person"]
     for name, (role, reason) in decisions.items():
@@ -215,7 +215,7 @@ def _columns(
             else:
                 persons.append(name)
         if role == "identifier" and name not in asked:
-            # Whatever names a person is proposed to be left out.
+            # Columns that name a person are proposed to be left out.
             role, reason = "drop", f"an identifier: {reason}"
         decisions[name] = role, reason
     redundant = _redundant(profiles, decisions, asked, frame)
@@ -237,7 +237,10 @@ def _columns(
 
 
 def _proposed(columns: Sequence[ColumnText]) -> list[str]:
-    """Find the odd texts that may stand for no value in the whole table: no other column has them as a value."""
+    """Return the odd texts that may stand for no value.
+
+    Texts that another column has as values are left out.
+    """
     odd = {column.profile.name: dict(column.made.odd) for column in columns if column.made is not None}
 
     def likely(text: Any, count: int) -> bool:
@@ -251,7 +254,7 @@ def _proposed(columns: Sequence[ColumnText]) -> list[str]:
 
 
 def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None) -> dict[str, str]:
-    """Ask by column about its odd values, or about those of some texts."""
+    """Return a question about the odd values of each column."""
     made = {column.profile.name: column.made for column in columns if column.made is not None}
     odd = {name: [own for own in draft.odd if texts is None or own[0] in texts] for name, draft in made.items()}
     return {name: str(replace(made[name], odd=tuple(own)).question) for name, own in odd.items() if own}
@@ -260,7 +263,10 @@ def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None
 def _redundant(
     profiles: Sequence[Profile], decisions: Mapping[str, tuple[str, str]], asked: Mapping[str, Any], frame: Any
 ) -> dict[str, tuple[str, str]]:
-    """Find the columns that tell nothing beside another one, how that is called, and why; what was asked for stays."""
+    """Return by column why it tells nothing beside another one, in two forms.
+
+    Columns with a --role are left out.
+    """
     roles = {name: role for name, (role, _) in decisions.items()}
     # Of two equal ones that stays which protects persons best.
     order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
@@ -276,7 +282,7 @@ def _redundant(
 
 
 def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
-    """Draft a hierarchy, and return its file and what is in it; or None, and why there is none."""
+    """Draft a hierarchy, and return its file, a description, and the draft."""
     if profile.is_sampled:
         return None, f"more than {MOST_VALUES:,} values make no hierarchy", None
     draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
@@ -290,7 +296,7 @@ def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
 
 
 def _relative(source: Source, folder: Path) -> str:
-    """The name of a table as a project file in a folder names it."""
+    """Return the name of a table relative to a folder."""
     if source.path is None:
         return str(source)
     try:
@@ -302,7 +308,6 @@ def _relative(source: Source, folder: Path) -> str:
 
 
 def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
-    """Write all files or none."""
     read = [] if source.path is None else [source.path]
     with tried(request.output, list(files), read, own=True) as temporary:
         check_free([request.output / name for name in files], request.force)
@@ -313,7 +318,7 @@ def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
         put_in_place(temporary, request.output, list(files))
 
 
-# What the roles are called where columns are listed by role.
+# Headings of the columns with some roles.
 _CALLED = {
     "Quasi-identifiers": ("quasi-identifier",),
     "Sensitive": ("sensitive",),
@@ -325,7 +330,7 @@ _CALLED = {
 
 
 def _say(console: Console, columns: Sequence[ColumnText], proposed: Sequence[str], project: Path) -> None:
-    """Print the guesses in a few lines, however many columns there are, and the next command."""
+    """Print the guesses in a line for each role, and the next command."""
     names = {own.profile.name: own.profile.name + " (person)" * (own.role == "person") for own in columns}
     for called, roles in _CALLED.items():
         found = [names[own.profile.name] for own in columns if own.role in roles]
@@ -357,7 +362,7 @@ _ROLES = """\
 #   other             not decided: nothing runs until you write one of the above\
 """
 
-# What to write in place of "other".
+# Advice about the role "other".
 _TODO = """\
 # Not decided. May others know it of a person? Then it is a "quasi-identifier", and `pymoo-anon hierarchy draft` drafts
 # its hierarchy. Must nobody learn it? "sensitive". Does nobody need it? "drop". "keep" is for what nobody can know.\
@@ -365,20 +370,20 @@ _TODO = """\
 
 
 class ColumnText(NamedTuple):
-    """What is written of a column."""
+    """Text of a column in the project file."""
 
-    profile: Profile  # What it holds
-    role: str  # What it is taken for
+    profile: Profile  # Its counts
+    role: str  # Its guessed role
     reason: str  # Why, in one line
-    hierarchy: str  # The path of its hierarchy as the project file names it; empty without one
+    hierarchy: str  # Path of its hierarchy in the project file, or nothing
     draft: str | None  # The drafted hierarchy, as its file holds it, or None
-    levels: str  # What the draft is, such as "numbers, 4 levels"; else why there is none
+    levels: str  # Description of the draft, such as "numbers, 4 levels", or why there is none
     made: Draft | None  # The draft itself, or None
     beside: str | None  # How it is to a column beside which it tells nothing: `_EQUAL`, `_DECIDED`, or None
 
 
 def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText], stem: str) -> str:
-    """The text of a project file. Of the table it holds the names of its columns, and how many values they have."""
+    """Return the text of a project file, which holds no value of the table."""
     lines = [
         f"# What becomes of {plain(data['file'])}: "
         f"{counted(n_rows, 'row', 'rows')}, {counted(len(columns), 'column', 'columns')}.",
@@ -436,7 +441,7 @@ def _column_lines(column: ColumnText) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    """A value as TOML writes it in one line."""
+    """Return a value as TOML in one line."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return str(tomlkit.item(value).as_string())

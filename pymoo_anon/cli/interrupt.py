@@ -53,7 +53,10 @@ def modules_load() -> None:
 
 
 def modules_are_loaded() -> bool:
-    """Turn signals into KeyboardInterrupt from here on; return False if another program called the command."""
+    """Turn signals into KeyboardInterrupt from here on.
+
+    Returns False if another program called the command, and leaves its signals alone.
+    """
     own = not gc.isenabled()
     if own:
         gc.freeze()
@@ -87,7 +90,10 @@ def forget_interrupt() -> None:
 
 
 def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
-    """Move new files into the output folder, unless a signal came; signals that come meanwhile wait."""
+    """Move new files into the output folder, unless a signal came.
+
+    Signals wait meanwhile.
+    """
     # It loads before signals are listened to.
     from pymoo_anon._files import move_all
 

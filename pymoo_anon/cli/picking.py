@@ -1,4 +1,4 @@
-"""A choice from the first option to the last line."""
+"""The command `pick`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rich.console import Console
 
 from pymoo_anon._messages import counted
 from pymoo_anon.cli.console import clear_errors, standard_output, tell, working
+from pymoo_anon.cli.declaring import options_named
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_front, write_choice
@@ -23,7 +24,7 @@ def pick_and_write(wish: Wish) -> None:
     """Choose a point, write the choice, and print it."""
     with clear_errors(), standard_output() as console:
         project = read_project(wish.file)
-        with working("Step 1 of 2: reading the front") as show:
+        with working("Step 1 of 2: reading the front") as show, options_named(wish):
             front, _ = read_front(project)
             show("Step 2 of 2: comparing its points")
             asked = [constraint(text, front.table, front.problem.measured) for text in wish.require]
@@ -41,7 +42,7 @@ def pick_and_write(wish: Wish) -> None:
 
 
 def _explain(console: Console, front: Front, choice: Choice, refusals: Sequence[str | None], suppressed: str) -> None:
-    """Say what a choice means, and which points make no release."""
+    """Print the meaning of a choice."""
     tell(console, f"It is {choice.reason}.")
     left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
     if left_out:
@@ -54,15 +55,17 @@ def _explain(console: Console, front: Front, choice: Choice, refusals: Sequence[
 
 
 def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequence[str | None]) -> Choice:
-    """The point that is wished for, of those that make a release; why a point makes none is in `refusals`.
+    """Choose the point that the options ask for, among those that can be released.
+
+    `asked` are the requirements, `refusals` say why a point cannot be released.
 
     `asked` is what has to hold.
     """
     n = len(front)
     if wish.row is not None and not 1 <= wish.row <= n:
-        raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
+        raise ValueError(f"--row must be from 1 to {n}, a row of the front, got {wish.row}")
     if wish.row is not None and (why := refusals[wish.row - 1]) is not None:
-        raise ValueError(f"row {wish.row} cannot be released: {why}; pick another row")
+        raise ValueError(f"--row {wish.row} cannot be released: {why}; pick another row")
     offered = front.only([place for place, why in enumerate(refusals) if why is None])
     if n and not len(offered):
         raise ValueError(f"none of the {n} points of the front can be released. Row 1: {refusals[0]}")
@@ -80,12 +83,9 @@ def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequ
 
 
 def _directed(option: str, name: str, higher: bool, front: Front) -> Objective:
-    """The measure that is to be least or greatest, which has to be better so."""
+    """Return the measure of --least or --most."""
     measure = objective(option, name, front.table, front.problem.measured)
     if measure.maximize != higher:
         better, other = ("higher", "most") if measure.maximize else ("lower", "least")
-        raise ValueError(
-            f"--{option} needs a measure of which {'higher' if higher else 'lower'} is better; of {name} {better} is "
-            f"better: use --{other} {name}"
-        )
+        raise ValueError(f"--{option} {name}: {better} values of {name} are better; use --{other} {name}")
     return measure

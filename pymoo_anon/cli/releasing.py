@@ -1,4 +1,4 @@
-"""Releases from the project file to the last line: written with their evidence, counted again, and verified later."""
+"""The commands `release` and `verify`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pymoo_anon._files import content_of, replaced, tried
 from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli import engines
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, working
-from pymoo_anon.cli.declaring import dashed, options_of
+from pymoo_anon.cli.declaring import dashed, options_named, options_of
 from pymoo_anon.cli.interrupt import ExitCode, put_in_place
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
@@ -46,12 +46,12 @@ EVIDENCE, CODEBOOK = "evidence.json", "codebook.csv"
 
 
 def beside(release: Path, what: str) -> Path:
-    """The path of a file beside a release."""
+    """Return the path of a file beside a release."""
     return release.with_name(f"{release.name}.{what}")
 
 
 def release(project: Project, request: ReleaseRequest) -> None:
-    """Write a release, its evidence and its codebook, all or none."""
+    """Write a release, its evidence and its codebook."""
     with clear_errors(), standard_output() as console:
         target = project.release if request.output is None else request.output
         _check_target(project, target)
@@ -97,17 +97,19 @@ def release(project: Project, request: ReleaseRequest) -> None:
 
 
 def _check_target(project: Project, target: Path) -> None:
-    """Refuse a file that cannot be written, before any work."""
     engines.check_writer(engines.kind_of(target), engines.engine_of(project.reading))
 
 
 def read_back(project: Project, path: Path) -> Any:
-    """A release that was written, read by the engine of its project."""
+    """Read a written release by the engine of its project."""
     return engines.open_frame(Reading(Source(engines.kind_of(path), path), engines.engine_of(project.reading)), list)
 
 
 def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked: Any) -> Recoded:
-    """The table of a project, recoded by a point; where the release is a CSV file, what is not recoded is text."""
+    """Recode the table of a project.
+
+    For a CSV file the columns that are not recoded become text.
+    """
     frame = open_table(project.inputs, list(project.columns))
     if kind == "csv" and project.data.kind != "csv":
         table = nw.from_native(frame)
@@ -120,7 +122,7 @@ def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked:
 def _written(
     project: Project, request: ReleaseRequest, front: Front, choice: Choice, path: Path, show: Callable[[str], None]
 ) -> Release:
-    """The release as it is counted in the file that it was written to."""
+    """Write the release, and count it again in its file."""
     about = {
         "suppressed": request.suppressed or project.suppressed,
         "recoding": "local" if request.local else None,
@@ -136,19 +138,19 @@ def _written(
 
 
 def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
-    """The point that is released, which must be of whole columns where it is to be refined."""
+    """Return the point that is released."""
     row = request.row
     if request.lower_bound is not None and isinstance(front.problem, LatticeProblem):
         raise ValueError(f"--lower-bound needs a local search; the front of {project.path} has levels of whole columns")
     if request.local and not isinstance(front.problem, LatticeProblem):
         raise ValueError(f"--local cannot refine the front of {project.path}, which is local already")
     if row is not None and row > len(front):
-        raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
+        raise ValueError(f"--row must be from 1 to {len(front)}, a row of the front, got {row}")
     return read_choice(project, front) if row is None else front.choose(row=row - 1)
 
 
 def _checksums(project: Project, record: Mapping[str, Any], output: Mapping[str, str]) -> dict[str, Any]:
-    """The checksums that the search recorded, and that of the release; names are those of files, without folders."""
+    """Return the checksums of inputs, hierarchies and output by file name."""
     known = record["project"]
     data = {Path(str(project.data)).name: known["data"]}
     trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
@@ -156,7 +158,7 @@ def _checksums(project: Project, record: Mapping[str, Any], output: Mapping[str,
 
 
 def _search(record: Mapping[str, Any], front: Front, choice: Choice, request: ReleaseRequest) -> dict[str, Any]:
-    """What is told of the search, and how far a local recoding is from the best one, where somebody asked."""
+    """Return the facts about the search for the evidence."""
     bound = None
     if request.lower_bound is not None:
         bound = front.problem.lower_bound(np.array(choice.x), ("n_iter", request.lower_bound))
@@ -170,12 +172,12 @@ def _search(record: Mapping[str, Any], front: Front, choice: Choice, request: Re
 
 
 def _commands(choice: Choice, request: ReleaseRequest) -> list[str]:
-    """What is typed to make the same release again."""
+    """Return the commands that make the same release again."""
     file = str(request.file)
     commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
     again = ["pymoo-anon", "release", file]
     if choice.requirements:
-        # What was asked for is promised, too.
+        # Requirements are promised, too.
         asked = [part for one in choice.requirements for part in ("--require", text_of(one))]
         commands.append(["pymoo-anon", "pick", file, *row, *asked])
     else:
@@ -198,20 +200,19 @@ def _say(console: Console, made: Release, front: Front, target: Path) -> None:
 
 
 def _end(message: str) -> None:
-    """Say what does not hold, and end."""
     typer.echo(f"Error: {plain(message)}", err=True)
     raise typer.Exit(ExitCode.DOES_NOT_HOLD) from None
 
 
-# --- what was released before ---------------------------------------------------------------------------------------
+# --- earlier releases ------------------------------------------------------------------------------------------------
 
 
-# What evidence tells of an earlier release.
+# Keys of an earlier release in the evidence.
 _TOLD = ("file", "sha256", "x", "suppressed")
 
 
 def _releases(project: Project) -> list[dict[str, Any]]:
-    """What was released of a project, the last one last."""
+    """Return the recorded releases of a project, the last one last."""
     path = project.output / RELEASES
     if not path.is_file():
         return []
@@ -222,7 +223,7 @@ def _releases(project: Project) -> list[dict[str, Any]]:
 
 
 def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256: str) -> dict[str, Any]:
-    """What is remembered of a release; its path starts at the folder of the project."""
+    """Return the record of a release."""
     try:
         file = os.path.relpath(target, project.path.parent)
     except ValueError:
@@ -238,20 +239,20 @@ def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256
 def _warning(one: Mapping[str, Any], same_file: bool) -> str:
     is_another = "was another release of this table until now" if same_file else "is another release of this table"
     return (
-        f"{one['file']} {is_another}. Who holds both can compare them, and finds people whom neither gives away alone: "
-        "give out one of them"
+        f"{one['file']} {is_another}. Whoever has both can compare them, and find people that neither of them reveals "
+        "alone: publish only one"
     )
 
 
 def _remember(project: Project, done: Mapping[str, Any]) -> None:
-    """Write down a release beside the front."""
+    """Record a release beside the front."""
     known = [*(one for one in _releases(project) if one != done), done]
     with replaced(project.output / RELEASES) as path:
         path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
 
 
 def _asked_of(project: Project, front: Front, path: Path) -> tuple[Constraint, ...]:
-    """Return what the choice of a release asked for, as it was written down."""
+    """Return the requirements of a release, as they were recorded."""
     own = [one["requirements"] for one in _releases(project) if project.path.parent / one["file"] == path]
     if not own or own[-1] is None:
         return read_choice(project, front).requirements
@@ -259,7 +260,7 @@ def _asked_of(project: Project, front: Front, path: Path) -> tuple[Constraint, .
 
 
 def released_last(project: Project) -> Path:
-    """The file that was released last, where it is there; else the one that the project names."""
+    """Return the file that was released last, or the one that the project names."""
     paths = [project.path.parent / one["file"] for one in reversed(_releases(project))]
     return next((path for path in paths if path.is_file()), project.release)
 
@@ -268,7 +269,7 @@ def released_last(project: Project) -> Path:
 
 
 def verify_project(project: Project) -> None:
-    """Count all releases of a project again, and hold each against what its evidence promises."""
+    """Count all releases of a project again, and print a line for each."""
     with clear_errors(), standard_output() as console:
         files = dict.fromkeys(one["file"] for one in _releases(project))
         paths = [project.path.parent / file for file in files] or [project.release]
@@ -294,21 +295,21 @@ def verify_project(project: Project) -> None:
 
 
 def _broken(project: Project, front: Front, path: Path) -> list[str]:
-    """Return what does not hold of a release, in words."""
+    """Return the broken promises of a release, in words."""
     known = beside(path, EVIDENCE)
     if not known.is_file():
         return [f"{known} is missing"]
     try:
         content = read_evidence(known)
         if checksum(path) != content["checksums"]["output"].get(path.name):
-            return ["it is not the file that was released, its checksum is another one"]
+            return ["the file has changed: its checksum differs"]
         return counted_as_told(project, front, path, content)
     except ValueError as error:
         return [str(error)]
 
 
 def counted_as_told(project: Project, front: Front, path: Path, content: Mapping[str, Any]) -> list[str]:
-    """Count a release again, and return what does not hold of it or its evidence, in words."""
+    """Count a release again, and return its broken promises in words."""
     again = _recoded_again(project, front, content, path)
     written = again.grouped(read_back(project, path))
     try:
@@ -323,7 +324,7 @@ def counted_as_told(project: Project, front: Front, path: Path, content: Mapping
         if one["holds"] is False
     ]
     if not (_agree(claims.assign(measure=names), content) and unique.to_dict("records") == content["uniqueness"]):
-        wrong.append(f"{beside(path, EVIDENCE)} says something else than the search and the recount")
+        wrong.append(f"{beside(path, EVIDENCE)} differs from the search and the recount")
     return wrong
 
 
@@ -335,7 +336,7 @@ def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], p
         raise ValueError(f"its point, {x}, is not in the front of {project.output}; search again")
     choice = front.choose(row=rows[0])
     if content["chosen"]["requirements"]:
-        # What the choice asked for was promised, too.
+        # Requirements of the choice were promised, too.
         choice = replace(choice, requirements=_asked_of(project, front, path))
     own = content["chosen"]["local"]
     recoding = "local" if own is not None and own["refined"] else None
@@ -344,10 +345,11 @@ def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], p
 
 
 def verify_table(request: VerifyRequest) -> None:
-    """Count any table again, and hold it against bounds."""
+    """Count any table again, and compare it with bounds."""
     with clear_errors(), standard_output() as console:
         roles = Roles(request.sensitive)
-        measures: list[Any] = [constraint(text, roles) for text in request.require]
+        with options_named(request):
+            measures: list[Any] = [constraint(text, roles) for text in request.require]
         if not measures:
             names = ["k", *(f"l:{name}" for name in request.sensitive)]
             measures = [objective("require", name, roles) for name in names]
@@ -370,7 +372,7 @@ def _opened(table: str, engine: str) -> Any:
 
 
 def _agree(claims: pd.DataFrame, content: Mapping[str, Any]) -> bool:
-    """Whether evidence says what the search found and the recount finds."""
+    """Return whether evidence has the claims of search and recount."""
     told = content["claims"]
     return len(told) == len(claims) and all(
         _same(one[key], as_json(other[key]))
@@ -380,18 +382,18 @@ def _agree(claims: pd.DataFrame, content: Mapping[str, Any]) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are one, but for the rounding of floats; None is no value."""
+    """Return whether two values are equal up to rounding."""
     if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
         return bool(one == other)
     return bool(abs(one - other) <= 1e-9 * max(abs(other), 1.0))
 
 
 def _finish(console: Console, claims: pd.DataFrame, said: str) -> None:
-    """Say whether all holds and of what nothing is promised, and end."""
+    """Print the verdict, and end with an exit code."""
     asked = [holds for holds in claims.holds if holds is not None]
     tell(console, said)
     if not all(asked):
-        console.print("Not all holds.")
+        console.print("Something does not hold.")
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
     if asked:
@@ -404,7 +406,6 @@ _HOLDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked"
 
 
 def _table(frame: pd.DataFrame) -> Table:
-    """A frame of claims or columns: text on the left, numbers on the right."""
     table = new_table(map(str, frame), right=("promised", "recounted", "required", "holds"))
     for row in frame.to_dict("records"):
         table.add_row(*(_cell(str(name), value) for name, value in row.items()))

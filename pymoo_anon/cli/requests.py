@@ -1,4 +1,4 @@
-"""What every command but `search` is asked for: each option declared once, and what can be refused before any work."""
+"""Options of every command but `search`, and checks before any work."""
 
 # No `from __future__ import annotations`: the types of fields are those of options.
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _WAYS = ("least", "most", "row", "knee", "weights")
 
 @dataclass(frozen=True, kw_only=True)
 class InitRequest(Invocation):
-    """What `pymoo-anon init` is asked for."""
+    """Options of `pymoo-anon init`."""
 
     data: str = option(
         ...,
@@ -52,7 +52,7 @@ class InitRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class Wish(Invocation):
-    """What `pymoo-anon pick` is asked for."""
+    """Options of `pymoo-anon pick`."""
 
     file: Path = option(..., "The project file, after a search.", metavar="FILE.toml", argument=True)
     require: list[str] = option(
@@ -88,7 +88,7 @@ class Wish(Invocation):
     explain: bool = option(False, "Say what the choice means: levels, people, what others would cost.")
 
     def check(self) -> None:
-        """Refuse what is wrong whatever the front holds."""
+        """Raise ValueError for options that are wrong with every front."""
         declaring.check_values(self)
         ways = [f"--{name}" for name in _WAYS if name in self.given]
         if len(ways) > 1:
@@ -97,23 +97,23 @@ class Wish(Invocation):
             self.weighted()
 
     def weighted(self) -> dict[str, float]:
-        """The weights by the name of their measure."""
+        """Return the weights by name of measure."""
         assert self.weights is not None
         found: dict[str, float] = {}
         for part in declaring.measures_in(self.weights):
             # The last sign is the weight's: the name of a column may hold one, too.
             name, sign, weight = part.rpartition("=")
             if not sign or not name.strip():
-                raise ValueError(f"weights must be such as 'k=1,GLM=2', got {part!r}")
+                raise ValueError(f"--weights must be NAME=W,..., such as k=1,GLM=2, got {part!r}")
             if name.strip() in found:
-                raise ValueError(f"weights must name each measure once, got {name.strip()!r} twice")
-            found[name.strip()] = declaring.numeral("weights", weight.strip())
+                raise ValueError(f"--weights must name each measure once, got {name.strip()!r} twice")
+            found[name.strip()] = declaring.numeral("--weights", weight.strip())
         return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseRequest(Invocation):
-    """What `pymoo-anon release` is asked for."""
+    """Options of `pymoo-anon release`."""
 
     file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
     row: int | None = option(
@@ -149,7 +149,7 @@ class ReleaseRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyRequest(Invocation):
-    """What `pymoo-anon verify` is asked for."""
+    """Options of `pymoo-anon verify`."""
 
     file: str = option(
         ...,
@@ -178,7 +178,7 @@ class VerifyRequest(Invocation):
     engine: str = option("auto", "TABLE: what reads it.", choices=ENGINES, idle=(PROJECT,))
 
     def check(self) -> None:
-        """Refuse a table of which nobody says what others may know, and options that would be passed over."""
+        """Raise ValueError for a table without quasi-identifiers, and for options without use."""
         declaring.check_values(self)
         if declaring.is_project(self.file):
             declaring.check_meant(self, PROJECT, PROJECT)
@@ -188,7 +188,7 @@ class VerifyRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest(Invocation):
-    """What `pymoo-anon report` is asked for."""
+    """Options of `pymoo-anon report`."""
 
     file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
     external: bool = option(False, "For people outside: what the released rows and the codebook tell, no more.")
@@ -219,7 +219,7 @@ class ReportRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class DraftRequest(Invocation):
-    """What `pymoo-anon hierarchy draft` is asked for."""
+    """Options of `pymoo-anon hierarchy draft`."""
 
     data: Path = option(
         ..., "The table, or the project file that says how it is read.", metavar="DATA.csv|FILE.toml", argument=True
@@ -245,7 +245,7 @@ class DraftRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest(Invocation):
-    """What `pymoo-anon hierarchy check` is asked for."""
+    """Options of `pymoo-anon hierarchy check`."""
 
     path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
     data: Path | None = option(None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv")
@@ -253,12 +253,12 @@ class CheckRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class ShowRequest(Invocation):
-    """What `pymoo-anon hierarchy show` is asked for."""
+    """Options of `pymoo-anon hierarchy show`."""
 
     path: Path = option(..., "A hierarchy.", metavar="FILE", argument=True)
 
 
-def check_path(name: str, path: Path, folder: bool = False) -> None:
-    """Raise if the path is no file or, where that will do, no folder."""
+def check_path(path: Path, folder: bool = False) -> None:
+    """Raise ValueError unless the path is a file, or an allowed folder."""
     if not (path.is_file() or (folder and path.is_dir())):
-        raise ValueError(f"{name}: no such file{' or folder' * folder}: {str(path)!r}")
+        raise ValueError(f"{path}: no such file{' or folder' * folder}")

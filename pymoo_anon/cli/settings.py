@@ -1,4 +1,4 @@
-"""The options of a search, each declared once, and what can be refused before anything is loaded."""
+"""Options of `search`, and checks before anything is loaded."""
 
 # No `from __future__ import annotations`: the types of fields are those of options.
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ _PROOFS = tuple(name for name, method in ALGORITHMS.items() if method.proves)
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Invocation):
-    """What `pymoo-anon search` is asked for; `project` is what its file says."""
+    """Options of `pymoo-anon search`, and its project."""
 
     file: Path | None = option(
         None,
@@ -141,7 +141,7 @@ class Settings(Invocation):
     project: Any = None
 
     def check(self) -> None:
-        """Refuse what is wrong whatever the table holds."""
+        """Raise ValueError for options that are wrong with every table."""
         declaring.check_values(self)
         declaring.check_meant(self, self.algorithm, f"--algorithm {self.algorithm}")
         levels, _ = levels_of(self.level), weights_of(self.weight)
@@ -149,7 +149,7 @@ class Settings(Invocation):
             declaring.check_meant(self, LOCAL, "--local")
             if levels:
                 raise ValueError(
-                    f"level must not be given with local recodings, where every class has levels of its own, got "
+                    f"level cannot be combined with local recodings, where every class has levels of its own, got "
                     f"{examples(list(levels))}"
                 )
         if self.algorithm != "auto" and ALGORITHMS[self.algorithm].local not in (None, self.local):
@@ -162,13 +162,13 @@ class Settings(Invocation):
             self.sides()
 
     def sides(self) -> list[float] | None:
-        """The sides of the archive's boxes, or None where none are given."""
+        """Return the sides of the archive's boxes, or None."""
         parts = [] if self.epsilon is None else declaring.parts_of(self.epsilon)
         return [declaring.numeral("epsilon", part) for part in parts] or None
 
 
 def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """By quasi-identifier the least and the greatest level, of texts such as "age=0..2".
+    """Return the least and greatest level by quasi-identifier.
 
     >>> levels_of(["age=0..2", "a=b=1..1"])
     {'age': (0, 2), 'a=b': (1, 1)}
@@ -182,12 +182,12 @@ def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:
 
 
 def weights_of(texts: Sequence[str]) -> dict[str, float]:
-    """By quasi-identifier its weight, of texts such as "age=2"."""
+    """Return the weight by quasi-identifier."""
     return _by_name("weight", texts, float, "NAME=W, such as age=2")
 
 
 def _by_name(option: str, texts: Sequence[str], read: Callable[[str], T], kind: str) -> dict[str, T]:
-    """What texts of the form NAME=VALUE say; the last sign counts, as the name of a column may hold one, too."""
+    """Read texts NAME=VALUE, whose names may hold an equals sign."""
     found: dict[str, T] = {}
     for text in texts:
         name, _, value = text.rpartition("=")

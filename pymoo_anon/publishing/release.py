@@ -38,6 +38,9 @@ _FEW = 0.5
 #: By which columns rows are unique, of those that are named in several places.
 ALL, KEPT = "all released columns", "kept columns"
 
+# Most dropped columns that a verdict names.
+_NAMED = 5
+
 # What a notebook says of claims.
 _HOLDS = {True: "yes", False: "no", None: "not recounted"}
 
@@ -96,7 +99,9 @@ class Release:
         said = ["What was promised holds."]
         if self.exceptions:
             said.append(f"Released anyway, although {listed(self.exceptions)}: {self.anyway}.")
-        gone = [f"Dropped: {examples(self.dropped, column_name)}."] if self.dropped else []
+        names = [*map(column_name, self.dropped)]
+        names[_NAMED:] = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+        gone = [f"Dropped: {listed(names)}."] if names else []
         return " ".join([*said, *self.reaches, said_of(self.columns, self.uniqueness), *gone])
 
     def _repr_html_(self) -> str:
