@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from html import escape
 from itertools import islice
 from math import isfinite
@@ -10,14 +10,14 @@ from numbers import Integral
 from typing import Any
 
 
-def examples(items: Collection[Any]) -> str:
-    """List the first five items and count the rest.
+def examples(items: Collection[Any], text: Callable[[Any], str] = repr, most: int = 5) -> str:
+    """Return the first items as text, and the number of the rest.
 
     >>> examples([1, 2, 3, 4, 5, 6, 7])
     '1, 2, 3, 4, 5 and 2 more'
     """
-    shown = ", ".join(repr(item) for item in islice(items, 5))
-    return f"{shown} and {len(items) - 5} more" if len(items) > 5 else shown
+    shown = ", ".join(text(item) for item in islice(items, most))
+    return f"{shown} and {len(items) - most:,} more" if len(items) > most else shown
 
 
 def positive_whole(name: str, value: Any) -> int:

@@ -16,7 +16,8 @@ SMALL = ["--rows", "300", "--generations", "5"]
 
 FILES = ["front.csv", "front.png", "run.json"]
 
-MINE = ["--data", "mine.csv", "--hierarchies", "trees", "--generations", "5"]
+#: How the project of a user's own file is searched.
+MINE = ["mine.toml", "--output", "front", "--generations", "5"]
 
 
 def run(*arguments, code=0):
@@ -61,6 +62,17 @@ def write_own_table(folder):
     lines = [f"0213{i};0213{i // 5}x;*" for i in range(10)]
     (folder / "trees" / "zip.csv").write_text("\n".join(lines), encoding="utf-8")
     (folder / "trees" / "sex.csv").write_text("F;*\nM;*\n", encoding="utf-8")
+
+
+def own(missing="raise", data="mine.csv", **roles):
+    """Write the project of a user's own file, with roles of other columns than zip and sex, and how it is searched."""
+    lines = ["[data]", f'file = "{data}"', f'missing = "{missing}"']
+    known = dict.fromkeys(("zip", "sex"), "quasi-identifier") | dict.fromkeys(("diagnosis", "paid", "note"), "drop")
+    for name, role in (known | roles).items():
+        lines += [f"[columns.{name}]", f'role = "{role}"']
+        lines += [f'hierarchy = "trees/{name}.csv"'] if role == "quasi-identifier" else []
+    Path("mine.toml").write_text("\n".join(lines), encoding="utf-8")
+    return MINE
 
 
 def write_persons(**others):

@@ -134,7 +134,9 @@ def claimed(problem, choice, suppressed="mark"):
         pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in each.items()})
         for each in (claims, columns, unique)
     )
-    return Release(None, claims, columns, unique, choice.n_suppressed, suppressed, ("k is 1",), dropped=("name",))
+    return Release(
+        None, claims, columns, unique, choice.n_suppressed, suppressed, "asked for", ("k is 1",), dropped=("name",)
+    )
 
 
 def told(problem=PROBLEM, X=None, released=None, suppressed="mark", require=(), **given):

@@ -51,7 +51,7 @@ def folder(tmp_path, monkeypatch, unrendered):
 def test_what_is_taken_over(folder):
     write("my.deid", project())
     said = run("init", "my.deid")
-    assert said.endswith("Read it. Then type:\n  pymoo-anon search my.toml\n")
+    assert said.endswith("\nNext: read and edit both, then: pymoo-anon search my.toml\n")
     own = read_project(Path("my.toml"))
     assert {name: column.role for name, column in own.columns.items()} == {
         "name": "identifier",

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command import FILES, MINE, SMALL, front, record, refused, search, write_own_table
+from command import FILES, SMALL, front, own, record, refused, run, search, write_own_table
 from typer.testing import CliRunner
 
 from pymoo_anon import __version__
@@ -35,9 +35,9 @@ def test_a_search_prints_and_writes_the_front():
     assert first == "300 rows, 8 quasi-identifiers, 17,920 nodes; PBG-EA."
     assert heading.split() == ["row", "k", "l", "GLM", "lost", "suppressed", "levels"]
     n = len(front())
-    assert len(points) == min(n, 6)
+    assert len(points) == min(n, 5)
     assert points[-1].split()[0] == str(n)
-    told = f"{n} points" if n <= 6 else f"6 of {n} points"
+    told = f"{n} points" if n <= 5 else f"5 of {n} points"
     assert end == f"{told}, not proven (generations). All: {Path('front', 'front.csv')}, --wide"
 
 
@@ -54,7 +54,7 @@ def test_the_record_holds_every_option():
     options = record()["options"]
     assert (options["seed"], options["rows"], options["generations"], options["output"]) == (7, 300, 5, "front")
     assert set(options) == {
-        *("data", "engine", "rows", "hierarchies", "sensitive", "label", "missing", "objectives", "suppression"),
+        *("demo", "rows", "objectives", "suppression"),
         *(
             "algorithm",
             "generations",
@@ -106,8 +106,8 @@ def test_what_no_generalization_keeps_is_an_error(algorithm):
     arguments = ["--rows", "300", "--algorithm", algorithm, "--objectives", "k,GLM", "--require", "k>=301"]
     result = search(*arguments)
     assert result.exit_code == 2
-    among = r"the \d+ that were visited" if algorithm in ("pls", "pbgea") else "the lattice"
-    message = f"Error: no generalization of {among} keeps k>=301; ask for less, or allow more suppression"
+    among = r"among the \d+ that were visited" if algorithm in ("pls", "pbgea") else "in the lattice"
+    message = f"Error: no generalization {among} satisfies k>=301; require less, or allow more suppression"
     assert re.fullmatch(message, result.stderr.strip())
     assert os.listdir() == []
 
@@ -173,7 +173,7 @@ def test_larger_boxes_hold_fewer_members():
 
 @pytest.mark.usefixtures("adult_rows")
 def test_adult():
-    result = search("--data", "adult", "--generations", "3")
+    result = search("--demo", "adult", "--generations", "3")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("30,162 rows, 8 quasi-identifiers, 17,920 nodes; PBG-EA.\n")
     assert record()["n_distinct"] == 12_458
@@ -181,7 +181,7 @@ def test_adult():
 
 @pytest.mark.usefixtures("adult_rows")
 def test_the_label_of_adult_is_no_quasi_identifier():
-    result = search("--data", "adult", "--generations", "3", "--objectives", "k,GLM,CM")
+    result = search("--demo", "adult", "--generations", "3", "--objectives", "k,GLM,CM")
     assert result.exit_code == 0, result.output
     assert record()["n_nodes"] == 8960
     assert "salary-class" not in front()
@@ -191,45 +191,44 @@ def test_the_label_of_adult_is_no_quasi_identifier():
     ("arguments", "message"),
     [
         (
-            ["--data", "adlt"],
-            "data must be census, adult, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got 'adlt': no "
-            "such file",
+            ["--demo", "adlt"],
+            "--demo must be one of census, adult, got 'adlt'",
         ),
-        (["--data", "duckdb:adlt"], "data: a table of DuckDB is named by duckdb:FILE:TABLE, got 'duckdb:adlt'"),
-        (["--engine", "polars"], "--engine cannot be combined with --data census"),
-        (["--algorithm", "pbg"], "algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, sweep, got 'pbg'"),
-        (["--objectives", "k,glm"], f"objectives must be one of {', '.join(MEASURES)}, got 'glm'"),
-        (["--objectives", ""], f"objectives must be one of {', '.join(MEASURES)}, got ''"),
-        (["--require", "K>=5"], f"require must be one of {', '.join(MEASURES)}, got 'K'"),
-        (["--require", "k=5"], "require must be a bound such as 'k>=5' or 't<=0.3', got 'k=5'"),
-        (["--require", "k>=five"], "require must be a bound such as 'k>=5' or 't<=0.3', got 'k>=five'"),
+        (
+            ["--algorithm", "pbg"],
+            "--algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, sweep, got 'pbg'",
+        ),
+        (["--objectives", "k,glm"], f"--objectives must be one of {', '.join(MEASURES)}, got 'glm'"),
+        (["--objectives", ""], f"--objectives must be one of {', '.join(MEASURES)}, got ''"),
+        (["--require", "K>=5"], f"--require must be one of {', '.join(MEASURES)}, got 'K'"),
+        (["--require", "k=5"], "--require must be a bound such as 'k>=5' or 't<=0.3', got 'k=5'"),
+        (["--require", "k>=five"], "--require must be a bound such as 'k>=5' or 't<=0.3', got 'k>=five'"),
         (["--require", "k>=inf"], "the bound of KAnonymity() must be finite, got inf"),
-        (["--objectives", "GLM:age"], "objectives: GLM reads no column, got 'GLM:age'"),
+        (["--objectives", "GLM:age"], "--objectives: GLM reads no column, got 'GLM:age'"),
         (["--objectives", r'k["\q"],GLM'], r'a name in quotes must be written as in JSON, got "\q"'),
-        (["--objectives", "k,k"], "objectives must differ, given more than once: KAnonymity()"),
+        (["--objectives", "k,k"], "--objectives must differ, given more than once: KAnonymity()"),
         (
             ["--objectives", "CM"],
-            "objectives: CM reads one label column and the table has none; CM:NAME names a column",
+            "--objectives: CM reads one label column and the table has none; CM:NAME names a column",
         ),
         (
             ["--objectives", "l:disease"],
             "DistinctLDiversity('disease') reads column 'disease', which has no role in the table; columns with a "
             "role: 'age', 'workclass', 'education', 'marital-status', 'race' and 4 more",
         ),
-        (["--suppression", "much"], "suppression must be a number, got 'much'"),
+        (["--suppression", "much"], "--suppression must be a number, got 'much'"),
         (
             ["--rows", "300", "--suppression", "1.5"],
-            "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0, "
+            "--suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0, "
             "got 1.5",
         ),
-        (["--suppression", "above:5"], "suppression must be one of below, violating, got 'above'"),
-        (["--suppression", "below:few"], "suppression must be a number, got 'few'"),
+        (["--suppression", "above:5"], "--suppression must be one of below, violating, got 'above'"),
+        (["--suppression", "below:few"], "--suppression must be a number, got 'few'"),
         (["--suppression", "below:4.5"], "k of Below must be a positive whole number, got 4.5"),
-        (["--time-limit", "0"], "time-limit must be a positive number of seconds, got 0.0"),
-        (["--time-limit", "inf"], "time-limit must be a positive number of seconds, got inf"),
-        (["--epsilon", "1,x"], "epsilon must be a number, got 'x'"),
-        (["--sensitive", "sex"], "--sensitive cannot be combined with --data census"),
-        (["--data", "adult", "--rows", "300"], "--rows cannot be combined with --data adult"),
+        (["--time-limit", "0"], "--time-limit must be a positive number of seconds, got 0.0"),
+        (["--time-limit", "inf"], "--time-limit must be a positive number of seconds, got inf"),
+        (["--epsilon", "1,x"], "--epsilon must be a number, got 'x'"),
+        (["--demo", "adult", "--rows", "300"], "--rows cannot be combined with --demo adult"),
         (["--algorithm", "nsga2", "--epsilon", "2"], "--epsilon cannot be combined with --algorithm nsga2"),
         (["--algorithm", "exhaustive", "--pop-size", "9"], "--pop-size cannot be combined with --algorithm exhaustive"),
     ],
@@ -250,7 +249,7 @@ def test_help_names_every_choice():
     assert result.exit_code == 0
     # Without the frame, so that a list that goes on in the next line is one.
     text = " ".join(result.stdout.replace("│", " ").split())
-    for word in ["census|adult|FILE.csv", ", ".join(MEASURES), "|".join(ALGORITHMS), "front.csv", "--time-limit"]:
+    for word in ["census|adult", ", ".join(MEASURES), "|".join(ALGORITHMS), "front.csv", "--time-limit"]:
         assert word in text
 
 
@@ -316,7 +315,7 @@ def test_a_large_table_is_searched_without_a_proof(monkeypatch):
 
 def test_a_small_lattice_is_visited_whole_where_nothing_is_bounded(folder):
     write_own_table(folder)
-    result = search(*MINE[:4], "--objectives", "k,delta", "--sensitive", "paid")
+    result = search(*own(paid="sensitive")[:3], "--objectives", "k,delta")
     assert result.exit_code == 0, result.output
     assert record()["algorithm"] == {
         "name": "exhaustive",
@@ -364,7 +363,8 @@ def test_lattices_beyond_any_memory(folder, n):
     Path("trees").mkdir()
     for name in names:
         Path("trees", f"{name}.csv").write_text("a;ab;*\nb;ab;*\nc;cd;*\nd;cd;*\n")
-    wide = ["--data", "wide.csv", "--hierarchies", "trees"]
+    run("init", "wide.csv", "--hierarchies", "trees")
+    wide = ["wide.toml", "--output", "front"]
     result = search(*wide, "--time-limit", "1")
     assert result.exit_code == 0, result.output
     assert record()["algorithm"]["name"] == "pls"

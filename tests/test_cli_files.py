@@ -2,35 +2,36 @@
 
 import hashlib
 import os
-import re
 import shutil
 from pathlib import Path
 
 import pytest
-from command import FILES, MINE, front, record, refused, search, write_own_table
+from command import FILES, MINE, front, own, record, refused, run, search, write_own_table
+
+from pymoo_anon.cli.project import read_project
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch, unrendered):
     monkeypatch.chdir(tmp_path)
     write_own_table(tmp_path)
+    own()
     return tmp_path
 
 
 def test_own_table():
-    result = search(*MINE, "--sensitive", "diagnosis", "--label", "paid", "--objectives", "k,l,CM,GLM")
+    result = search(*own(diagnosis="sensitive", paid="label"), "--objectives", "k,l,CM,GLM")
     assert result.exit_code == 0, result.output
-    assert list(front()) == ["sex", "zip", "k", "l", "CM", "GLM", "suppressed"]
+    assert list(front()) == ["zip", "sex", "k", "l", "CM", "GLM", "suppressed"]
     assert (record()["n_rows"], record()["n_distinct"], record()["n_nodes"]) == (40, 10, 6)
-    assert record()["options"]["sensitive"] == ["diagnosis"]
 
 
 def test_one_default_objective_reads_every_sensitive_column():
     search(*MINE)
     assert list(front())[2:-1] == ["k", "GLM"]
-    search(*MINE, "--sensitive", "diagnosis")
+    search(*own(diagnosis="sensitive"))
     assert list(front())[2:-1] == ["k", "l", "GLM"]
-    search(*MINE, "--sensitive", "diagnosis", "--sensitive", "paid")
+    search(*own(diagnosis="sensitive", paid="sensitive"))
     assert list(front())[2:-1] == ["k", "l", "GLM"]
     assert record()["objectives"][1] == "DistinctLDiversity()"
 
@@ -42,11 +43,14 @@ def test_missing_values_of_an_own_table():
         "Error: frame must have no missing values, got 1 of 42 rows with some: 1 in 'sex'; missing='drop' leaves these "
         "rows out, missing='keep' makes them a value of their own"
     )
-    assert refused(*MINE, "--sensitive", "diagnosis") == message
-    search(*MINE, "--sensitive", "diagnosis", "--missing", "drop")
+    assert refused(*own(diagnosis="sensitive")) == message
+    search(*own("drop", diagnosis="sensitive"))
     assert record()["n_rows"] == 41
-    search(*MINE, "--sensitive", "diagnosis", "--missing", "keep")
+    search(*own("keep", diagnosis="sensitive"))
     assert record()["n_rows"] == 42
+    for missing in ("raise", "drop", "keep"):
+        run("init", "mine.csv", "--missing", missing, "--output", missing)
+        assert read_project(Path(missing, "mine.toml"), decided=False).missing == missing
 
 
 def test_a_hierarchy_without_a_root_is_a_warning():
@@ -60,35 +64,27 @@ def test_a_hierarchy_without_a_root_is_a_warning():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("roles", "arguments", "message"),
     [
         (
-            ["--data", "mine.csv"],
-            "hierarchies must be a folder with a file NAME.csv for each quasi-identifier of mine.csv, got none",
-        ),
-        (
-            ["--data", "mine.csv", "--hierarchies", "none"],
-            "hierarchies must be a folder with a file NAME.csv for each "
-            "quasi-identifier of mine.csv, got 'none', which has no such file",
-        ),
-        ([*MINE, "--rows", "3"], "--rows cannot be combined with --data mine.csv"),
-        (
-            [*MINE, "--sensitive", "age"],
+            {"age": "sensitive"},
+            [],
             "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",
         ),
-        ([*MINE, "--missing", "no"], "missing must be one of raise, drop, keep, got 'no'"),
         (
-            [*MINE, "--objectives", "l"],
-            "objectives: l reads one sensitive column and the table has none; l:NAME names a column",
+            {},
+            ["--objectives", "l"],
+            "--objectives: l reads one sensitive column and the table has none; l:NAME names a",
         ),
         (
-            [*MINE, "--sensitive", "note", "--sensitive", "paid", "--objectives", "t"],
-            "objectives: t reads one sensitive column and the table has 'note', 'paid'; t:NAME names a column",
+            {"note": "sensitive", "paid": "sensitive"},
+            ["--objectives", "t"],
+            "--objectives: t reads one sensitive column and the table has 'paid', 'note'; t:NAME names a column",
         ),
     ],
 )
-def test_error_messages_of_an_own_table(arguments, message):
-    assert refused(*arguments) == f"Error: {message}"
+def test_error_messages_of_an_own_table(roles, arguments, message):
+    assert refused(*own(**roles), *arguments).startswith(f"Error: {message}")
 
 
 def test_a_value_without_a_row_in_its_hierarchy():
@@ -113,8 +109,7 @@ def test_rows_that_end_with_a_comma_shift_nothing():
 
 def test_a_header_that_ends_with_a_comma_too_has_a_column_without_a_name():
     Path("mine.csv").write_text("".join(f"{row},,\n" for row in Path("mine.csv").read_text().splitlines()))
-    assert search(*MINE).exit_code == 0
-    assert record()["n_distinct"] == 10
+    assert refused(*MINE) == "Error: mine.csv must name every column, got no name for column 6, 7"
 
 
 def test_rows_of_more_or_fewer_fields_are_named():
@@ -145,7 +140,7 @@ def test_separator_and_encoding_are_recognised(separator, encoding):
     text = Path("mine.csv").read_text(encoding="utf-8").replace(",", separator).replace("flu", "grippé")
     mark = "\ufeff" if encoding in ("utf-16-le", "utf-16-be") else ""
     Path("mine.csv").write_text(mark + text, encoding=encoding)
-    result = search(*MINE, "--sensitive", "diagnosis")
+    result = search(*own(diagnosis="sensitive"))
     assert result.exit_code == 0, result.output
     assert (record()["n_rows"], record()["n_distinct"]) == (40, 10)
 
@@ -180,32 +175,48 @@ def test_an_empty_file():
     assert refused(*MINE) == message
 
 
+def given(*arguments, code=0):
+    """Make a project with the hierarchies of a folder."""
+    return run("init", *arguments, "--hierarchies", "trees", "--role", "*=drop", "--force", code=code)
+
+
+def test_hierarchies_that_are_there_make_quasi_identifiers():
+    run("init", "mine.csv", "--hierarchies", "trees", "--force", *("--role", "*=drop", "--role", "diagnosis=sensitive"))
+    project = read_project(Path("mine.toml"))
+    assert project.quasi_identifiers == {"zip": Path("trees/zip.csv"), "sex": Path("trees/sex.csv")}
+    assert project.sensitive == ["diagnosis"]
+    assert not Path("hierarchies").exists()
+    assert search(*MINE).exit_code == 0
+    assert list(front())[:2] == ["zip", "sex"]
+
+
 def test_the_ending_of_a_hierarchy_may_be_in_capitals():
     os.rename("trees/zip.csv", "trees/zip.CSV")
-    assert search(*MINE).exit_code == 0
-    assert list(front())[:2] == ["sex", "zip"]
+    given("mine.csv")
+    assert read_project(Path("mine.toml")).quasi_identifiers["zip"] == Path("trees/zip.CSV")
 
 
 def test_two_hierarchies_of_one_column():
     shutil.copy("trees/zip.csv", "trees/zip.CSV")
-    assert refused(*MINE) == "Error: hierarchies must hold one file for each quasi-identifier, got two for 'zip'"
+    message = "Error: hierarchies must hold one file for each quasi-identifier, got two for 'zip'\n"
+    assert given("mine.csv", code=2) == message
 
 
 def test_hierarchies_of_no_column_are_named():
     for name in ("age.csv", "Sex.csv"):
         Path("trees", name).write_text("F;*\n")
-    assert refused(*MINE) == (
+    assert given("mine.csv", code=2) == (
         "Error: hierarchies must be of columns of mine.csv, got files of other names: 'trees/Sex.csv', "
-        "'trees/age.csv'; the columns are 'zip', 'sex', 'diagnosis', 'paid', 'note'"
+        "'trees/age.csv'; the columns are 'zip', 'sex', 'diagnosis', 'paid', 'note'\n"
     )
 
 
 def test_the_table_may_stand_beside_its_hierarchies_and_hidden_files():
     shutil.move("mine.csv", "trees/mine.csv")
     Path("trees/._zip.csv").write_bytes(b"\0\5\x16\7")
-    result = search("--data", "trees/mine.csv", "--hierarchies", "trees")
-    assert result.exit_code == 0, result.output
-    assert list(front())[:2] == ["sex", "zip"]
+    given("trees/mine.csv")
+    assert list(read_project(Path("mine.toml")).quasi_identifiers) == ["zip", "sex"]
+    assert search(*MINE).exit_code == 0
 
 
 def test_checksums_of_every_input():
@@ -221,12 +232,12 @@ def test_checksums_of_every_input():
 def test_the_data_is_never_overwritten(output, name):
     os.rename("mine.csv", name)
     before = Path(name).read_bytes()
-    result = search("--data", name, *MINE[2:], "--output", output)
+    result = search(*own(data=name), "--output", output)
     assert result.exit_code == 2
     place = Path(output) / name
-    assert result.stderr == f"Error: output must not take the place of {place}, which is read; name another place\n"
+    assert result.stderr == f"Error: output must not replace {place}, which is read; name another place\n"
     assert Path(name).read_bytes() == before
-    assert sorted(os.listdir()) == sorted([name, "trees"])
+    assert sorted(os.listdir()) == sorted([name, "mine.toml", "trees"])
 
 
 def test_data_behind_a_link_is_never_overwritten():
@@ -238,12 +249,10 @@ def test_data_behind_a_link_is_never_overwritten():
 
 def test_hierarchies_are_never_overwritten():
     before = {path: path.read_bytes() for path in Path("trees").iterdir()}
-    result = search(*MINE, "--output", "trees")
-    assert result.exit_code == 2
-    assert re.match("Error: output must not be the folder of the hierarchies, got 'trees': the next", result.stderr)
-    assert {path: path.read_bytes() for path in Path("trees").iterdir()} == before
+    assert search(*MINE, "--output", "trees").exit_code == 0
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_output_beside_the_data():
     assert search(*MINE, "--output", ".").exit_code == 0
-    assert sorted(os.listdir()) == sorted([*FILES, "mine.csv", "trees"])
+    assert sorted(os.listdir()) == sorted([*FILES, "mine.csv", "mine.toml", "search.npz", "trees"])

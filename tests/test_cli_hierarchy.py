@@ -3,16 +3,16 @@
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from command import MINE, front, refused, search, write_own_table
+from command import own, refused, run, search, write_own_table
 from malformed import hierarchy_files
 from typer.testing import CliRunner
 
 from pymoo_anon.cli import hierarchies, names
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.tables import by_column, find_inputs, table_of
+from pymoo_anon.cli.project import read_project
+from pymoo_anon.cli.tables import by_column, table_of
 from pymoo_anon.table import Hierarchy
 from pymoo_anon.table.drafts import KINDS
 
@@ -37,10 +37,15 @@ def error(*arguments):
 
 
 def read(data, folder="hierarchies"):
-    """The quasi-identifiers of a table, as a search finds and reads them."""
-    asked = {"engine": "pandas", "project": None, "sensitive": [], "label": None, "missing": "raise"}
-    inputs = find_inputs(SimpleNamespace(data=data, hierarchies=Path(folder), **asked))
-    return list(table_of(inputs).quasi_identifiers)
+    """Return the quasi-identifiers of a table, as init finds and a search reads them."""
+    run("init", data, "--hierarchies", folder, "--role", "*=drop", "--output", "read", "--force")
+    (path,) = Path("read").glob("*.toml")
+    return list(table_of(read_project(path).inputs).quasi_identifiers)
+
+
+def given(*arguments):
+    """Return the sentence by which init refuses a folder of hierarchies."""
+    return run("init", "mine.csv", "--hierarchies", "trees", *arguments, code=2).removesuffix("\n")
 
 
 def files(folder="."):
@@ -61,7 +66,7 @@ def test_every_column_gets_a_draft():
     assert ["zip", "codes", "10", "→", "1", "codes", "of", "5", "signs,", "redacted", "from", "the", "right"] in rows
     assert result.stdout.endswith(
         "Written: hierarchies/zip.csv, hierarchies/sex.csv, hierarchies/diagnosis.csv, hierarchies/paid.csv, "
-        "hierarchies/note.csv\nRead and edit them; then: pymoo-anon hierarchy check hierarchies --data mine.csv\n"
+        "hierarchies/note.csv\nNext: read and edit them, then: pymoo-anon hierarchy check hierarchies --data mine.csv\n"
     )
     assert hierarchy("check", "hierarchies", "--data", "mine.csv").exit_code == 0
 
@@ -69,7 +74,7 @@ def test_every_column_gets_a_draft():
 def test_columns_may_be_named():
     hierarchy("draft", "mine.csv", "--column", "zip", "--column", "sex", "--output", "drafts")
     assert files("drafts") == ["sex.csv", "zip.csv"]
-    assert read("mine.csv", "drafts") == ["sex", "zip"]
+    assert read("mine.csv", "drafts") == ["zip", "sex"]
 
 
 def test_a_kind_may_be_named():
@@ -79,7 +84,7 @@ def test_a_kind_may_be_named():
         "column 'sex': dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got 'F', 'M'"
     )
     assert error("draft", "mine.csv", "--kind", "tree") == (
-        "kind must be one of auto, numbers, dates, ordered, codes, categories, got 'tree'"
+        "--kind must be one of auto, numbers, dates, ordered, codes, categories, got 'tree'"
     )
     assert not Path("other").exists()
 
@@ -87,11 +92,11 @@ def test_a_kind_may_be_named():
 def test_columns_that_a_hierarchy_does_not_help_are_left_out_unless_named():
     rows = [f"id{i},x," for i in range(20)]
     Path("t.csv").write_text("\n".join(["name,same,empty", *rows]))
-    assert error("draft", "t.csv") == "t.csv must have a column that a hierarchy helps; --column names one all the same"
+    assert error("draft", "t.csv") == "t.csv has no column that needs a hierarchy; --column NAME drafts one anyway"
     Path("t.csv").write_text("\n".join(["name,same,two", *(f"id{i},x,{i % 2}" for i in range(20))]))
     result = hierarchy("draft", "t.csv")
     assert files("hierarchies") == ["two.csv"]
-    assert "No draft for same: it has one value; --column same makes one all the same.\n" in result.stdout
+    assert "No draft for same: it has one value; --column same drafts one anyway.\n" in result.stdout
     assert "No draft for name: its 20 values are all different, as in an identifier; --column name" in result.stdout
     hierarchy("draft", "t.csv", "--column", "name", "--column", "same")
     assert files("hierarchies") == ["name.csv", "same.csv", "two.csv"]
@@ -107,7 +112,7 @@ def test_a_column_without_a_name_gets_no_draft():
 def test_drafts_replace_files_only_by_force():
     hierarchy("draft", "mine.csv", "--column", "sex")
     Path("hierarchies/sex.csv").write_text("edited")
-    message = "hierarchies/sex.csv is there already; --force replaces it, --output names another place"
+    message = "hierarchies/sex.csv exists; --force replaces it, --output names another place"
     assert error("draft", "mine.csv", "--column", "sex") == message
     more = f"{message}, --column zip --column diagnosis --column paid --column note drafts what is not there"
     assert error("draft", "mine.csv") == more
@@ -125,13 +130,13 @@ def test_drafts_replace_files_only_by_force():
 def test_the_table_is_never_replaced(force):
     shutil.copy("mine.csv", "zip.csv")
     before = Path("zip.csv").read_bytes()
-    message = "output must not take the place of zip.csv, which is read; name another place"
+    message = "output must not replace zip.csv, which is read; name another place"
     assert error("draft", "zip.csv", "--output", ".", *force) == message
     assert Path("zip.csv").read_bytes() == before
 
 
 @pytest.mark.parametrize("at", [1, 2])
-def test_drafts_are_written_whole_or_not_at_all(monkeypatch, at):
+def test_each_draft_is_written_whole_or_not_at_all(monkeypatch, at):
     Path("hierarchies").mkdir()
     Path("hierarchies/zip.csv").write_text("old")
     moves, replace = [], os.replace
@@ -147,7 +152,9 @@ def test_drafts_are_written_whole_or_not_at_all(monkeypatch, at):
     result = hierarchy("draft", "mine.csv", "--column", "sex", "--column", "zip", "--force")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "No space left on device" in result.stderr
-    assert files("hierarchies") == ["zip.csv"]
+    # Each file is whole: new if it was moved before the disk was full, else as it was.
+    moved = ["sex.csv"] if at == 2 else []
+    assert files("hierarchies") == [*moved, "zip.csv"]
     assert Path("hierarchies/zip.csv").read_text() == "old"
 
 
@@ -195,7 +202,8 @@ def test_odd_values_are_asked_about_and_a_search_takes_the_drafts():
     assert "\nplz: 'k.A.' in 8 rows is no code: is it a missing value?\n" in result.stdout
     assert "\nGewicht: '-,0' in 8 rows is no number: is it a missing value?\n" in result.stdout
     assert hierarchy("check", "hierarchies", "--data", "t.csv").exit_code == 0
-    found = search("--data", "t.csv", "--hierarchies", "hierarchies", "--generations", "5")
+    run("init", "t.csv", "--hierarchies", "hierarchies", "--output", ".")
+    found = search("t.toml", "--generations", "5")
     assert found.exit_code == 0, found.output
 
 
@@ -229,7 +237,7 @@ def test_a_draft_of_a_project_reads_the_table_as_the_project_does():
     # No value is one value of its own, and none is a text such as ?: numbers are numbers all the same.
     assert set(Hierarchy.from_csv("study/hierarchies/age.csv").labels[0]) == {None, *map(str, range(20, 50))}
     assert "and name them in study/my.toml" in result.stdout
-    assert "age.csv is there already" in error("draft", "study/my.toml")
+    assert "age.csv exists" in error("draft", "study/my.toml")
     assert hierarchy("draft", "study/my.toml", "--output", "here").exit_code == 0
     assert files("here") == ["age.csv", "town.csv"]
     assert error("draft", "study/my.toml", "--column", "aeg").startswith("study/patients.data must have the columns")
@@ -253,30 +261,30 @@ def test_any_other_name_survives_the_round_trip(name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["draft", "none.csv"], "data: no such file: 'none.csv'"),
-        (["draft", "trees"], "data: no such file: 'trees'"),
+        (["draft", "none.csv"], "none.csv: no such file"),
+        (["draft", "trees"], "trees: no such file"),
         (
             ["draft", "mine.csv", "--column", "age"],
             "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",
         ),
         (
             ["draft", "mine.csv", "--column", "zip", "--column", "zip"],
-            "column must name each column once, got more than once: 'zip'",
+            "--column must name each column once, got more than once: 'zip'",
         ),
         (["draft", "header.csv"], "header.csv must have at least one row below its header, got none"),
         (
             ["draft", "mine.csv", "--output", "mine.csv"],
             "output must be a folder, got 'mine.csv', which is a file; name another folder",
         ),
-        (["check", "none"], "hierarchies: no such file or folder: 'none'"),
+        (["check", "none"], "none: no such file or folder"),
         (["check", "empty"], "hierarchies must be a folder with CSV files, got 'empty', which has none"),
-        (["check", "trees", "--data", "none.csv"], "data: no such file: 'none.csv'"),
+        (["check", "trees", "--data", "none.csv"], "none.csv: no such file"),
         (
             ["check", "header.csv", "--data", "mine.csv"],
             "hierarchies must be of columns of mine.csv, got files of other names: 'header.csv'; the columns are "
             "'zip', 'sex', 'diagnosis', 'paid', 'note'",
         ),
-        (["show", "trees"], "hierarchy: no such file: 'trees'"),
+        (["show", "trees"], "trees: no such file"),
         (["show", "broken.csv"], "broken.csv: level 2 must be a coarsening of level 1: it splits the groups 'x'"),
     ],
 )
@@ -346,7 +354,7 @@ def test_malformed_files_end_in_one_sentence(start):
         assert "\x1b" not in checked.stdout + shown.stdout
         if not loads:
             assert error("show", "trees/sex.csv").startswith("trees/sex.csv")
-            assert refused(*MINE).startswith("Error: trees/sex.csv")
+            assert refused(*own()).startswith("Error: trees/sex.csv")
 
 
 ARX = {"zip": "mine_hierarchy_zip.csv", "sex": "mine_hierarchy_sex.csv"}
@@ -364,9 +372,9 @@ def test_folders_of_arx_load_as_they_are():
     Path("trees/mine.csv").write_text(text)
     for name in ("other.csv", "other_config.csv", "other_hierarchy_age.csv", "other_hierarchy_sex.csv"):
         Path("trees", name).write_text("x;*\n")
-    result = search("--data", "trees/mine.csv", "--hierarchies", "trees", "--generations", "5")
+    result = CliRunner().invoke(app, ["init", "trees/mine.csv", "--hierarchies", "trees", "--role", "*=drop"])
     assert result.exit_code == 0, result.output
-    assert list(front())[:2] == ["sex", "zip"]
+    assert read_project(Path("mine.toml")).quasi_identifiers == {c: Path("trees", name) for c, name in ARX.items()}
     warning = (
         "Warning: no column of trees/mine.csv has the name of these files, passed over: 'other.csv', "
         "'other_config.csv', 'other_hierarchy_age.csv'\n"
@@ -381,7 +389,7 @@ def test_folders_of_arx_load_as_they_are():
 def test_a_file_of_the_table_that_is_of_no_column_is_refused():
     as_arx()
     shutil.copy("trees/mine_hierarchy_sex.csv", "trees/mine_hierarchy_Sex.csv")
-    assert refused(*MINE).startswith(
+    assert given().startswith(
         "Error: hierarchies must be of columns of mine.csv, got files of other names: 'trees/mine_hierarchy_Sex.csv'; "
     )
 
@@ -389,7 +397,7 @@ def test_a_file_of_the_table_that_is_of_no_column_is_refused():
 def test_one_table_of_another_name_may_have_files_of_arx():
     as_arx()
     os.rename("mine.csv", "yours.csv")
-    assert read("yours.csv", "trees") == ["sex", "zip"]
+    assert read("yours.csv", "trees") == ["zip", "sex"]
 
 
 @pytest.mark.parametrize(
@@ -402,13 +410,13 @@ def test_one_table_of_another_name_may_have_files_of_arx():
 def test_two_files_for_a_column(more, message):
     as_arx()
     Path("trees", more).write_text("F;*\nM;*\n")
-    assert refused(*MINE) == f"Error: {message}"
+    assert given() == f"Error: {message}"
 
 
 def test_files_of_several_tables_are_refused_where_none_is_the_table():
     os.rename("trees/zip.csv", "trees/a_hierarchy_zip.csv")
     os.rename("trees/sex.csv", "trees/b_hierarchy_sex.csv")
-    assert refused(*MINE) == ("Error: hierarchies must be of one table, got files of 'a', 'b', none of which is 'mine'")
+    assert given() == ("Error: hierarchies must be of one table, got files of 'a', 'b', none of which is 'mine'")
 
 
 COLUMNS = ["zip", "sex", "x_hierarchy_sex", "b_hierarchy_c", "c", "a/b", "C"]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command import FILES, MINE, SMALL, front, record, run, search, without_compiling, write_own_table
+from command import FILES, SMALL, front, record, run, search, without_compiling, write_own_table
 
 from pymoo_anon import _files
 from pymoo_anon.cli import searching
@@ -70,7 +70,7 @@ def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(mo
         patch.setattr(f"pymoo_anon.{stage}", interrupt)
         result = search(*SMALL)
     assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
-    assert result.stdout.endswith("What was evaluated is in front/search.journal; --resume goes on with it.\n")
+    assert result.stdout.endswith("All evaluations are kept in front/search.journal; --resume continues the search.\n")
     assert (os.listdir(), os.listdir("front")) == (["front"], ["search.journal"])
     assert search(*SMALL, "--resume").exit_code == 0
     assert sorted(os.listdir("front")) == FILES
@@ -195,15 +195,18 @@ def test_names_are_printed_and_drawn_as_they_stand(folder):
     Path("mine.csv").write_text("\n".join([header, *rows]), encoding="utf-8")
     os.rename("trees/sex.csv", Path("trees", f"{names['sex']}.csv"))
     Path("trees/zip.csv").unlink()
-    arguments = ["--sensitive", names["diagnosis"], "--sensitive", "paid", "--output", "$a$\x1b[1m"]
-    result = search(*MINE, *arguments, "--objectives", f"k,l:{names['diagnosis']},l:paid,GLM")
+    roles = [part for name in (names["diagnosis"], "paid") for part in ("--role", f"{name}=sensitive")]
+    run("init", "mine.csv", "--hierarchies", "trees", "--role", "*=drop", *roles)
+    output = ["--output", "$a$\x1b[1m"]
+    result = search("mine.toml", *output, "--objectives", f"k,l:{names['diagnosis']},l:paid,GLM")
     assert result.exit_code == 0, result.output
     assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", "l of $dia$:cat:\\u202e"]
     assert "s\\x1b[31me\\nx" in result.stdout
     assert "l of $dia$:cat:\\u202e" in result.stdout
     assert str(Path("$a$\\x1b[1m", "front.csv")) in result.stdout
     assert not re.search("[\x1b\u202e]", result.stdout)
-    result = search(*MINE, "--sensitive", "a\x1b[1mb")
+    result = search("mine.toml", "--require", "l:a\x1b[1mb>=2")
+    assert result.exit_code == 2
     assert not re.search("\x1b", result.stderr)
 
 
@@ -215,6 +218,6 @@ def test_what_needs_more_memory_than_there_is(monkeypatch, args, said):
     monkeypatch.setattr(searching, "read_table", fail)
     monkeypatch.setattr("pymoo_anon.cli.initializing.profiles_of", fail)
     Path("t.csv").write_text("a,b\n1,2\n")
-    message = f"Error: more memory is needed than there is{said}"
+    message = f"Error: out of memory{said}"
     assert run("search", *SMALL, code=2) == f"{message}; --algorithm pbgea needs the least\n"
     assert run("init", "t.csv", code=2) == f"{message}\n"

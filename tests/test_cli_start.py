@@ -28,7 +28,7 @@ QUICK = [
     (["search", "--wrong"], 2),
     (["search", "--rows", "many"], 2),
     (["search", "--algorithm", "wrong"], 2),
-    (["search", "--data", "nowhere.csv"], 2),
+    (["search", "--demo", "nowhere"], 2),
     (["search", "nowhere.toml"], 2),
     (["init", "--help"], 0),
     (["init"], 2),

@@ -41,10 +41,10 @@ def said(*arguments):
         (["search", "my.toml", "--output", "mine.csv/x"], "; name another folder"),
         (["search", "my.toml", "--time-limit", "nan"], "positive number of seconds"),
         (["search", "my.toml", "--rows", "5"], "--rows cannot be combined with a project file"),
-        (["search", "--data", "mine.csv", "--hierarchies", "nowhere"], "which has no such file"),
+        (["init", "mine.csv", "--hierarchies", "nowhere"], "hierarchies must be a folder with CSV files"),
         (["pick", "my.toml"], "pymoo-anon search my.toml writes it"),
         (["pick", "my.toml", "--risk", "nan"], "risk must be a number"),
-        (["pick", "my.toml", "--row", "1", "--knee"], "one option must say which point to take"),
+        (["pick", "my.toml", "--row", "1", "--knee"], "--row and --knee cannot be combined"),
         (["release", "my.toml"], "pymoo-anon search my.toml writes it"),
         (["release", "my.toml", "--suppressed", "star"], "suppressed must be one of mark, drop"),
         (["report", "my.toml", "--threshold", "inf"], "threshold must be a number"),
@@ -55,7 +55,7 @@ def said(*arguments):
         (["verify", "mine.csv"], "--quasi-identifier must name at least one column"),
         (["init", "nowhere.csv"], "nowhere.csv: no such file"),
         (["init", "mine.csv", "--engine", "excel"], "engine must be one of auto, pandas"),
-        (["hierarchy", "draft", "nowhere.toml"], "data: no such file"),
+        (["hierarchy", "draft", "nowhere.toml"], "nowhere.toml: no such file"),
     ],
 )
 def test_what_is_wrong_says_what_to_do(arguments, words):

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command import MINE, front, record, refused, run, write_own_table
+from command import front, own, record, refused, run, write_own_table
 from malformed_projects import RIGHT
 from typer.testing import CliRunner
 
@@ -58,17 +58,17 @@ def test_wishes_reach_the_report():
         (["--level", "zip"], "level must be NAME=LEAST..GREATEST, such as age=0..2, got 'zip'"),
         (["--level", "zip=1"], "level must be NAME=LEAST..GREATEST, such as age=0..2, got 'zip=1'"),
         (["--level", "zip=0..1", "--level", "zip=0..2"], "level must name each quasi-identifier once"),
-        (["--level", "zip=0..1", "--local"], "level must not be given with local recodings, where every class has"),
+        (["--level", "zip=0..1", "--local"], "--level cannot be combined with local recodings, where every class has"),
         (["--level", "zip=0..7"], "levels of 'zip' must be the least and the greatest one, from 0 to 2, the least"),
-        (["--level", "zap=0..1"], "levels must name quasi-identifiers, 'sex', 'zip', got 'zap'"),
+        (["--level", "zap=0..1"], "levels must name quasi-identifiers, 'zip', 'sex', got 'zap'"),
         (["--weight", "zip=x"], "weight must be NAME=W, such as age=2, got 'zip=x'"),
         (["--weight", "zip=-1"], "weights must be non-negative numbers, not all 0, got {'zip': -1.0} and 1 for"),
-        (["--weight", "zap=1"], "weights must be of quasi-identifiers, 'sex', 'zip', got 'zap'"),
+        (["--weight", "zap=1"], "weights must be of quasi-identifiers, 'zip', 'sex', got 'zap'"),
         (["--weight", "zip=2", "--objectives", "k,DM"], "weight must be of a loss that is searched, GLM or NWP, got"),
     ],
 )
 def test_wishes_that_are_none_are_refused(arguments, words):
-    assert words in refused(*MINE, *arguments)
+    assert words in refused(*own(), *arguments)
 
 
 @pytest.mark.parametrize(
@@ -93,5 +93,5 @@ def test_wishes_are_of_quasi_identifiers():
 
 
 def test_weights_of_shares_have_the_sum_1():
-    run("search", *MINE[:4], "--objectives", "k,NWP", "--weight", "zip=3")
-    assert record()["objectives"][1] == "NormalizedWeightedPenalty({'sex': 0.25, 'zip': 0.75})"
+    run("search", *own()[:3], "--objectives", "k,NWP", "--weight", "zip=3")
+    assert record()["objectives"][1] == "NormalizedWeightedPenalty({'zip': 0.75, 'sex': 0.25})"

@@ -3,7 +3,8 @@
 import pytest
 from evidence_of_a_release import changed, told
 
-from pymoo_anon.publishing import neighbours, read_evidence
+from pymoo_anon.publishing import read_evidence
+from pymoo_anon.publishing.evidence import check_content
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,7 @@ from pymoo_anon.publishing import neighbours, read_evidence
         (b"{}", "must have the parts of evidence, and lacks 'audience', 'format', 'version', 'made', 'table' and"),
         (b'{"format": NaN}', "got NaN, which JSON has not"),
         (b"[" * 100_000, "must be evidence, a JSON file, got"),
-        (b'{"format": "pymoo_anon evidence", "version": 1}', "must be evidence of version 5, got version 1"),
+        (b'{"format": "pymoo_anon evidence", "version": 1}', "must be evidence of version 6, got version 1"),
         (b"1" * 5000, "must be evidence, a JSON file, got"),
     ],
 )
@@ -50,7 +51,7 @@ def test_files_that_are_no_evidence(text, message, tmp_path):
         (("settings", "measures", 1, "name"), "k", "settings.measures must have different names, got 'k', 'k', 'GLM'"),
         (("settings", "measures", 0, "better"), "up", r"measures\[0\]\.better must be 'higher' or 'lower', got 'up'"),
         (("format",), "another", "format must be 'pymoo_anon evidence', got 'another'"),
-        (("version",), True, "must be evidence of version 5, got version True"),
+        (("version",), True, "must be evidence of version 6, got version True"),
         (("checksums", "output", "out.csv"), "0" * 63, "checksums.output.out.csv must be a sha256"),
         (("software", "packages", "numpy"), None, "software.packages.numpy must be text, got None"),
         (("search", "certified"), 1, "search.certified must be true or false, got 1"),
@@ -58,14 +59,14 @@ def test_files_that_are_no_evidence(text, message, tmp_path):
 )
 def test_evidence_that_is_not_whole(place, value, message):
     with pytest.raises(ValueError, match=message) as caught:
-        neighbours(changed(told(), place, value))
+        check_content(changed(told(), place, value), "content")
     assert str(caught.value).startswith("content")
 
 
 def test_the_place_after_the_last_point_is_none():
     content = told()
     with pytest.raises(ValueError, match=r"chosen\.place must be below"):
-        neighbours(changed(content, ("chosen", "place"), len(content["front"])))
+        check_content(changed(content, ("chosen", "place"), len(content["front"])), "content")
 
 
 def test_measures_without_an_objective_are_refused():
@@ -73,7 +74,7 @@ def test_measures_without_an_objective_are_refused():
     for measure in content["settings"]["measures"]:
         measure["objective"] = False
     with pytest.raises(ValueError, match=r"settings\.measures must have an objective, got none"):
-        neighbours(content)
+        check_content(content, "content")
 
 
 def places_of(part, before=()):
@@ -87,7 +88,7 @@ def places_of(part, before=()):
 def refusal(content):
     """What is said of evidence that is refused, or nothing."""
     try:
-        neighbours(content)
+        check_content(content, "content")
     except ValueError as error:
         return str(error)
     return ""

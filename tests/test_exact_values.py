@@ -345,7 +345,7 @@ def test_divergence_over_a_domain_beyond_all_whole_floats_is_that_of_its_definit
     for _ in range(5):
         x = np.array([*rng.integers(1, 3, len(sizes) - 2), 2, 2])
         n_suppressed.add(int(problem.equivalence_classes(x).n_suppressed[0]))
-        made = release(frame, problem, x, suppressed="drop", k_of_one=True)
+        made = release(frame, problem, x, suppressed="drop", anyway="it is only a test")
         assert made.claims.recounted.tolist() == made.claims.promised.tolist()
     assert len(n_suppressed) > 2
 
@@ -444,7 +444,7 @@ def test_what_is_counted_again_is_what_was_promised_to_the_last_bit(seed):
     x = every_node(problem)[int(rng.integers(0, problem.n_nodes))]
     if not problem.equivalence_classes(x).kept.any():
         return
-    made = release(pd.DataFrame(own.rows), problem, x, suppressed="drop", k_of_one=True)
+    made = release(pd.DataFrame(own.rows), problem, x, suppressed="drop", anyway="it is only a test")
     assert len(made.claims) == len(problem.measured)
     assert made.claims.recounted.tolist() == made.claims.promised.tolist()
 

@@ -104,7 +104,7 @@ def test_a_killed_search_goes_on_as_if_it_never_stopped(fronts, moment):
     check_nothing_is_partial(code, number)
     result = search(*SEARCHES[name], "--output", "front", "--resume")
     assert result.exit_code == 0, result.output
-    assert int(result.stdout.split("Resumed: ")[1].split()[0].replace(",", "")) > 0
+    assert int(result.stdout.split("Resumed with ")[1].split()[0].replace(",", "")) > 0
     assert (Path("front", "front.csv").read_bytes(), record()["n_unique"]) == fronts[name]
     assert sorted(os.listdir("front")) == FILES
 
@@ -115,7 +115,7 @@ def test_without_resume_a_journal_is_mentioned_and_not_used(fronts):
     Path("front/search.journal").write_bytes(b"pymoo_anon journal 1\nnot read at all")
     result = search(*arguments, "--output", "front")
     assert result.exit_code == 0, result.output
-    assert "front/search.journal is of a search that did not end; --resume would go on with it." in result.stdout
+    assert "front/search.journal: an earlier search did not end; --resume continues it." in result.stdout
     assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]
     assert sorted(os.listdir("front")) == FILES
 
@@ -145,7 +145,7 @@ def test_what_is_no_journal_stays(more):
 def test_nothing_to_resume_is_no_error():
     result = search("--rows", "300", "--generations", "3", "--resume")
     assert result.exit_code == 0, result.output
-    assert "Resumed: 0 nodes were evaluated before.\n" in result.stdout
+    assert "Resumed with 0 evaluated nodes.\n" in result.stdout
 
 
 # A disk that takes so many bytes of the journal and no more: the last record is written by half.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pymoo_anon._files import put_in_place, replaced, tried
+from pymoo_anon._files import move_all, replaced, tried
 from pymoo_anon.table import Hierarchy
 from pymoo_anon.visualization.canvas import new_figure, saved
 
@@ -21,7 +21,7 @@ def write(folder, names=NAMES, inputs=()):
         for name in names:
             (temporary / name).parent.mkdir(exist_ok=True)
             (temporary / name).write_text("new")
-        return put_in_place(temporary, folder, names)
+        return move_all(temporary, folder, names)
 
 
 def files(folder):
@@ -47,7 +47,9 @@ def test_old_files_are_replaced_and_others_stay(tmp_path):
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("place", range(len(NAMES)))
 @pytest.mark.parametrize("existing", [False, True])
-def test_a_failure_at_any_move_leaves_what_was_there(tmp_path, monkeypatch, error, moment, place, existing):
+def test_a_failure_at_any_move_leaves_whole_files_and_the_last_one_as_it_was(
+    tmp_path, monkeypatch, error, moment, place, existing
+):
     folder, replace, failed = tmp_path / "front", os.replace, []
     if existing:
         old(folder)
@@ -66,8 +68,11 @@ def test_a_failure_at_any_move_leaves_what_was_there(tmp_path, monkeypatch, erro
     with pytest.raises((KeyboardInterrupt, OSError)):
         write(folder)
     assert failed
-    assert files(tmp_path) == (dict.fromkeys((f"front/{name}" for name in NAMES), "old") if existing else {})
-    assert existing or os.listdir(tmp_path) == []
+    n_moved = place + (moment == "after")
+    expected = dict.fromkeys(NAMES, "old") if existing else {}
+    expected |= dict.fromkeys(NAMES[:n_moved], "new")
+    assert files(tmp_path) == {f"front/{name}": text for name, text in expected.items()}
+    assert existing or n_moved or os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(("own", "place", "missing"), [(False, "a", "a"), (False, "a/b", "a"), (True, "a/b", "a")])
@@ -85,8 +90,8 @@ def test_a_folder_that_comes_in_the_way_of_a_file_is_left_alone(tmp_path):
         (tmp_path / "b").mkdir()
         (tmp_path / "b" / "mine.txt").write_text("mine")
         with pytest.raises(OSError, match="b"):
-            put_in_place(temporary, tmp_path, ["a", "b"])
-    assert files(tmp_path) == {"b/mine.txt": "mine"}
+            move_all(temporary, tmp_path, ["a", "b"])
+    assert files(tmp_path) == {"a": "new", "b/mine.txt": "mine"}
 
 
 @pytest.mark.parametrize("name", ["plain.txt", "replaced", "trial"])

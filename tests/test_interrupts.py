@@ -1,6 +1,7 @@
 """Ctrl-C and requests to terminate: none is lost, whatever loses its error, and nothing is written by half."""
 
 import ctypes
+import json
 import os
 import random
 import shutil
@@ -29,7 +30,7 @@ NOTHING, EVERYTHING = "Interrupted: nothing was written.\n", "Interrupted: every
 @pytest.fixture
 def listening(monkeypatch):
     """Signals are listened to as in a process of the command line's own."""
-    for name, value in (("works", True), ("interrupted", False), ("written", False)):
+    for name, value in (("works", True), ("interrupted", False), ("moves", False), ("written", False)):
         monkeypatch.setattr(interrupt._Command, name, value)
     before = signal.signal(signal.SIGINT, interrupt._on_signal)
     yield
@@ -144,19 +145,54 @@ def test_a_signal_while_files_are_put_in_place_or_later_leaves_everything_writte
     assert run("verify", "mine.toml").endswith("holds.\n")
 
 
-def test_a_second_signal_while_files_are_put_in_place_leaves_nothing(monkeypatch, listening):
-    before, own = files(), os.replace
+def test_several_signals_while_files_are_put_in_place_leave_everything_written(monkeypatch, listening):
+    own = os.replace
 
     def replace(old, new):
         own(old, new)
-        if str(new) in ("second.csv", "second.csv.evidence.json"):
+        if str(new).startswith("second.csv"):
             os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace)
         done = CliRunner().invoke(app, ["release", "mine.toml", "--output", "second.csv"])
-    assert (done.exit_code, done.stderr) == (130, NOTHING), done.output
-    assert files() == before
+    assert (done.exit_code, done.stderr) == (130, EVERYTHING), done.output
+    interrupt.forget_interrupt()
+    assert run("verify", "mine.toml").endswith("second.csv: holds.\n")
+
+
+def test_a_second_signal_after_files_are_put_in_place_does_not_wait(monkeypatch, listening):
+    own, said = releasing._say, []
+
+    def say(*arguments):
+        send()
+        os.kill(os.getpid(), signal.SIGINT)
+        said.append("more")
+        own(*arguments)
+
+    monkeypatch.setattr(releasing, "_say", say)
+    done = CliRunner().invoke(app, ["release", "mine.toml", "--output", "second.csv"])
+    assert (done.exit_code, done.stderr, said) == (130, EVERYTHING, [])
+
+
+def test_a_release_that_is_written_by_half_is_refused_by_its_checksum(monkeypatch):
+    """A disk may fail between two moves: the evidence comes last, and speaks of another file."""
+    own = os.replace
+
+    def fail(old, new):
+        if str(new) == "mine-release.csv.evidence.json":
+            raise OSError(28, "No space left on device")
+        own(old, new)
+
+    row = json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["row"]
+    before = Path("mine-release.csv").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        other = str(row - 1 if row > 1 else 2)
+        assert "No space left" in run("release", "mine.toml", "--row", other, "--force", code=2)
+    assert Path("mine-release.csv").read_bytes() != before
+    said = "mine-release.csv: does not hold: the file has changed: its checksum differs.\n"
+    assert CliRunner().invoke(app, ["verify", "mine.toml"]).stdout == said
 
 
 def test_while_numba_compiles_a_first_signal_waits_and_a_second_does_not(monkeypatch, listening):

@@ -82,8 +82,8 @@ BAD = {
     "no rows": (lambda: table_of(frame=FRAME[:0]), "frame must have at least one row, got none"),
     "nothing feasible, released": (
         lambda: released(FRAME, DistinctLDiversity("s") >= 3),
-        "the point misses what is required: l of s is 2 where at least 3 is required; below_requirements=True or "
-        "--below-requirements releases it nevertheless",
+        "the point misses what is required: l of s is 2 where at least 3 is required; anyway='REASON', on the "
+        "command line --anyway REASON, releases it nevertheless",
     ),
     "rows too few": (
         lambda: released(FRAME[:5]),

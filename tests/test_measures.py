@@ -240,13 +240,13 @@ class Largest(Objective):
 def test_ones_own_recount_is_claimed_and_believed(monkeypatch):
     frame = pd.DataFrame({"q": [1, 1, 2, 2, 2, 3]})
     problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat([1, 2, 3])}), [Largest(), KAnonymity()])
-    claims = release(frame, problem, [0], k_of_one=True).claims
+    claims = release(frame, problem, [0], anyway="it is only a test").claims
     assert claims.iloc[0].tolist() == ["largest", 3, 3, True]
     monkeypatch.setattr(Largest, "counted_as", staticmethod(lambda recount: recount.kept.max() + 1))
     with pytest.raises(RecountError, match=r"counted again, largest is 4 where 3 was promised$"):
-        release(frame, problem, [0], k_of_one=True)
+        release(frame, problem, [0], anyway="it is only a test")
     monkeypatch.delattr(Largest, "recount")
-    claims = release(frame, problem, [0], k_of_one=True).claims
+    claims = release(frame, problem, [0], anyway="it is only a test").claims
     assert claims.iloc[0].tolist() == ["largest", 3, None, None]
     assert claims.iloc[1].tolist() == ["k", 1, 1, True]
 

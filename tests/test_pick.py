@@ -16,7 +16,7 @@ from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_choice, read_front, text_of
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.publishing import evidence, explain, release, write_evidence
+from pymoo_anon.publishing import explain
 
 PROJECT = """
 [data]
@@ -166,25 +166,21 @@ def test_a_choice_is_read_again():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "pick takes a project file, FILE.toml, or --evidence FILE.json, got neither"),
-        (["mine.toml", "--evidence", "e.json"], "pick takes a project file, .* got both"),
-        (["--evidence", "e.json", "--knee"], "--knee cannot be combined with --evidence"),
-        (["--evidence", "nowhere.json"], "nowhere.json: No such file or directory"),
-        (["mine.toml", "--knee", "--row", "1"], "one option must say which point to take, got --row and --knee"),
-        (["mine.toml", "--least", "GLM", "--most", "k"], "got --least and --most"),
+        (["mine.toml", "--knee", "--row", "1"], "--row and --knee cannot be combined: each says which point to take"),
+        (["mine.toml", "--least", "GLM", "--most", "k"], "--least and --most cannot be combined"),
         (["mine.toml", "--row", "0"], "row must be from 1 to 4, a row of the front, got 0"),
         (["mine.toml", "--row", "5"], "row must be from 1 to 4, a row of the front, got 5"),
         (
             ["mine.toml", "--least", "k"],
-            "--least needs a measure of which lower is better; of k higher is better: use --most k",
+            "--least k: higher values of k are better; use --most k",
         ),
         (
             ["mine.toml", "--most", "GLM"],
-            "--most needs a measure of which higher is better; of GLM lower is better: use --least GLM",
+            "--most GLM: lower values of GLM are better; use --least GLM",
         ),
         (["mine.toml", "--least", "loss"], "least must be one of AECS, alpha, .* got 'loss'"),
-        (["mine.toml", "--weights", "k"], "weights must be such as 'k=1,GLM=2', got 'k'"),
-        (["mine.toml", "--weights", ""], "weights must be such as 'k=1,GLM=2', got ''"),
+        (["mine.toml", "--weights", "k"], "--weights must be NAME=W,..., such as k=1,GLM=2, got 'k'"),
+        (["mine.toml", "--weights", ""], "--weights must be NAME=W,..., such as k=1,GLM=2, got ''"),
         (["mine.toml", "--weights", "k=1,k=2"], "weights must name each measure once, got 'k' twice"),
         (["mine.toml", "--weights", "k=much"], "weights must be a number, got 'much'"),
         (["mine.toml", "--weights", "k=-1"], "weights must be positive numbers"),
@@ -208,12 +204,12 @@ def test_what_is_refused(arguments, message):
 
 def test_a_row_is_told_by_what_it_has():
     """The command line counts rows from 1, the library from 0."""
-    expected = "Error: row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0 (0 %)"
+    expected = "Error: --row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0 (0 %)"
     assert refused("mine.toml", "--row", "4", "--require", "k>=5") == expected
 
 
 def test_weights_of_a_column_with_a_comma():
-    wish = Wish(weights='"l:a,b=c=1.5",GLM=2')
+    wish = Wish(file=Path("mine.toml"), weights='"l:a,b=c=1.5",GLM=2')
     assert wish.weighted() == {"l:a,b=c": 1.5, "GLM": 2}
 
 
@@ -229,40 +225,6 @@ def test_a_failed_choice_leaves_the_last_one(monkeypatch):
     assert pick("mine.toml", "--row", "3").exit_code == 2
     assert CHOICE.read_bytes() == before
     assert len(list(Path("mine-front").iterdir())) == 5
-
-
-def test_evidence_is_shown_without_any_data(tmp_path, monkeypatch):
-    front, _ = read_front(read_project(Path("mine.toml")))
-    choice = front.choose(require=[KAnonymity() >= 5])
-    table = pd.read_csv("mine.csv", dtype=str)
-    released = release(table, front.problem, choice, drop=["note"], suppressed="drop")
-    made = evidence(front.problem, front, choice, released, checksums={}, search={"certified": True})
-    write_evidence(tmp_path / "e.json", made)
-    monkeypatch.chdir(tmp_path)
-    result = pick("--evidence", "e.json")
-    assert result.exit_code == 0, result.output
-    lines = [line.rstrip() for line in result.stdout.splitlines()]
-    assert lines[0] == "Row 3 of 4: the least GLM of the 3 points with k >= 5, of 4."
-    assert lines[1] == "k = 8, l = 3 and GLM = 17.7778."
-    assert lines[2:] == [
-        "Levels:",
-        "  zip: level 1 of 2, 2 groups of 10 values",
-        "  sex: level 0 of 1, 2 groups of 2 values",
-        "Suppressed: none of 40 rows, dropped.",
-        "The next better ones:",
-        "  k = 20 costs 22.2222 of GLM",
-        "  GLM = 0 costs 4 of k",
-        "The front is proven to be complete.",
-    ]
-    made["search"] |= {"certified": False, "gap": 0.25}
-    write_evidence("e.json", made)
-    assert pick("--evidence", "e.json").stdout.endswith(
-        "The front is not proven to be complete, and may be off by 0.25.\n"
-    )
-    Path("e.json").write_text("{}", encoding="utf-8")
-    result = pick("--evidence", "e.json")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("Error: e.json must have the parts of evidence")
 
 
 def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
@@ -287,7 +249,7 @@ def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
     assert left_out in " ".join(result.stdout.split())
     CHOICE.unlink()
     assert refused("mine.toml", "--row", str(len(front))) == (
-        f"Error: row {len(front)} cannot be released: k is 1: some row stands alone in a class; pick another row"
+        f"Error: --row {len(front)} cannot be released: k is 1: some row stands alone in a class; pick another row"
     )
 
 
@@ -308,7 +270,7 @@ def test_what_is_asked_for_is_held_against_the_marked_rows(tmp_path, monkeypatch
     why = f"row {row} cannot be released: its 4 suppressed rows would be a class with l = 1, not 2; "
     assert why in refused("mine.toml", "--row", str(row), "--require", "l>=2")
     assert refused("mine.toml", "--row", str(row), "--risk", "0.1").startswith(
-        "Error: row must be a point with k >= 10"
+        "Error: --row must be a point with k >= 10"
     )
 
 

@@ -86,17 +86,17 @@ def test_a_release_is_what_a_loop_over_the_rows_makes_and_holds_all_that_was_pro
     keep = {} if table.microdata.label == "label" else {"label": "it is kept as drawn"}
     if not kept.any() and suppressed == "drop":
         with pytest.raises(ValueError, match="x must leave a row to release"):
-            release(table.frame, problem, node, keep=keep, suppressed=suppressed, k_of_one=True)
+            release(table.frame, problem, node, keep=keep, suppressed=suppressed, anyway="it is only a test")
         return
     made = None
     with contextlib.suppress(RecountError):
-        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed, k_of_one=True)
+        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed, anyway="it is only a test")
     if made is None:
         # Marked rows are a class of their own, which may be worse than all others; dropped ones are not there.
         assert suppressed == "mark"
         assert 0 < (~kept).sum() < len(kept)
         suppressed = "drop"
-        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed, k_of_one=True)
+        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed, anyway="it is only a test")
     columns = [*table.levels, "s0", "s1", "label"]
     expected = loop_over_rows(table, node, kept, suppressed, columns[len(table.levels) :])
     assert list(made.frame) == columns
@@ -161,7 +161,9 @@ def test_marked_rows_that_are_enough_hold():
 
 
 def test_columns_and_rows_come_out_plain():
-    made = release(HOSPITAL.set_index(HOSPITAL.index[::-1]), hospital(), [2, 1], k_of_one=True, **ROLES).frame
+    made = release(
+        HOSPITAL.set_index(HOSPITAL.index[::-1]), hospital(), [2, 1], anyway="it is only a test", **ROLES
+    ).frame
     assert list(made) == ["age", "born", "sex", "diagnosis", "weight"]
     assert made.index.tolist() == list(range(12))
     assert made.age.tolist() == ["20–59"] * 11 + ["60–99"]
@@ -233,7 +235,7 @@ def test_another_frame_than_the_tables_is_refused(changed, message):
 def test_a_frame_with_more_rows_is_refused():
     frame = pd.concat([HOSPITAL, HOSPITAL[:1]], ignore_index=True)
     with pytest.raises(ValueError, match=r"^frame must be the one that .* with 12 complete rows, got 13$"):
-        release(frame, hospital(), [1, 1], k_of_one=True, **ROLES)
+        release(frame, hospital(), [1, 1], anyway="it is only a test", **ROLES)
 
 
 def test_what_is_no_frame_is_refused():
@@ -250,7 +252,7 @@ def test_what_is_no_frame_is_refused():
 def test_dropped_columns_are_counted_all_the_same(times):
     frame = pd.concat([HOSPITAL] * times, ignore_index=True)
     problem = hospital([KAnonymity(person="patient"), DistinctLDiversity("diagnosis"), TCloseness("diagnosis")], frame)
-    made = release(frame, problem, [2, 1], drop=["name", "diagnosis", "born", "weight"], k_of_one=True)
+    made = release(frame, problem, [2, 1], drop=["name", "diagnosis", "born", "weight"], anyway="it is only a test")
     assert list(made.frame) == ["age", "sex"]
     assert made.claims.promised.tolist()[:2] == [1, 1]
     assert made.claims.holds.all()
@@ -266,7 +268,7 @@ class Rows(Objective):
 
 
 def test_a_measure_of_ones_own_is_promised_and_not_counted_again():
-    made = release(HOSPITAL, hospital([Rows(), KAnonymity()]), [2, 1], k_of_one=True, **ROLES)
+    made = release(HOSPITAL, hospital([Rows(), KAnonymity()]), [2, 1], anyway="it is only a test", **ROLES)
     assert made.claims.iloc[0].tolist() == ["classes", 2.0, None, None]
     assert made.claims.iloc[1].tolist() == ["k", 1, 1, True]
 
@@ -274,7 +276,7 @@ def test_a_measure_of_ones_own_is_promised_and_not_counted_again():
 def test_the_label_may_be_a_quasi_identifier():
     table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis", label="sex")
     problem = LatticeProblem(table, [KAnonymity(), ClassificationMetric("sex")])
-    made = release(HOSPITAL, problem, [2, 0], drop=["name", "patient"], keep=KEPT, k_of_one=True)
+    made = release(HOSPITAL, problem, [2, 0], drop=["name", "patient"], keep=KEPT, anyway="it is only a test")
     assert made.claims.holds.tolist() == [True, None]
 
 
@@ -305,5 +307,5 @@ def test_everything_may_be_marked():
 
 def test_nothing_given_is_changed():
     before = HOSPITAL.copy(deep=True)
-    release(HOSPITAL, hospital(), [2, 1], k_of_one=True, **ROLES)
+    release(HOSPITAL, hospital(), [2, 1], anyway="it is only a test", **ROLES)
     pd.testing.assert_frame_equal(HOSPITAL, before)

@@ -9,17 +9,21 @@ from test_release import HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import RecountError, choose, evidence, external_evidence, release
+from pymoo_anon.publishing import RecountError, choose, evidence, release
 from pymoo_anon.publishing.release import said_of
 from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.publishing.report.values import columns_view
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
+ANYWAY = "it is only a test"
+
+K = KAnonymity()
+
 
 def test_every_column_has_a_role_and_what_is_kept_a_reason():
     table = Microdata.from_frame(HOSPITAL, QUASI_OF_A_HOSPITAL, "diagnosis", label="diagnosis")
     problem = LatticeProblem(table, [KAnonymity()])
-    made = release(HOSPITAL, problem, [2, 1], drop=["name", "patient"], keep=KEPT, k_of_one=True)
+    made = release(HOSPITAL, problem, [2, 1], drop=["name", "patient"], keep=KEPT, anyway=ANYWAY)
     assert made.columns.to_dict("list") == {
         "column": ["age", "born", "sex", "diagnosis", "weight"],
         "role": ["quasi-identifier", "keep", "quasi-identifier", "sensitive and label", "keep"],
@@ -69,10 +73,10 @@ def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
     assert made.verdict.startswith(
         "What was promised holds. None of 12 rows is unique by all released columns. Dropped: "
     )
-    alone = release(HOSPITAL, LatticeProblem(problem.table, [K]), [2, 1], k_of_one=True, **rest)
+    alone = release(HOSPITAL, LatticeProblem(problem.table, [K]), [2, 1], anyway=ANYWAY, **rest)
     assert alone.verdict.startswith(
-        "What was promised holds. Released all the same: k is 1. 1 of 12 rows (8.3 %) is unique by all released "
-        "columns."
+        "What was promised holds. Released anyway, although k is 1 where at least 2 is required: it is only a test. 1 "
+        "of 12 rows (8.3 %) is unique by all released columns."
     )
 
 
@@ -114,7 +118,7 @@ def test_unique_rows_are_those_that_a_loop_finds(data):
         problem,
         [data.draw(st.integers(0, 1))],
         keep=dict.fromkeys(columns, "to count them in this test"),
-        k_of_one=True,
+        anyway=ANYWAY,
     )
     for by, unique in zip((["q", "one", "other"], ["one", "other"]), made.uniqueness.unique, strict=True):
         rows = list(
@@ -162,11 +166,14 @@ def test_a_reason_has_at_least_five_words(reason):
 
 
 def test_somebody_who_is_alone_is_released_only_by_name_of_the_option():
-    message = "k is 1: somebody stands alone in a class and can be found; k_of_one=True or --k-of-one releases"
-    with pytest.raises(ValueError, match=message):
+    message = (
+        "the point misses what is required: k in persons of patient is 1 where at least 2 is required; "
+        "anyway='REASON', on the command line --anyway REASON, releases it nevertheless"
+    )
+    with pytest.raises(ValueError, match=f"^{message}$"):
         release(HOSPITAL, hospital(), [1, 1], **ROLES)
-    made = release(HOSPITAL, hospital(), [1, 1], k_of_one=True, **ROLES)
-    assert made.exceptions == ("k is 1",)
+    made = release(HOSPITAL, hospital(), [1, 1], anyway=ANYWAY, **ROLES)
+    assert made.exceptions == ("k in persons of patient is 1 where at least 2 is required",)
     # Two rows of one person are one person.
     twice = HOSPITAL.assign(patient=[1, 1, 1, *HOSPITAL.patient[3:]])
     problem = LatticeProblem(
@@ -178,15 +185,29 @@ def test_somebody_who_is_alone_is_released_only_by_name_of_the_option():
 
 def test_a_single_row_that_is_marked_is_alone():
     """No measure of the problem says so: the smallest class of the released table does."""
-    with pytest.raises(ValueError, match="k is 1: somebody"):
-        release(HOSPITAL, hospital([GeneralLossMetric()], suppression=1), [1, 1], **ROLES)
-    assert (
-        len(release(HOSPITAL, hospital([GeneralLossMetric()], suppression=1), [1, 1], k_of_one=True, **ROLES).claims)
-        == 1
+    problem = hospital([GeneralLossMetric()], suppression=1)
+    with pytest.raises(ValueError, match="the release misses what is required: k in persons of patient is 1 where at"):
+        release(HOSPITAL, problem, [1, 1], **ROLES)
+    made = release(HOSPITAL, problem, [1, 1], anyway=ANYWAY, **ROLES)
+    assert len(made.claims) == 1
+    assert (made.anyway, made.exceptions) == (ANYWAY, ("k in persons of patient is 1 where at least 2 is required",))
+
+
+@pytest.mark.parametrize("reason", ["", "because we need it", 5, True])
+def test_what_is_released_anyway_has_a_reason_of_at_least_five_words(reason):
+    with pytest.raises(ValueError, match="anyway must be a reason of at least five words, got"):
+        release(HOSPITAL, hospital(), [1, 1], anyway=reason, **ROLES)
+
+
+def test_a_reason_to_release_anyway_is_of_no_use_where_no_promise_is_broken():
+    made = release(HOSPITAL, hospital(), [1, 1], suppressed="drop", anyway=ANYWAY, **ROLES)
+    again = release(
+        HOSPITAL, LatticeProblem(hospital().table, [K], 1), [1, 1], suppressed="drop", anyway=ANYWAY, **ROLES
     )
+    assert made.exceptions
+    assert (again.anyway, again.exceptions) == (None, ())
 
 
-K = KAnonymity()
 L = DistinctLDiversity("diagnosis")
 
 
@@ -195,14 +216,14 @@ def test_a_point_below_a_requirement_is_released_only_by_name_of_the_option():
     with pytest.raises(ValueError) as caught:
         release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
     assert str(caught.value) == (
-        "the point misses what is required: k is 3 where at least 4 is required; below_requirements=True or "
-        "--below-requirements releases it nevertheless"
+        "the point misses what is required: k is 3 where at least 4 is required; anyway='REASON', on the "
+        "command line --anyway REASON, releases it nevertheless"
     )
-    made = release(HOSPITAL, problem, [1, 1], suppressed="drop", below_requirements=True, **ROLES)
+    made = release(HOSPITAL, problem, [1, 1], suppressed="drop", anyway=ANYWAY, **ROLES)
     assert made.exceptions == ("k is 3 where at least 4 is required",)
     assert made.claims.holds.tolist() == [True] * 3
     assert made.verdict.startswith(
-        "What was promised holds. Released all the same: k is 3 where at least 4 is required."
+        "What was promised holds. Released anyway, although k is 3 where at least 4 is required: it is only a test."
     )
 
 
@@ -244,11 +265,9 @@ def test_a_sensitive_column_that_is_nearly_unique_is_said():
         "What was promised holds. 30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive "
         "columns and 27 (90.0 %) by sensitive column salary."
     )
-    outside = external_evidence(made.frame, made.columns, name="out.csv", sha256="0" * 64)
-    assert outside["uniqueness"][2] == {"columns": "sensitive column salary", "unique": 27, "rows": 30}
     front = problem.front([[0]])
     inside = evidence(problem, front, front.choose(row=0), made, checksums={}, search={})
-    assert inside["uniqueness"] == outside["uniqueness"]
+    assert inside["uniqueness"][2] == {"columns": "sensitive column salary", "unique": 27, "rows": 30}
     subject = checked_subject(
         front,
         front.choose(row=0),

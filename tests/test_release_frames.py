@@ -86,7 +86,9 @@ def test_values_of_any_type_are_recoded_alike(kind, values):
     frame = pd.DataFrame({"q": pd.Series(values, dtype=object), "s": list("abab")})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat(list(dict.fromkeys(values)))}, "s")
     problem = LatticeProblem(table, [KAnonymity(), DistinctLDiversity("s")])
-    _, rows = rows_of(release(FRAMES[kind](pa.Table.from_pandas(frame)), problem, [0], k_of_one=True).frame)
+    _, rows = rows_of(
+        release(FRAMES[kind](pa.Table.from_pandas(frame)), problem, [0], anyway="it is only a test").frame
+    )
     text = {value: value if isinstance(value, str) else str(value) for value in values}
     text |= {Decimal("1.50"): "1.5"} if isinstance(values[0], Decimal) else {}
     assert rows == sorted((text[value], s) for value, s in zip(values, "abab", strict=True))
@@ -110,7 +112,7 @@ def test_labels_that_are_one_text_are_refused():
     with pytest.raises(
         ValueError, match="the groups of 'q' must have labels that differ as text, got more than once: '1'"
     ):
-        release(frame, problem, [0], k_of_one=True)
+        release(frame, problem, [0], anyway="it is only a test")
     assert len(release(frame, problem, [1]).frame) == 3
 
 

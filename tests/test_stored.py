@@ -123,7 +123,7 @@ def test_a_changed_table_is_refused_before_it_is_read(project):
         file.write("30,F,flu\n")
     status, said = command("pick", "mine.toml")
     assert status == 2
-    assert "is of other inputs, changed since" in " ".join(said.split())
+    assert "is out of date, changed since" in " ".join(said.split())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")

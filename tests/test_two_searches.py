@@ -43,8 +43,7 @@ def test_the_second_search_is_refused_until_the_first_has_ended():
         result = search(*SMALL)
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == (
-            "Error: output must be a folder that no other search writes to, got 'front'; wait for its end, or name "
-            "another folder\n"
+            "Error: another search writes to the folder 'front'; wait for its end, or name another folder by --output\n"
         )
         assert os.listdir("front") == []
         assert search(*SMALL, "--output", "another").exit_code == 0

@@ -78,14 +78,13 @@ STEPS = {
         "Drawing and writing the front",
     ],
     ("pick", "mine.toml", "--knee"): ["Step 1 of 2: reading the front", "Step 2 of 2: comparing its points"],
-    ("release", "mine.toml", "--external-evidence"): [
+    ("release", "mine.toml"): [
         "Step 1 of 4: reading the front",
         "Step 2 of 4: recoding and writing",
         "Step 3 of 4: counting again",
         "Step 4 of 4: writing evidence and codebook",
     ],
     ("verify", "mine.toml"): ["Reading the front", r"Recoding and counting mine-release\.csv again"],
-    ("verify", "mine-release.csv.external.json"): ["Reading and counting"],
     ("verify", "mine-release.csv", "--quasi-identifier", "age", "--sensitive", "diagnosis"): ["Reading and counting"],
     ("report", "mine.toml"): [
         "Step 1 of 3: reading the front",

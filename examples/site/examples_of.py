@@ -90,7 +90,7 @@ def measure_page(own, folder):
     partner = KAnonymity() if own.__name__ in objectives.loss.__all__ else GeneralLossMetric()
     problem = LatticeProblem(TABLE, [measure, partner])
     classes = problem.equivalence_classes(NODE)
-    released = release(PERSONS, problem, NODE, k_of_one=True)
+    released = release(PERSONS, problem, NODE, anyway="it is only a test")
     values = {"size": classes.sizes}
     if measure.worst_class:
         values[measure.name] = measure.of_classes(classes)

@@ -9,7 +9,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line with the arguments of the process; Ctrl-C is one line from then on."""
+    """Run the command line with the arguments of the process."""
     modules_load()
     from pymoo_anon.cli.app import app
 

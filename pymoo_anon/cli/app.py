@@ -1,4 +1,7 @@
-"""The command line's commands: help, the version and wrong options answer before anything else is loaded."""
+"""The commands of `pymoo-anon`.
+
+Help, the version and wrong options answer before anything else is loaded.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,11 @@ import typer
 from pymoo_anon import __version__
 from pymoo_anon.cli import requests
 from pymoo_anon.cli.console import clear_errors, loading
-from pymoo_anon.cli.declaring import check_values, is_project, takes
+from pymoo_anon.cli.declaring import check_values, is_project, options_named, takes
 from pymoo_anon.cli.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-hierarchy = typer.Typer(
-    name="hierarchy", no_args_is_help=True, help="Draft hierarchies from a table, check them, and show them."
-)
+hierarchy = typer.Typer(name="hierarchy", no_args_is_help=True, help="Draft, check and show hierarchies.")
 
 
 def _say_version(wanted: bool) -> None:
@@ -28,7 +29,7 @@ def _say_version(wanted: bool) -> None:
 @app.callback()
 def commands(
     version: Annotated[
-        bool, typer.Option("--version", help="Say the version and exit.", callback=_say_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_say_version, is_eager=True)
     ] = False,
 ) -> None:
     """Anonymize microdata: the whole trade-off between privacy and information loss."""
@@ -37,7 +38,7 @@ def commands(
 @app.command()
 @takes(requests.InitRequest)
 def init(request: requests.InitRequest) -> None:
-    """Write a project file for a table, with a guess for every column, and a draft of every hierarchy."""
+    """Write a project file with a guess for every column, and drafts of hierarchies."""
     with clear_errors():
         check_values(request)
     with loading():
@@ -48,15 +49,16 @@ def init(request: requests.InitRequest) -> None:
 @app.command()
 @takes(Settings)
 def search(settings: Settings) -> None:
-    """Search a table for the front between privacy and loss, write it to a folder, and print it."""
+    """Find the front between privacy and loss, and write it to a folder."""
     with clear_errors():
         if settings.file is not None:
             from pymoo_anon.cli.project import read_project
 
             settings = read_project(settings.file).settings(settings)
-        settings.check()
+        with options_named(settings, settings.project):
+            settings.check()
     with loading():
-        # What draws the front is loaded now, and not when a search of hours has ended.
+        # Drawing loads now: an error after a search of hours would lose it.
         import pymoo_anon.visualization.fronts  # noqa: F401
         from pymoo_anon.cli.searching import search_and_write
     search_and_write(settings)
@@ -65,7 +67,7 @@ def search(settings: Settings) -> None:
 @app.command()
 @takes(requests.Wish)
 def pick(wish: requests.Wish) -> None:
-    """Choose one point of a front, and say what it means. The choice is kept beside the front, in choice.json."""
+    """Choose one point of a front, and write it to choice.json beside the front."""
     with clear_errors():
         wish.check()
     with loading():
@@ -76,7 +78,7 @@ def pick(wish: requests.Wish) -> None:
 @app.command()
 @takes(requests.ReleaseRequest)
 def release(request: requests.ReleaseRequest) -> None:
-    """Write the table of the chosen point, where a recount of it holds what was promised, its evidence and codebook."""
+    """Write the table of the chosen point, with evidence and codebook."""
     with clear_errors():
         from pymoo_anon.cli.project import read_project
 
@@ -90,7 +92,7 @@ def release(request: requests.ReleaseRequest) -> None:
 @app.command()
 @takes(requests.VerifyRequest)
 def verify(request: requests.VerifyRequest) -> None:
-    """Count a released table again by plain dataframe operations; exit code 1 where something does not hold."""
+    """Count released tables again. The exit code is 1 if something does not hold."""
     project = None
     with clear_errors():
         request.check()
@@ -102,8 +104,6 @@ def verify(request: requests.VerifyRequest) -> None:
         from pymoo_anon.cli import releasing
     if project is not None:
         releasing.verify_project(project)
-    elif request.is_evidence:
-        releasing.verify_external(Path(request.file))
     else:
         releasing.verify_table(request)
 
@@ -111,7 +111,7 @@ def verify(request: requests.VerifyRequest) -> None:
 @app.command()
 @takes(requests.ReportRequest)
 def report(request: requests.ReportRequest) -> None:
-    """Write one HTML file about the chosen point and its release, which needs no network."""
+    """Write one HTML file about the chosen point and its release."""
     with clear_errors():
         from pymoo_anon.cli.project import read_project
 
@@ -125,10 +125,10 @@ def report(request: requests.ReportRequest) -> None:
 @hierarchy.command()
 @takes(requests.DraftRequest)
 def draft(request: requests.DraftRequest) -> None:
-    """Draft a hierarchy for each column from its values, in ARX's layout, to be read and edited."""
+    """Draft a hierarchy for each column from its values, in ARX's layout."""
     with clear_errors():
         check_values(request)
-        requests.check_path("data", request.data)
+        requests.check_path(request.data)
     with loading():
         from pymoo_anon.cli.hierarchies import write_drafts
     write_drafts(request)
@@ -137,11 +137,11 @@ def draft(request: requests.DraftRequest) -> None:
 @hierarchy.command()
 @takes(requests.CheckRequest)
 def check(request: requests.CheckRequest) -> None:
-    """Say all that is wrong or doubtful in hierarchies; exit code 1 if one cannot be used."""
+    """List errors and doubts in hierarchies; exit with 1 after an error."""
     with clear_errors():
-        requests.check_path("hierarchies", request.path, folder=True)
+        requests.check_path(request.path, folder=True)
         if request.data is not None:
-            requests.check_path("data", request.data)
+            requests.check_path(request.data)
     with loading():
         from pymoo_anon.cli.hierarchies import say_findings
     say_findings(request.path, request.data)
@@ -150,9 +150,9 @@ def check(request: requests.CheckRequest) -> None:
 @hierarchy.command()
 @takes(requests.ShowRequest)
 def show(request: requests.ShowRequest) -> None:
-    """Show the levels of a hierarchy: how many groups each has, how large they are, and what they are called."""
+    """Show the levels of a hierarchy: number of groups, their sizes and labels."""
     with clear_errors():
-        requests.check_path("hierarchy", request.path)
+        requests.check_path(request.path)
     with loading():
         from pymoo_anon.cli.hierarchies import show_levels
     show_levels(request.path)

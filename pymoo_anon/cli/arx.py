@@ -1,4 +1,6 @@
-"""A project of ARX, a zip of XML and CSV, as a project here: what is taken over, and line by line what is not.
+"""Import of ARX's projects, zip files of XML and CSV.
+
+Nothing of them is run, and no entry is unpacked to a path of its own.
 
 Nothing of it is run, and no entry is unpacked to a path of its own: names of files here are made anew.
 """
@@ -21,10 +23,10 @@ import tomlkit
 from pymoo_anon._messages import examples, plain
 from pymoo_anon.table.domain_values import is_number, spelled
 
-# What an entry may hold at most, so that a small file fills no memory: XML in bytes, tables and hierarchies together.
+# Most bytes of an XML entry, and of tables and hierarchies together: a small file must not fill memory.
 _MOST_XML = 1 << 26
 _MOST_BYTES = 1 << 30
-# Tables unpack to about ten times the archive. What unpacks to more than this, and to more than XML may, is a bomb.
+# Tables unpack to about ten times the archive. Anything far above this, and above the limit of XML, is a bomb.
 _MOST_TIMES = 100
 _MOST_ENTRIES = 10_000
 
@@ -37,10 +39,10 @@ _ROLES = {
     "SENSITIVE_ATTRIBUTE": "sensitive",
     "INSENSITIVE_ATTRIBUTE": "keep",
 }
-# What a definition says of a column that is taken over, or is of no use here.
+# Entries of a definition that are imported, or of no use here.
 _KNOWN = ("name", "type", "datatype", "format", "locale", "ref", "min", "max")
 _REASON = "insensitive in the project of ARX"
-# How much a column counts that nobody gave a weight.
+# ARX's weight of a column without one.
 _WEIGHT = 0.5
 
 _NUMBER = r"(\d+(?:\.\d+)?(?:E-?\d+)?)"
@@ -59,16 +61,16 @@ _MODELS: tuple[tuple[str, Callable[..., str]], ...] = (
 
 @dataclass
 class Taken:
-    """What is taken over of a project of ARX."""
+    """Imported parts of a project of ARX."""
 
-    files: dict[str, str] = field(default_factory=dict)  # By path in the folder of the project what is written
-    columns: dict[str, dict[str, Any]] = field(default_factory=dict)  # Of each column what the project file says
-    search: dict[str, Any] = field(default_factory=dict)  # What it says of the search
-    missing: dict[str, Any] = field(default_factory=dict)  # What becomes of rows without a value, and how they look
-    left: list[str] = field(default_factory=list)  # What is not taken over, a line each
+    files: dict[str, str] = field(default_factory=dict)  # Content by path in the folder of the project
+    columns: dict[str, dict[str, Any]] = field(default_factory=dict)  # Keys of the project file by column
+    search: dict[str, Any] = field(default_factory=dict)  # Its options of the search
+    missing: dict[str, Any] = field(default_factory=dict)  # Its keys about missing values
+    left: list[str] = field(default_factory=list)  # A line for each part that is left out
 
     def project(self, name: str, data: str, stem: str) -> str:
-        """The text of the project file."""
+        """Return the text of the project file."""
         document = tomlkit.document()
         document.add(tomlkit.comment(plain(f"Taken over from {name}, a project of ARX. Not taken over:")))
         for line in self.left:
@@ -81,7 +83,10 @@ class Taken:
 
 
 def taken_over(path: Path, names_of: Callable[[Sequence[str]], list[str]], data: str, folder: str) -> Taken:
-    """Read a project of ARX, for a file with the table and a folder with hierarchies; `names_of` names their files."""
+    """Read a project of ARX.
+
+    `names_of` names the files of columns, `data` is the name of the table, `folder` that of the hierarchies.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             _check_entries(path, archive)
@@ -91,7 +96,7 @@ def taken_over(path: Path, names_of: Callable[[Sequence[str]], list[str]], data:
 
 
 def _check_entries(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse an archive that is not safe to read."""
+    """Raise ValueError for an archive that is not safe to read."""
     entries = archive.infolist()
     outside = [
         one.filename
@@ -107,14 +112,14 @@ def _check_entries(path: Path, archive: zipfile.ZipFile) -> None:
 
 
 class _WithoutTypes(TreeBuilder):
-    """Refuses a document type, so that no entity is ever declared."""
+    """Builder that refuses a document type, so that no entity is declared."""
 
     def doctype(self, *_: Any) -> NoReturn:
         raise ValueError("must not declare a document type: ARX writes none, and entities of it could be bombs")
 
 
 class _Reader:
-    """Reads the entries of one project."""
+    """Reader of one project."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self._path, self._archive = path, archive
@@ -123,7 +128,7 @@ class _Reader:
         self._taken = Taken()
 
     def taken(self, names_of: Callable[[Sequence[str]], list[str]], data: str, folder: str) -> Taken:
-        """All that is taken over."""
+        """Read all parts of the project."""
         taken = self._taken
         self._separator = self._xml("project.xml").findtext("separator") or ";"
         rows = self._rows(_DATA)
@@ -146,7 +151,7 @@ class _Reader:
         return taken
 
     def _column(self, name: str, told: Element, values: Mapping[str, None], file: str) -> None:
-        """Role, hierarchy and levels of a column."""
+        """Read role, hierarchy and levels of a column."""
         kind, left = told.findtext("type", ""), self._taken.left
         if kind not in _ROLES:
             raise ValueError(f"{self._path}: {_DEFINITION} must give {name!r} a type of ARX, got {kind!r}")
@@ -175,7 +180,7 @@ class _Reader:
             own["levels"] = [every if end == "All" else _whole(name, end) for end, every in pairs]
 
     def _config(self, config: Element) -> None:
-        """Privacy models, suppression, weights."""
+        """Read privacy models, suppression and weights."""
         taken, require = self._taken, []
         for text in (one.text or "" for one in config.findall("criteria/criterion")):
             found = _bound(text)
@@ -212,14 +217,14 @@ class _Reader:
         taken.left += [f"that rows lose columns of type {one}, too" for one in suppressed if "QUASI" not in one]
 
     def _number(self, text: str | None) -> float:
-        """A number of the configuration, 0 where there is none."""
+        """Return a number of the configuration, 0 without one."""
         number = spelled(text or "0", float)
         if not is_number(number) or number < 0:
             raise ValueError(f"{self._path}: {_CONFIG} must hold numbers from 0, got {text!r}")
         return float(number)
 
     def _others(self, n_rows: int) -> None:
-        """What else the file holds."""
+        """List the other parts, which are not imported."""
         if "data/input_subset.csv" in self._names and len(self._rows("data/input_subset.csv")) < n_rows:
             self._taken.left.append("the research subset: all rows are taken")
         if any(name.startswith(("output/", "data/output", "lattice")) for name in self._names):
@@ -228,7 +233,6 @@ class _Reader:
             self._taken.left.append("objects of Java (*.dat), which nothing here reads")
 
     def _xml(self, name: str) -> Element:
-        """The root of an XML file."""
         content = self._content(name, _MOST_XML)
         try:
             return fromstring(content, XMLParser(target=_WithoutTypes()))
@@ -238,7 +242,7 @@ class _Reader:
             raise ValueError(f"{self._path}: {name} {error}") from None
 
     def _rows(self, name: str) -> list[list[str]]:
-        """The rows of a CSV file as ARX writes it."""
+        """Return the rows of a CSV file of ARX."""
         try:
             text = self._content(name, self._left).decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -253,7 +257,7 @@ class _Reader:
         return rows
 
     def _content(self, name: str, most: int) -> bytes:
-        """An entry, as long as it is not too large."""
+        """Return an entry that is not too large."""
         if name not in self._names:
             raise ValueError(f"{self._path} must be a project of ARX, which holds {name}, got none")
         with self._archive.open(name) as file:
@@ -265,7 +269,7 @@ class _Reader:
 
 
 def _bound(model: str) -> str | None:
-    """The bound that a privacy model becomes, or None."""
+    """Translate a privacy model to a bound, or return None."""
     return next((bound(*found.groups()) for own, bound in _MODELS if (found := re.fullmatch(own, model))), None)
 
 
@@ -276,7 +280,6 @@ def _whole(name: str, text: str) -> int:
 
 
 def _csv(rows: Sequence[Sequence[str]], separator: str) -> str:
-    """Rows as text of a CSV file."""
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=separator, lineterminator="\n").writerows(rows)
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""What the command line says: a reader who leaves early stops nothing, and errors are one line."""
+"""Output of the command line: tables, progress, and errors in one line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from pymoo_anon._messages import plain
+from pymoo_anon._messages import examples, plain
 from pymoo_anon.cli import interrupt
 from pymoo_anon.cli.interrupt import ExitCode, check_interrupted
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-#: Columns of a line where standard output is no terminal.
+#: Characters of a line if standard output is not a terminal.
 WIDTH = 160
 
-#: Columns of a terminal between two columns of a table.
+#: Blanks between two columns of a table.
 GAP = 2
 
-#: Seconds between two lines about a step where standard error is no terminal.
+#: Seconds between two lines about a step if standard error is not a terminal.
 EVERY = 10.0
 
-#: What is said as soon as something is compiled.
-COMPILING = "Loops are being compiled, which takes some seconds; later runs load them from disk."
+#: Message when a loop is compiled.
+COMPILING = "Compiling loops, once; later runs load them from disk."
 
 
 class Outlet:
-    """A stream that may be closed by its reader, as by `| head -1`: what comes afterwards is dropped."""
+    """Stream that drops text after its reader has closed it."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -50,14 +50,14 @@ class Outlet:
             return len(text)
 
     def flush(self) -> None:
-        """Pass on what was written, or drop it."""
+        """Pass on the text, or drop it."""
         try:
             self._stream.flush()
         except BrokenPipeError:
             self._close()
 
     def _close(self) -> None:
-        # What the stream still holds goes nowhere, so that Python's own flush at the end finds nothing to complain of.
+        # The rest of the buffer goes nowhere, so that Python's own flush at the end finds no error.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)
@@ -68,7 +68,7 @@ class Outlet:
 
 @contextmanager
 def standard_output() -> Iterator[Console]:
-    """A console on standard output, which is an `Outlet` for as long."""
+    """Yield a console on standard output, which may be closed early."""
     from rich.console import Console
 
     outlet: Any = Outlet(sys.stdout)
@@ -79,7 +79,10 @@ def standard_output() -> Iterator[Console]:
 
 
 def new_table(headings: Iterable[str], right: Collection[str] = ()) -> Table:
-    """Return an empty table: cells fold, headings only between words, and some columns stand on the right."""
+    """Return an empty table with some columns on the right.
+
+    Cells fold anywhere, headings only between words.
+    """
     from rich.table import Table
 
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False)
@@ -91,13 +94,25 @@ def new_table(headings: Iterable[str], right: Collection[str] = ()) -> Table:
 
 
 def tell(console: Console, text: str) -> None:
-    """Print a line, which folds at the end of the terminal."""
+    """Print a line that folds at the end of the terminal."""
     console.print(plain(text), soft_wrap=False)
+
+
+def tell_some(console: Console, words: str, names: Sequence[str]) -> None:
+    """Print one line of words and as many names as fit."""
+    from rich.cells import cell_len
+
+    lines = (f"{words}: {examples(names, plain, most)}" for most in range(len(names), 0, -1))
+    first = next((line for line in lines if cell_len(line) <= console.width), f"{words}: {examples(names, plain, 1)}")
+    tell(console, first)
 
 
 @contextmanager
 def clear_errors(less_memory: str = "") -> Iterator[None]:
-    """Turn errors and Ctrl-C into one line and an exit code, with a hint where memory ends."""
+    """Turn errors and Ctrl-C into one line and an exit code.
+
+    `less_memory` is the hint where memory ends.
+    """
     try:
         with interrupt.interruptible():
             yield
@@ -106,7 +121,7 @@ def clear_errors(less_memory: str = "") -> Iterator[None]:
         if isinstance(error, OSError) and error.filename is not None:
             message = f"{error.filename}: {error.strerror}"
         if isinstance(error, MemoryError):
-            message = f"more memory is needed than there is{': ' * bool(message)}{message}{less_memory}"
+            message = f"out of memory{': ' * bool(message)}{message}{less_memory}"
         typer.echo(f"Error: {plain(' '.join(message.split()))}", err=True)
         raise typer.Exit(ExitCode.BAD_USE) from None
     except KeyboardInterrupt:
@@ -116,7 +131,7 @@ def clear_errors(less_memory: str = "") -> Iterator[None]:
 
 @contextmanager
 def said_warnings() -> Iterator[None]:
-    """Print each warning for users in one line, and none for developers."""
+    """Print each warning for users in one line after a block."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         for category in (UserWarning, RuntimeWarning):
@@ -128,7 +143,10 @@ def said_warnings() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Load the modules of a command in a block, and print warnings; then Ctrl-C clears up."""
+    """Load the modules of a command in a block, and print warnings.
+
+    From its end on Ctrl-C raises KeyboardInterrupt.
+    """
     with said_warnings():
         yield
     if interrupt.modules_are_loaded():
@@ -139,7 +157,9 @@ def loading() -> Iterator[None]:
 
 @contextmanager
 def working(words: str) -> Iterator[Callable[[str], None]]:
-    """Show a step and its seconds: on a terminal in a moving line, elsewhere in a line every `EVERY` seconds.
+    """Show a step and its seconds, and yield a function that sets its text.
+
+    On a terminal it is a moving line, elsewhere a line every `EVERY` seconds. Warnings are printed after the step.
 
     It yields a function that sets other words. Warnings are printed after the step.
     """
@@ -167,14 +187,14 @@ def working(words: str) -> Iterator[Callable[[str], None]]:
 
 
 def check_free(targets: Sequence[Path], force: bool, hint: str = "") -> None:
-    """Refuse to replace what is there unasked; a hint says what else can be done."""
+    """Raise ValueError if a file exists, unless `force` allows to replace it."""
     held = [str(target) for target in targets if os.path.lexists(target)]
     if held and not force:
-        raise ValueError(f"{held[0]} is there already; --force replaces it, --output names another place{hint}")
+        raise ValueError(f"{held[0]} exists; --force replaces it, --output names another place{hint}")
 
 
 def count(number: int) -> str:
-    """A number as a person reads it, or its power of ten where it is beyond reading.
+    """Return a number as text, a very large one as a power of ten.
 
     >>> count(17_920), count(8**24), count(10**15), count(10**15 - 1)
     ('17,920', 'about 10^21', 'about 10^15', '999,999,999,999,999')

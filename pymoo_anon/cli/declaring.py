@@ -1,12 +1,13 @@
-"""Options declared once: a field of a dataclass is an option of command line, project file and record."""
+"""Options, declared once for the command line, the project file and the record."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, Field, dataclass, field, fields
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -16,40 +17,40 @@ import typer
 
 from pymoo_anon._messages import repeated
 
-#: Makes a value of what a project file gives; a ValueError says what it must be.
+#: Converts a value of a project file; its ValueError says which values are allowed.
 Reader: TypeAlias = Callable[[Any], Any]
 
 
 class Option(NamedTuple):
-    """What is known of an option besides its name, its type and its default, which are those of its field."""
+    """Properties of an option besides the name, type and default of its field."""
 
-    help: str  # What help says of it
-    metavar: str | None = None  # What stands for its value in help, or None for its choices
+    help: str  # Text of help
+    metavar: str | None = None  # Its value in help, or None for its choices
     flag: str | None = None  # Its name on the command line, or None for that of its field
     panel: str | None = None  # The heading under which help lists it, or None
-    shown: str | None = None  # What help says in place of the default, or None
-    least: int | None = None  # The least whole number that it may be, or None
-    choices: tuple[str, ...] = ()  # All that it may be, or nothing where it may be more
-    # Reads it from a project file; None reads its type, its choices and the least.
+    shown: str | None = None  # Default in words, or None
+    least: int | None = None  # Least whole number allowed, or None
+    choices: tuple[str, ...] = ()  # Allowed values, or nothing if others are allowed, too
+    # Its reader in a project file, or None for one by type, choices and least number.
     read: Reader | None = None
     in_file: bool = False  # Whether the project file may have it
     key: str | None = None  # Its name in the project file, or None for that of its field
-    idle: tuple[str, ...] = ()  # What it cannot be combined with: choices of other options
+    idle: tuple[str, ...] = ()  # Choices of other options that exclude it
     recorded: bool = True  # Whether the record of a run holds it
-    argument: bool = False  # Whether it has a place on the command line, and no name
+    argument: bool = False  # Whether it is an argument without a flag
 
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """What a command is asked for; the fields of a subclass that `option` made are its options."""
+    """Values of the options of a command, which are the fields that `option` made."""
 
     given: Collection[str] = frozenset()  # Names of the options that were not left out
 
 
-#: What options cannot be combined with that a project file answers.
+#: Excludes the options that a project file answers.
 PROJECT = "a project file"
 
-#: What options cannot be combined with that say how whole columns are recoded.
+#: Excludes the options about recoding whole columns.
 LOCAL = "local recodings"
 
 A = TypeVar("A", bound=Invocation)
@@ -57,7 +58,7 @@ T = TypeVar("T")
 
 
 def option(default: Any, help: str, **known: Any) -> Any:
-    """A field that is an option, with a default, or with ... where it must be given."""
+    """Make a field that is an option, required if the default is ...."""
     made: dict[str, Any] = {"metadata": {"option": Option(help, **known)}}
     if isinstance(default, list):
         made["default_factory"] = default.copy
@@ -67,12 +68,12 @@ def option(default: Any, help: str, **known: Any) -> Any:
 
 
 def options_of(asked: type[Invocation] | Invocation) -> dict[str, Option]:
-    """The options of what is asked for, by the names of their fields."""
+    """Return the options of a command by field name."""
     return {own.name: own.metadata["option"] for own in fields(asked) if "option" in own.metadata}
 
 
 def takes(asked: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]]:
-    """Make a command for typer of a function of what is asked for."""
+    """Make a command for typer of a function of an invocation."""
 
     def made(run: Callable[[A], None]) -> Callable[..., None]:
         def command(ctx: typer.Context, **values: Any) -> None:
@@ -89,7 +90,7 @@ def takes(asked: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]
 
 
 def _parameter(own: Field[Any], known: Option) -> Parameter:
-    """An option as typer reads it from the signature of a function."""
+    """Return an option as a parameter that typer reads."""
     said: dict[str, Any] = {
         "help": known.help,
         "metavar": known.metavar or "|".join(known.choices) or None,
@@ -106,12 +107,12 @@ def _parameter(own: Field[Any], known: Option) -> Parameter:
 
 
 def is_project(path: str | Path) -> bool:
-    """Whether a name is that of a project file."""
+    """Return whether a name is that of a project file."""
     return str(path).lower().endswith(".toml")
 
 
 def dashed(name: str) -> str:
-    """The name of an option on the command line and in the project file.
+    """Return the name of an option as the user types it.
 
     >>> dashed("pop_size")
     'pop-size'
@@ -120,22 +121,36 @@ def dashed(name: str) -> str:
 
 
 def check_values(asked: Invocation) -> None:
-    """Refuse numbers and choices that an option cannot have, whatever they are for."""
+    """Raise ValueError for numbers and choices out of range."""
     for name, known in options_of(asked).items():
         value = getattr(asked, name)
         if not isinstance(value, bool | None) and (known.choices or isinstance(value, int | float)):
             try:
                 reader_of(type(asked), name)(value)
             except ValueError as error:
-                raise ValueError(f"{dashed(name)} must be {error}, got {value!r}") from None
+                raise ValueError(f"--{dashed(name)} must be {error}, got {value!r}") from None
 
 
 def check_meant(asked: Invocation, choice: str, called: str) -> None:
-    """Refuse options that a choice would ignore."""
+    """Raise ValueError for options that a choice would ignore."""
     for name in idle_with(type(asked), choice):
         if name in asked.given:
             flag = options_of(asked)[name].flag or f"--{dashed(name)}"
             raise ValueError(f"{flag} cannot be combined with {called}")
+
+
+@contextmanager
+def options_named(asked: Invocation, project: Any = None) -> Iterator[None]:
+    """Name an option in errors about it as it was typed, or by its place in a project file."""
+    try:
+        yield
+    except ValueError as error:
+        name = re.split(r"[ :]", str(error), maxsplit=1)[0]
+        if name not in options_of(asked):
+            raise
+        in_file = project is not None and project.search.get(name) == getattr(asked, name)
+        where = f"{project.path}: [search] " if in_file else "--"
+        raise ValueError(f"{where}{error}") from None
 
 
 def idle_with(asked: type[Invocation], choice: str) -> list[str]:
@@ -144,19 +159,19 @@ def idle_with(asked: type[Invocation], choice: str) -> list[str]:
 
 
 def file_keys(asked: type[Invocation]) -> dict[str, Reader]:
-    """What reads the options of a command from a project file, by their names in it."""
+    """Return the readers of a command's options in a project file, by key."""
     return {
         known.key or dashed(name): reader_of(asked, name) for name, known in options_of(asked).items() if known.in_file
     }
 
 
 def record_of(asked: Invocation) -> dict[str, Any]:
-    """The options as the record of a run holds them."""
+    """Return the options for the record of a run."""
     return {name: getattr(asked, name) for name, known in options_of(asked).items() if known.recorded}
 
 
 def reader_of(asked: type[Invocation], name: str) -> Reader:
-    """What reads the value of an option from a project file."""
+    """Return the reader of an option's value in a project file."""
     known = options_of(asked)[name]
     if known.read is not None:
         return known.read
@@ -169,7 +184,6 @@ def reader_of(asked: type[Invocation], name: str) -> Reader:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a value is a number, and neither true, false nor infinite."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -182,7 +196,7 @@ def _are_two(value: Any, holds: Callable[[Any], bool]) -> bool:
 
 
 def _reader(words: str, holds: Callable[[Any], bool], made: Callable[[Any], T]) -> Callable[[Any], T]:
-    """What makes a value of what a project file gives, where it is what it must be, in words."""
+    """Build a reader from a check and a converter."""
 
     def read(value: Any) -> T:
         if not holds(value):
@@ -210,22 +224,22 @@ read_ends = _reader(
 
 
 def read_whole(least: int) -> Callable[[Any], int]:
-    """What reads a whole number that is large enough."""
+    """Return a reader of whole numbers from a least one."""
     return _reader(f"a whole number from {least}", lambda value: type(value) is int and value >= least, int)
 
 
 def read_one_of(choices: Sequence[str]) -> Callable[[Any], str]:
-    """What reads one of several texts."""
+    """Return a reader of one of several texts."""
     return _reader(f"one of {', '.join(choices)}", lambda value: value in choices, str)
 
 
 def read_path(value: Any) -> Path:
-    """A path."""
+    """Read a path."""
     return Path(read_text(value))
 
 
 def read_names(value: Any) -> tuple[str, ...]:
-    """Names of all columns of a table."""
+    """Read the names of all columns of a table."""
     names = read_texts(value)
     if not names or not all(names) or repeated(names):
         raise ValueError("a list of the columns' names, each once")
@@ -233,17 +247,17 @@ def read_names(value: Any) -> tuple[str, ...]:
 
 
 def read_recoding(value: Any) -> bool:
-    """Whether a recoding is local."""
+    """Read a kind of recoding, and return whether it is local."""
     return read_one_of(("full-domain", "local"))(value) == "local"
 
 
 def read_measures(value: Any) -> str:
-    """Names of measures, as one text or as a list."""
+    """Read names of measures from one text or a list."""
     return read_text(value) if isinstance(value, str) else joined(read_texts(value))
 
 
 def read_bounds(value: Any) -> list[str]:
-    """Return the bounds of one text or of a list."""
+    """Read bounds from one text or a list."""
     bounds = [read_text(value)] if isinstance(value, str) else list(read_texts(value))
     if wrong := [one for one in bounds if _bound_parts(one) is None]:
         raise ValueError(f'bounds such as "k>=5" or "t<=0.3", not {wrong[0]!r}')
@@ -251,7 +265,7 @@ def read_bounds(value: Any) -> list[str]:
 
 
 def read_suppression(value: Any) -> str:
-    """A rule of suppression, as a number or a text."""
+    """Read a rule of suppression from a number or a text."""
     if _is_finite(value):
         return str(value)
     if not isinstance(value, str):
@@ -260,7 +274,7 @@ def read_suppression(value: Any) -> str:
 
 
 def read_sides(value: Any) -> str:
-    """The sides of boxes, as one number, a list of them or a text."""
+    """Read sides of boxes from a number, a list of numbers or a text."""
     listed = value if isinstance(value, list) else [value]
     if isinstance(value, str):
         return value
@@ -270,7 +284,7 @@ def read_sides(value: Any) -> str:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Names side by side as the command line takes them, in quotes where one holds a comma.
+    """Join names by commas, with quotes around names that hold a comma.
 
     >>> joined(["k", "l:a,b"])
     'k,"l:a,b"'
@@ -281,7 +295,7 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def parts_of(names: str) -> list[str]:
-    """Names with commas between them, in quotes where one holds a comma; at least one.
+    """Split a text at commas outside quotes into at least one name.
 
     >>> parts_of('k, "l:a,b",GLM')
     ['k', 'l:a,b', 'GLM']
@@ -291,7 +305,7 @@ def parts_of(names: str) -> list[str]:
 
 
 def bound_parts(require: str) -> tuple[str, str, str]:
-    """The measure, the sign and the limit of a bound.
+    """Split a bound into measure, sign and limit.
 
     >>> bound_parts("l:a>=b >= 5")
     ('l:a>=b', '>=', '5')
@@ -312,14 +326,14 @@ def _bound_parts(require: str) -> tuple[str, str, str] | None:
 
 
 def choice_of(name: str, value: str, choices: Mapping[str, T]) -> T:
-    """The choice that the value of an option stands for."""
+    """Return the choice that a value names."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
     return choices[value]
 
 
 def numeral(name: str, value: str) -> float:
-    """The number that an option spells: a whole one as int, any other as float."""
+    """Return the number that a text spells, whole numbers as int."""
     for kind in (int, float):
         with suppress(ValueError):
             return kind(value)
@@ -327,12 +341,12 @@ def numeral(name: str, value: str) -> float:
 
 
 def usual(sensitive: Collection[str]) -> list[str]:
-    """Return the objectives of a search that names none."""
+    """Return the default objectives of a search."""
     return ["k", *(["l"] if sensitive else []), "GLM"]
 
 
 def measures_in(names: str) -> list[str]:
-    """Return the names of measures with commas between them, of which those in brackets divide none.
+    """Split a text into names of measures, at commas outside brackets.
 
     >>> measures_in('k[age,zip|sex],"l:a,b",GLM')
     ['k[age,zip|sex]', 'l:a,b', 'GLM']
@@ -344,7 +358,7 @@ def measures_in(names: str) -> list[str]:
 
 
 def bounds_of_adversary(given: Any) -> list[str]:
-    """Return the bounds that a table [[adversary]] requires, with its background knowledge.
+    """Return the bounds of a table [[adversary]].
 
     >>> bounds_of_adversary({"known": ["zip", "age"], "require": ["k>=5", "l:diagnosis >= 3"]})
     ['k[age,zip]>=5', 'l[age,zip]:diagnosis>=3']
@@ -369,5 +383,4 @@ def bounds_of_adversary(given: Any) -> list[str]:
 
 
 def _are_names(lists: Any) -> bool:
-    """Whether it is lists of texts, none of them empty."""
     return bool(lists) and all(one and _are_texts(one) for one in lists)

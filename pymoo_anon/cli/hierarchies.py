@@ -1,4 +1,4 @@
-"""`pymoo-anon hierarchy`: drafts of hierarchies, what is wrong with hierarchy files, and what their levels are."""
+"""The commands `pymoo-anon hierarchy`: draft, check and show."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _SHOWN = 4
 
 
 def write_drafts(request: DraftRequest) -> None:
-    """Draft, write all files or none, and then say what was drafted."""
+    """Draft hierarchies, write their files, and list them."""
     with clear_errors(), standard_output() as console:
         if repeated(request.column):
             twice = examples(repeated(request.column))
-            raise ValueError(f"column must name each column once, got more than once: {twice}")
+            raise ValueError(f"--column must name each column once, got more than once: {twice}")
         inputs, names, files, folder = _asked_for(request)
         drafts, why = {}, {}
         with working("Reading the table") as show:
@@ -49,9 +49,7 @@ def write_drafts(request: DraftRequest) -> None:
         kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
         written = [files[name] for name in kept]
         if not written:
-            raise ValueError(
-                f"{request.data} must have a column that a hierarchy helps; --column names one all the same"
-            )
+            raise ValueError(f"{request.data} has no column that needs a hierarchy; --column NAME drafts one anyway")
         with tried(folder, written, [request.data, *inputs.paths], own=True) as temporary:
             check_free(
                 [folder / name for name in written],
@@ -71,14 +69,14 @@ def write_drafts(request: DraftRequest) -> None:
                 console.print(plain(f"{name}: {draft.question}"))
         for name, reason in why.items():
             if reason is not None:
-                console.print(plain(f"No draft for {name}: {reason}; --column {name} makes one all the same."))
+                console.print(plain(f"No draft for {name}: {reason}; --column {name} drafts one anyway."))
         console.print(plain("Written: " + ", ".join(map(str, paths))))
         more = f", and name them in {request.data}" if is_project(request.data) else f" --data {request.data}"
-        console.print(plain(f"Read and edit them; then: pymoo-anon hierarchy check {folder}{more}"))
+        console.print(plain(f"Next: read and edit them, then: pymoo-anon hierarchy check {folder}{more}"))
 
 
 def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | None]:
-    """Draft a hierarchy, and tell why it would be of no use unless the column was asked for."""
+    """Draft a hierarchy, and say why it is of no use."""
     found = combinations_of(frame, [name])
     if not len(found.weights):
         raise ValueError(f"{request.data} must have at least one row below its header, got none")
@@ -92,7 +90,7 @@ def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | N
 
 
 def _others(folder: Path, files: Mapping[str, str]) -> str:
-    """Say what else can be done where some of the drafts are there: draft single columns."""
+    """Return a hint how to draft the columns whose files do not exist."""
     lacking = [name for name, file in files.items() if not os.path.lexists(folder / file)]
     if not lacking:
         return ", --force --column NAME replaces one alone" if len(files) > 1 else ""
@@ -100,7 +98,7 @@ def _others(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], dict[str, str], Path]:
-    """Return how the table is read, the columns to draft for, the file of every column as in `init`, and the folder."""
+    """Return inputs, columns, the file of every column, and the folder."""
     if is_project(request.data):
         project = read_project(request.data, decided=False)
         inputs, every = project.inputs._replace(hierarchies={}, columns=None), list(project.columns)
@@ -113,12 +111,11 @@ def _asked_for(request: DraftRequest) -> tuple[Inputs, list[str], dict[str, str]
 
 
 def _csv_inputs(data: Path, hierarchies: Mapping[str, Path]) -> Inputs:
-    """A CSV file that pandas reads, without roles."""
     return Inputs(Reading(Source("csv", data), "pandas"), hierarchies)
 
 
 def _useless(draft: Draft, n_rows: int) -> str | None:
-    """Why a hierarchy would be of no use: the column tells nothing, or names every row."""
+    """Say why a hierarchy of a column is of no use, or return None."""
     n_values = draft.hierarchy.n_values
     if n_values == 1:
         return "it has one value"
@@ -128,7 +125,7 @@ def _useless(draft: Draft, n_rows: int) -> str | None:
 
 
 def say_findings(path: Path, data: Path | None) -> None:
-    """Say everything that was found in a hierarchy file or in those of a folder."""
+    """Print all findings in a hierarchy file or a folder of them."""
     with clear_errors(), standard_output() as console:
         files = csv_files(path, data) if path.is_dir() else [path]
         if not files:
@@ -153,7 +150,7 @@ def say_findings(path: Path, data: Path | None) -> None:
 
 
 def show_levels(path: Path) -> None:
-    """Show the levels of a hierarchy."""
+    """Print the levels of a hierarchy."""
     with clear_errors(), standard_output() as console:
         hierarchy = Hierarchy.from_csv(path)
         numbers = ("level", "groups", "values in a group")
@@ -174,7 +171,7 @@ def show_levels(path: Path) -> None:
 
 
 def _some(labels: Sequence[Hashable]) -> str:
-    """The first labels of a level, and the last one."""
+    """Return the first labels of a level and the last one."""
     shown = ["(missing)" if label is None else plain(str(label)) for label in labels]
     if len(shown) > _SHOWN + 1:
         shown = [*shown[:_SHOWN], "…", shown[-1]]

@@ -1,4 +1,4 @@
-"""`pymoo-anon init` from the first look at a table to the files that it writes."""
+"""The command `init`: guesses, drafts of hierarchies, and the project file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.console import Console
 
 from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, working
+from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, tell_some, working
 from pymoo_anon.cli.declaring import parts_of
 from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
 from pymoo_anon.cli.interrupt import put_in_place
@@ -35,19 +35,21 @@ from pymoo_anon.table.redundancy import decided_columns, equal_columns
 #: The folder of the drafts, beside the project file.
 HIERARCHIES = "hierarchies"
 
-# Rows that tell whether blanks belong to the fields.
+# Rows that decide whether blanks belong to the fields.
 _HEAD_ROWS = 1000
 
-# Texts that nobody writes but where a value is missing. "NA" and "-" may be values.
+# Texts that always stand for no value. "NA" and "-" may be values.
 _UNKNOWN = ("?", ROOT)
-# How a column is called that tells nothing beside another one.
-_EQUAL, _DECIDED = "Equal to another column", "Decided by another column"
+# Reasons for dropping a column that tells nothing beside another one.
+_EQUAL, _DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
+# Most questions that are printed.
+_SHOWN = 3
 # Another odd text in fewer rows may be a mistake, or name somebody.
 _SEVERAL = 5
 
 
 def initialize(request: InitRequest) -> None:
-    """Look at a table, write a project file and drafts of hierarchies, and say what was guessed."""
+    """Guess the role of every column, and write a project file and drafts."""
     with clear_errors(), standard_output() as console:
         source = source_of(request.data, Path())
         if source.path is not None and source.path.suffix.lower() == ".deid":
@@ -61,48 +63,53 @@ def initialize(request: InitRequest) -> None:
             empty = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
             profiles = _without(reading, profiles, empty)
             show("Step 2 of 2: guessing roles and drafting hierarchies")
-            asked = _asked(request.role, [profile.name for profile in profiles])
-            columns = first = _columns(profiles, asked, frame)
+            names = [profile.name for profile in profiles]
+            hierarchies = _given(request, source, names)
+            asked = _asked(request.role, names)
+            asked |= dict.fromkeys(hierarchies, ("quasi-identifier", "--hierarchies has a file for it"))
+            columns = first = _columns(profiles, asked, hierarchies, frame)
             proposed = _proposed(columns)
             if proposed:
                 empty += proposed
                 profiles = _without(reading, profiles, empty)
-                columns = _columns(profiles, asked, frame)
+                columns = _columns(profiles, asked, hierarchies, frame)
+        questions = _questions(first, proposed)
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
             "engine": reading.engine,
-            "missing": "keep" if any(profile.n_missing for profile in used) else "raise",
+            "missing": request.missing or ("keep" if any(profile.n_missing for profile in used) else "raise"),
             "empty": empty,
-            "questions": _questions(first, proposed),
+            "questions": questions,
             "names": reading.names,
             "strip": reading.strip,
         }
         text = project_text(data, profiles[0].n_rows, columns, stem)
         project = request.output / f"{stem}.toml"
         drafts = {column.hierarchy: column.draft for column in columns if column.draft is not None}
-        _write(request, source, {f"{stem}.toml": text, **drafts})
-        for question in _questions(first):
-            tell(console, question)
-        if proposed:
-            tell(console, f"{project} takes {examples(proposed)} for missing, as empty says there.")
-        _say(console, columns, project)
+        _write(request, source, {**drafts, f"{stem}.toml": text})
+        asked_here = {name: words for name, words in _questions(first).items() if name not in questions}
+        for name, words in islice(asked_here.items(), _SHOWN):
+            tell(console, f"{name}: {words}")
+        if others := [*asked_here][_SHOWN:]:
+            tell_some(console, "Odd values in more columns", others)
+        _say(console, columns, proposed, project)
 
 
 def _take_over(request: InitRequest, source: Source, console: Console) -> None:
-    """Make a project of one of ARX, and say what is not taken over."""
+    """Make a project of one of ARX."""
     # No other project needs it.
     from pymoo_anon.cli.arx import taken_over
 
     assert source.path is not None
-    for name in ("names", "role", "engine"):
+    for name in ("names", "role", "hierarchies", "missing", "engine"):
         if name in request.given:
             raise ValueError(f"--{name} cannot be combined with {source}, a project of ARX")
     source.check()
     stem = Path(file_names([source.path.stem])[0]).stem
     taken = taken_over(source.path, file_names, f"{stem}.csv", HIERARCHIES)
     text = taken.project(source.path.name, f"{stem}.csv", stem)
-    _write(request, source, {f"{stem}.toml": text, **taken.files})
+    _write(request, source, {**taken.files, f"{stem}.toml": text})
     table = new_table(["column", "role", "levels", "weight"])
     for name, own in taken.columns.items():
         table.add_row(plain(name), own["role"], *(str(own.get(key, "")) for key in ("levels", "weight")))
@@ -113,17 +120,16 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
         tell(console, f"  {line}")
     project = request.output / f"{stem}.toml"
     console.print(plain(f"Written: {project}, {request.output / stem}.csv, {len(taken.files) - 1} hierarchies"))
-    console.print("Read it. Then type:")
-    console.print(plain(f"  pymoo-anon search {project}"))
+    console.print(plain(f"Next: read and edit both, then: pymoo-anon search {project}"))
 
 
 def _reading(request: InitRequest, source: Source) -> Reading:
-    """How the table is read, as far as its first rows tell."""
+    """Return how the table is read, as its first rows show."""
     names = None if request.names is None else tuple(parts_of(request.names))
     if names is not None and not all(names):
-        raise ValueError("names must name each column once, got an empty name")
+        raise ValueError("--names must name each column once, got an empty name")
     if names is not None and repeated(names):
-        raise ValueError(f"names must name each column once, got more than once: {examples(repeated(names))}")
+        raise ValueError(f"--names must name each column once, got more than once: {examples(repeated(names))}")
     strip = False
     if source.kind == "csv":
         assert source.path is not None
@@ -142,10 +148,10 @@ def _reading(request: InitRequest, source: Source) -> Reading:
 
 
 def is_padded(path: Path, names: Sequence[str] | None) -> bool:
-    """Whether all fields of a column begin with a blank, and so the blanks are no part of them."""
+    """Return whether every field of some column begins with a blank."""
     separator = dialect_of(path, names or ("",)).separator
     rows: list[list[str]] = []
-    # The head may end inside quotes; what is wrong in the file is said where all of it is read.
+    # The head may end inside quotes. Errors of the file are raised when all of it is read.
     with suppress(ValueError):
         rows.extend(row for row in islice(rows_of(head_of(path), separator, str(path)), _HEAD_ROWS) if row)
     width = min(map(len, rows), default=0)
@@ -153,7 +159,7 @@ def is_padded(path: Path, names: Sequence[str] | None) -> bool:
 
 
 def _without(reading: Reading, profiles: Sequence[Profile], empty: Sequence[str]) -> list[Profile]:
-    """Count texts that mean that there is no value as missing."""
+    """Count texts that stand for no value as missing."""
     if not empty:
         return list(profiles)
     sampled = [profile.name for profile in profiles if profile.is_sampled]
@@ -163,25 +169,43 @@ def _without(reading: Reading, profiles: Sequence[Profile], empty: Sequence[str]
 
 
 def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """By column the role that was asked for, and by what."""
+    """Return by column the role of --role, and the option as its reason."""
     asked: dict[str, tuple[str, str]] = {}
     for text in roles:
         pattern, sign, role = text.rpartition("=")
         if not sign or role not in ROLES:
-            raise ValueError(f"role must be PATTERN=ROLE, with a role of {', '.join(ROLES)}, got {text!r}")
+            raise ValueError(f"--role must be PATTERN=ROLE, with a role of {', '.join(ROLES)}, got {text!r}")
         found = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
         if not found:
-            raise ValueError(f"role must be of columns of the table, got {text!r}; the columns are {examples(names)}")
+            raise ValueError(f"--role {text!r} matches no column; the columns are {examples(names)}")
         asked.update(dict.fromkeys(found, (role, f"--role {text!r} says so")))
     for single in ("person", "label"):
         several = [name for name, (role, _) in asked.items() if role == single]
         if len(several) > 1:
-            raise ValueError(f"role {single} must be of one column, got {examples(several)}")
+            raise ValueError(f"--role {single} must be for one column, got {examples(several)}")
     return asked
 
 
-def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], frame: Any) -> list[ColumnText]:
-    """Decide on every column and draft the hierarchies."""
+def _given(request: InitRequest, source: Source, names: Sequence[str]) -> dict[str, str]:
+    """Return the path of each column's file in --hierarchies."""
+    if request.hierarchies is None:
+        return {}
+    # It loads all measures.
+    from pymoo_anon.cli.tables import by_column, check_known, csv_files
+
+    files = csv_files(request.hierarchies, source.path)
+    if not files:
+        raise ValueError(f"--hierarchies must be a folder with CSV files, got {str(request.hierarchies)!r}")
+    table = source.path if source.path is not None and source.table is None else Path(source.table or "")
+    found = by_column(files, table, names)
+    check_known(str(source), found, names)
+    return {name: _relative(Source("csv", path), request.output) for name, path in found.items()}
+
+
+def _columns(
+    profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], hierarchies: Mapping[str, str], frame: Any
+) -> list[ColumnText]:
+    """Decide the role of every column, and draft the hierarchies."""
     decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in profiles}
     persons = [name for name, (role, _) in asked.items() if role == "person"]
     for name, (role, reason) in decisions.items():
@@ -191,7 +215,7 @@ def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], 
             else:
                 persons.append(name)
         if role == "identifier" and name not in asked:
-            # Whatever names a person is proposed to be left out.
+            # Columns that name a person are proposed to be left out.
             role, reason = "drop", f"an identifier: {reason}"
         decisions[name] = role, reason
     redundant = _redundant(profiles, decisions, asked, frame)
@@ -201,15 +225,22 @@ def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], 
         beside, told = redundant.get(profile.name, (None, ""))
         if beside is not None:
             role, reason = "drop", told
-        draft, levels, made = _drafted(profile) if role == "quasi-identifier" else (None, "", None)
-        if role == "quasi-identifier" and draft is None:
-            role, reason = "other", f"{reason}, but {levels}"
-        columns.append(ColumnText(profile, role, reason, f"{HIERARCHIES}/{file}", draft, levels, made, beside))
+        own = hierarchies.get(profile.name, "")
+        draft, levels, made = None, "", None
+        if role == "quasi-identifier" and not own:
+            draft, levels, made = _drafted(profile)
+            own = f"{HIERARCHIES}/{file}"
+            if draft is None:
+                own, role, reason = "", "other", f"{reason}, but {levels}"
+        columns.append(ColumnText(profile, role, reason, own, draft, levels, made, beside))
     return columns
 
 
 def _proposed(columns: Sequence[ColumnText]) -> list[str]:
-    """Find the odd texts that may stand for no value in the whole table: no other column has them as a value."""
+    """Return the odd texts that may stand for no value.
+
+    Texts that another column has as values are left out.
+    """
     odd = {column.profile.name: dict(column.made.odd) for column in columns if column.made is not None}
 
     def likely(text: Any, count: int) -> bool:
@@ -222,17 +253,20 @@ def _proposed(columns: Sequence[ColumnText]) -> list[str]:
     return list(dict.fromkeys(text for texts in odd.values() for text, count in texts.items() if likely(text, count)))
 
 
-def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None) -> list[str]:
-    """Ask by column about its odd values, or about those of some texts."""
+def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None) -> dict[str, str]:
+    """Return a question about the odd values of each column."""
     made = {column.profile.name: column.made for column in columns if column.made is not None}
     odd = {name: [own for own in draft.odd if texts is None or own[0] in texts] for name, draft in made.items()}
-    return [f"{name}: {replace(made[name], odd=tuple(own)).question}" for name, own in odd.items() if own]
+    return {name: str(replace(made[name], odd=tuple(own)).question) for name, own in odd.items() if own}
 
 
 def _redundant(
     profiles: Sequence[Profile], decisions: Mapping[str, tuple[str, str]], asked: Mapping[str, Any], frame: Any
 ) -> dict[str, tuple[str, str]]:
-    """Find the columns that tell nothing beside another one, how that is called, and why; what was asked for stays."""
+    """Return by column why it tells nothing beside another one, in two forms.
+
+    Columns with a --role are left out.
+    """
     roles = {name: role for name, (role, _) in decisions.items()}
     # Of two equal ones that stays which protects persons best.
     order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
@@ -248,7 +282,7 @@ def _redundant(
 
 
 def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
-    """Draft a hierarchy, and return its file and what is in it; or None, and why there is none."""
+    """Draft a hierarchy, and return its file, a description, and the draft."""
     if profile.is_sampled:
         return None, f"more than {MOST_VALUES:,} values make no hierarchy", None
     draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
@@ -262,7 +296,7 @@ def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
 
 
 def _relative(source: Source, folder: Path) -> str:
-    """The name of a table as a project file in a folder names it."""
+    """Return the name of a table relative to a folder."""
     if source.path is None:
         return str(source)
     try:
@@ -274,7 +308,6 @@ def _relative(source: Source, folder: Path) -> str:
 
 
 def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
-    """Write all files or none."""
     read = [] if source.path is None else [source.path]
     with tried(request.output, list(files), read, own=True) as temporary:
         check_free([request.output / name for name in files], request.force)
@@ -285,7 +318,7 @@ def _write(request: InitRequest, source: Source, files: dict[str, str]) -> None:
         put_in_place(temporary, request.output, list(files))
 
 
-# What the roles are called where columns are listed by role.
+# Headings of the columns with some roles.
 _CALLED = {
     "Quasi-identifiers": ("quasi-identifier",),
     "Sensitive": ("sensitive",),
@@ -296,28 +329,25 @@ _CALLED = {
 }
 
 
-def _say(console: Console, columns: Sequence[ColumnText], project: Path) -> None:
-    """Say what was guessed in a few lines, however many columns there are, and what to type next."""
+def _say(console: Console, columns: Sequence[ColumnText], proposed: Sequence[str], project: Path) -> None:
+    """Print the guesses in a line for each role, and the next command."""
+    names = {own.profile.name: own.profile.name + " (person)" * (own.role == "person") for own in columns}
     for called, roles in _CALLED.items():
-        names = [column.profile.name for column in columns if column.role in roles]
-        if names:
-            tell(console, f"{called} ({len(names):,}): {examples(names)}")
-    person = [f"{own.profile.name!r} tells whose row it is." for own in columns if own.role == "person"]
-    gaps = [own.profile.name for own in columns if own.profile.n_missing and own.role not in _CALLED["Not released"]]
-    odd = [f"Values are missing in {examples(gaps)}."] if gaps else []
+        found = [names[own.profile.name] for own in columns if own.role in roles]
+        if found:
+            tell_some(console, f"{called} ({len(found):,})", found)
     for words in (_EQUAL, _DECIDED):
-        names = [own.profile.name for own in columns if own.beside == words]
-        odd += [f"{words} and so dropped: {examples(names)}."] if names else []
-    if person or odd:
-        tell(console, " ".join([*person, *odd]))
+        if beside := [own.profile.name for own in columns if own.beside == words]:
+            tell_some(console, words, beside)
+    gaps = [own.profile.name for own in columns if own.profile.n_missing and own.role not in _CALLED["Not released"]]
+    if gaps:
+        tell_some(console, f"With missing values{f', {examples(proposed)} among them' if proposed else ''}", gaps)
     n_drafts = sum(column.draft is not None for column in columns)
-    console.print(
-        plain(f"Written: {project}" + (f", {n_drafts} drafts in {project.parent / HIERARCHIES}" if n_drafts else ""))
-    )
+    drafts = f", {counted(n_drafts, 'draft', 'drafts')} in {project.parent / HIERARCHIES}" if n_drafts else ""
+    console.print(plain(f"Written: {project}{drafts}"))
     others = any(column.role == "other" for column in columns)
-    first = ' Write a role in place of each "other", or give --role PATTERN=ROLE.' if others else ""
-    console.print(f"Read the roles, their reasons and the hierarchies there.{first} Then type:")
-    console.print(plain(f"  pymoo-anon search {project}"))
+    first = 'decide each role "other" there' if others else "read and edit both"
+    console.print(plain(f"Next: {first}, then: pymoo-anon search {project}"))
 
 
 _ROLES = """\
@@ -332,7 +362,7 @@ _ROLES = """\
 #   other             not decided: nothing runs until you write one of the above\
 """
 
-# What to write in place of "other".
+# Advice about the role "other".
 _TODO = """\
 # Not decided. May others know it of a person? Then it is a "quasi-identifier", and `pymoo-anon hierarchy draft` drafts
 # its hierarchy. Must nobody learn it? "sensitive". Does nobody need it? "drop". "keep" is for what nobody can know.\
@@ -340,20 +370,20 @@ _TODO = """\
 
 
 class ColumnText(NamedTuple):
-    """What is written of a column."""
+    """Text of a column in the project file."""
 
-    profile: Profile  # What it holds
-    role: str  # What it is taken for
+    profile: Profile  # Its counts
+    role: str  # Its guessed role
     reason: str  # Why, in one line
-    hierarchy: str  # The path of its draft in the project's folder
-    draft: str | None  # The drafted hierarchy, as its file holds it; None where there is none
-    levels: str  # What the draft is, such as "numbers, 4 levels"; else why there is none
+    hierarchy: str  # Path of its hierarchy in the project file, or nothing
+    draft: str | None  # The drafted hierarchy, as its file holds it, or None
+    levels: str  # Description of the draft, such as "numbers, 4 levels", or why there is none
     made: Draft | None  # The draft itself, or None
     beside: str | None  # How it is to a column beside which it tells nothing: `_EQUAL`, `_DECIDED`, or None
 
 
 def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText], stem: str) -> str:
-    """The text of a project file. Of the table it holds the names of its columns, and how many values they have."""
+    """Return the text of a project file, which holds no value of the table."""
     lines = [
         f"# What becomes of {plain(data['file'])}: "
         f"{counted(n_rows, 'row', 'rows')}, {counted(len(columns), 'column', 'columns')}.",
@@ -365,7 +395,10 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
         f"missing = {_value(data['missing'])}  # rows without a value: raise (refuse them), drop (leave "
         "them out) or keep (a value of its own)",
         f"empty = {_value(data['empty'])}  # texts that mean: no value, as an empty field always does",
-        *(f"# {plain(question)} If it is a value, take it out of empty." for question in data["questions"]),
+        *(
+            f"# {plain(f'{name}: {words}')} If it is a value, take it out of empty."
+            for name, words in data["questions"].items()
+        ),
     ]
     if data["names"] is not None:
         lines.append(f"names = {_value(data['names'])}  # the file has no row with names")
@@ -401,13 +434,14 @@ def _column_lines(column: ColumnText) -> list[str]:
     lines += [_TODO] if column.role == "other" else []
     lines.append(f"[columns.{_value(column.profile.name)}]")
     lines.append(f"role = {_value(column.role)}  # {plain(column.reason)}")
-    if column.draft is not None:
-        lines.append(f"hierarchy = {_value(column.hierarchy)}  # a draft: {plain(column.levels)}")
+    if column.hierarchy:
+        draft = "" if column.draft is None else f"  # a draft: {plain(column.levels)}"
+        lines.append(f"hierarchy = {_value(column.hierarchy)}{draft}")
     return [*lines, ""]
 
 
 def _value(value: Any) -> str:
-    """A value as TOML writes it in one line."""
+    """Return a value as TOML in one line."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return str(tomlkit.item(value).as_string())

@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and Ctrl-C as one line at any time, also while modules load."""
+"""Exit codes, and Ctrl-C as one line at any time, also while modules load."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from typing import Any
 
 
 class ExitCode(IntEnum):
-    """How a command ends, for whoever calls it."""
+    """Exit codes of all commands."""
 
-    #: It did what was asked.
+    #: The command did what was asked.
     DONE = 0
-    #: A check was made, and something does not hold.
+    #: Something does not hold.
     DOES_NOT_HOLD = 1
-    #: An option, a file or a table is wrong, or something cannot be written; one sentence says what.
+    #: An option, a file or a table is wrong, or a file cannot be written.
     BAD_USE = 2
-    #: Ctrl-C, or a request to terminate: what was found until then is written, and nothing is written by half.
+    #: Ctrl-C or a request to terminate. A search has written what it found.
     INTERRUPTED = 130
 
 
-#: What Ctrl-C says before anything is written.
+#: Message of an interrupt before anything is written.
 INTERRUPTED = "Interrupted: nothing was written."
 
 
 class _Command:
-    """State of this process's command, as far as signals need it."""
+    """State of the command of this process for its signal handler."""
 
-    works = False  # Its modules are loaded
-    interrupted = False  # A signal came, and the command did not end yet
-    written = False  # Its files are in place, or on their way there
+    works = False  # All modules are loaded
+    interrupted = False  # A signal came, and the command has not ended yet
+    moves = False  # It moves its files into place
+    written = False  # Its files are in place, or being moved there
 
 
 def modules_load() -> None:
-    """Let signals end the process with one line, and disable garbage collection, while modules load.
+    """Let signals end the process, and disable garbage collection, while modules load.
 
-    An import may lose the error of a signal. Nearly all that loads stays, and looking through it again and again is a
+    An import can swallow a KeyboardInterrupt. Nearly everything that loads stays, and looking for garbage takes a
     fourth of a short run.
     """
     gc.disable()
@@ -52,10 +53,12 @@ def modules_load() -> None:
 
 
 def modules_are_loaded() -> bool:
-    """Turn signals into KeyboardInterrupt from here on; false where another program called the command."""
+    """Turn signals into KeyboardInterrupt from here on.
+
+    Returns False if another program called the command, and leaves its signals alone.
+    """
     own = not gc.isenabled()
     if own:
-        # Whatever was loaded is never looked through.
         gc.freeze()
         gc.enable()
         _Command.works = True
@@ -64,9 +67,9 @@ def modules_are_loaded() -> bool:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the end of a block if a signal came and its own error was lost.
+    """Raise KeyboardInterrupt at the end of a block if a signal came.
 
-    Callbacks from C drop that error, and libraries turn it into errors of their own.
+    Callbacks from C swallow the KeyboardInterrupt of a signal, and libraries turn it into errors of their own.
     """
     _Command.written = False
     try:
@@ -82,39 +85,46 @@ def check_interrupted() -> None:
 
 
 def forget_interrupt() -> None:
-    """Go on after an interrupt, to write what was found until then."""
+    """Continue after an interrupt, to write what a search found."""
     _Command.interrupted = False
 
 
 def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
-    """Move new files into the output folder, all or none, and none after a signal."""
-    # Not loaded before signals are listened to.
-    from pymoo_anon import _files
+    """Move new files into the output folder, unless a signal came.
+
+    Signals wait meanwhile.
+    """
+    # It loads before signals are listened to.
+    from pymoo_anon._files import move_all
 
     check_interrupted()
-    _Command.written = True
+    _Command.moves = _Command.written = True
     try:
-        return _files.put_in_place(new, folder, names)
-    except BaseException:
+        return move_all(new, folder, names)
+    except OSError:
         _Command.written = False
         raise
+    finally:
+        _Command.moves = False
 
 
 def interrupted_words() -> str:
-    """Say whether an interrupted command wrote its files."""
+    """Return the message of an interrupt."""
     return "Interrupted: everything was written before." if _Command.written else INTERRUPTED
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
     """Note a signal and raise KeyboardInterrupt, or end a process that still loads.
 
-    A first signal is only noted while numba compiles: its callbacks would lose the error, and a loop compiled by half
-    can crash the process. It is only noted, too, once files are in place, since little is left to do.
+    While files are moved, signals are only noted. So is the first one after that, when little is left to do. So is the
+    first one while numba compiles: its callbacks would swallow the error, and a half-compiled loop can crash the
+    process.
     """
     if not _Command.works:
         os.write(2, f"{INTERRUPTED}\n".encode())
         os._exit(ExitCode.INTERRUPTED)
     first, _Command.interrupted = not _Command.interrupted, True
     lock: Any = sys.modules.get("numba.core.compiler_lock")
-    if not (first and (_Command.written or (lock is not None and lock.global_compiler_lock.is_locked()))):
+    waits = _Command.written or (lock is not None and lock.global_compiler_lock.is_locked())
+    if not (_Command.moves or (first and waits)):
         raise KeyboardInterrupt

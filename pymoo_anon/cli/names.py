@@ -1,4 +1,7 @@
-"""What the options of the command line name, known without loading any of it: tables, files, measures, algorithms."""
+"""Names that options take: tables, files, measures and algorithms.
+
+Nothing of these is loaded.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,19 @@ MEASURES = [
 ]
 # fmt: on
 
-#: The tables that --data names besides a file.
+#: The tables that --demo names.
 TABLES = ("census", "adult")
 
 
 class Method(NamedTuple):
-    """One of the algorithms that --algorithm names."""
+    """Algorithm that --algorithm names."""
 
-    words: str  # What messages call it
+    words: str  # Its name in messages
     proves: bool = False  # Whether it ends by itself, with the complete front
     local: bool | None = False  # Whether it is for local recodings, or None where it is for both
 
 
-#: What --algorithm names. auto stands for one of the others.
+#: Algorithms of --algorithm. auto takes one of the others.
 ALGORITHMS = {
     "auto": Method("the algorithm that serves", local=None),
     "pls": Method("Pareto local search"),
@@ -45,18 +48,18 @@ ALGORITHMS = {
 #: The files that a search writes. The last one is moved into place last, and says which front it belongs to.
 FILES = ("front.csv", "front.png", "run.json")
 
-#: What a search of a project read and made, beside its front, for the commands that follow.
+#: Table and recodings of a search, for the commands that follow.
 STORED = "search.npz"
 
 #: The file with the choice, beside the front.
 CHOICE = "choice.json"
 
-#: What was released of a front, beside it.
+#: Records of the releases of a front, beside it.
 RELEASES = "releases.json"
 
-#: What a search has evaluated, in its output folder for as long as it has not ended.
+#: Evaluations of a search, in its output folder until it ends.
 JOURNAL = "search.journal"
-#: The kinds of values that `hierarchy draft --kind` names, and what becomes of each.
+#: Kinds of values of `hierarchy draft --kind`, and their levels.
 KINDS = {
     "auto": "the kind that fits",
     "numbers": "intervals",
@@ -73,7 +76,7 @@ ENGINES = ("auto", "pandas", "polars", "duckdb", "dask", "spark")
 # Bytes that are read at a time for a checksum.
 _BLOCK = 1 << 20
 
-# Files that are often given in place of a CSV file: where they have which mark, what they are, and what to do.
+# Files that are often given in place of a CSV file: place of a mark, mark, kind, and remedy.
 _HEAD = 64
 _AS_CSV = "save the table as CSV and name that file"
 _FORMATS = (
@@ -89,14 +92,14 @@ _FORMATS = (
 
 
 class Source(NamedTuple):
-    """Where a table is."""
+    """Place of a table."""
 
     kind: str  # "csv", "parquet", "duckdb" or "spark"
     path: Path | None  # The file, or None for a table of Spark's catalog
     table: str | None = None  # The name of the table in a database or a catalog, or None
 
     def check(self) -> None:
-        """Raise if the path is not a file, or is one of another format."""
+        """Raise ValueError if the path is not a file of the right format."""
         if self.path is not None and not self.path.is_file():
             raise ValueError(f"{self}: no such file")
         if self.path is not None and self.kind == "csv" and self.path.suffix.lower() != ".deid":
@@ -115,33 +118,33 @@ class Source(NamedTuple):
 class Reading(NamedTuple):
     """How a table is read."""
 
-    source: Source  # Where it is
+    source: Source  # Its place
     engine: str = "auto"  # What reads it, one of `ENGINES`
-    empty: tuple[str, ...] = ()  # Texts that mean that there is no value; an empty field of a CSV file always does
+    empty: tuple[str, ...] = ()  # Texts that stand for no value, as an empty field of a CSV file does
     names: tuple[str, ...] | None = None  # Names of the columns of a CSV file without a header, else None
     strip: bool = False  # Whether blanks around the fields of a CSV file are no part of them
 
 
 class Inputs(NamedTuple):
-    """What a search reads."""
+    """Inputs of a search."""
 
     reading: Reading | None  # The user's table, or None
     hierarchies: Mapping[str, Path]  # By quasi-identifier the file with its hierarchy
     sensitive: Sequence[str] = ()  # Names of the sensitive columns
     label: str | None = None  # Name of the column with the class labels, or None
-    person: str | None = None  # Name of the column that tells whose row it is, or None
+    person: str | None = None  # Name of the column that identifies the person of a row, or None
     missing: str = "raise"  # What happens to rows without a value: "raise", "drop" or "keep"
-    # Names of all columns that the table must have and no others, or None where it may have more.
+    # Names of all columns of the table, or None if it may have others.
     columns: Sequence[str] | None = None
 
     @property
     def paths(self) -> list[Path]:
-        """All of the files."""
+        """All input files."""
         own = None if self.reading is None else self.reading.source.path
         return [*([] if own is None else [own]), *self.hierarchies.values()]
 
     def checksums(self) -> dict[str, str | None]:
-        """The sha256 of every file, by its path; a table in a database has none, so nobody knows whether it changed."""
+        """Return the sha256 of every file, or None for a table in a database."""
         found: dict[str, str | None] = {}
         if self.reading is not None:
             source = self.reading.source
@@ -150,7 +153,7 @@ class Inputs(NamedTuple):
 
 
 def source_of(text: str, folder: Path) -> Source:
-    """The table that a text names."""
+    """Return the table that a text names."""
     prefix, colon, rest = text.partition(":")
     if colon and prefix == "spark":
         if not rest:
@@ -170,7 +173,7 @@ def source_of(text: str, folder: Path) -> Source:
 
 
 def checksum(path: Path) -> str:
-    """The sha256 of a file, read block by block."""
+    """Return the sha256 of a file, read block by block."""
     check_regular(path)
     made = hashlib.sha256()
     with path.open("rb") as file:
@@ -185,7 +188,9 @@ _LONGEST_STEM = 60
 
 
 def file_names(names: Sequence[str]) -> list[str]:
-    """Name a file for every column of a table, in ASCII that any system can hold; no two differ in case alone.
+    """Return a file name for every column, in ASCII and valid on every system.
+
+    No two differ in case alone.
 
     >>> file_names(["age", "Age", "a/b", "Größe", "../x", ""])
     ['age.csv', 'Age-2.csv', 'a_b.csv', 'Grosse.csv', 'x.csv', 'column.csv']

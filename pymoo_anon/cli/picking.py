@@ -1,14 +1,14 @@
-"""A choice from the first option to the last line."""
+"""The command `pick`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 
-from pymoo_anon._messages import counted, listed, number, share
+from pymoo_anon._messages import counted
 from pymoo_anon.cli.console import clear_errors, standard_output, tell, working
+from pymoo_anon.cli.declaring import options_named
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_front, write_choice
@@ -16,20 +16,15 @@ from pymoo_anon.cli.tables import constraint, objective
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.front import Choice, Front, risk_at_most
-from pymoo_anon.publishing.evidence import neighbours, read_evidence
 from pymoo_anon.publishing.explaining import explain
 from pymoo_anon.publishing.less_lost import less_lost
 
 
 def pick_and_write(wish: Wish) -> None:
-    """Choose, write, and then say what the choice means; or say what evidence holds."""
+    """Choose a point, write the choice, and print it."""
     with clear_errors(), standard_output() as console:
-        if wish.evidence is not None:
-            _show(console, wish.evidence)
-            return
-        assert wish.file is not None
         project = read_project(wish.file)
-        with working("Step 1 of 2: reading the front") as show:
+        with working("Step 1 of 2: reading the front") as show, options_named(wish):
             front, _ = read_front(project)
             show("Step 2 of 2: comparing its points")
             asked = [constraint(text, front.table, front.problem.measured) for text in wish.require]
@@ -47,7 +42,7 @@ def pick_and_write(wish: Wish) -> None:
 
 
 def _explain(console: Console, front: Front, choice: Choice, refusals: Sequence[str | None], suppressed: str) -> None:
-    """Say what a choice means, and which points make no release."""
+    """Print the meaning of a choice."""
     tell(console, f"It is {choice.reason}.")
     left_out = [(row, why) for row, why in enumerate(refusals, start=1) if why is not None]
     if left_out:
@@ -60,15 +55,17 @@ def _explain(console: Console, front: Front, choice: Choice, refusals: Sequence[
 
 
 def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequence[str | None]) -> Choice:
-    """The point that is wished for, of those that make a release; why a point makes none is in `refusals`.
+    """Choose the point that the options ask for, among those that can be released.
+
+    `asked` are the requirements, `refusals` say why a point cannot be released.
 
     `asked` is what has to hold.
     """
     n = len(front)
     if wish.row is not None and not 1 <= wish.row <= n:
-        raise ValueError(f"row must be from 1 to {n}, a row of the front, got {wish.row}")
+        raise ValueError(f"--row must be from 1 to {n}, a row of the front, got {wish.row}")
     if wish.row is not None and (why := refusals[wish.row - 1]) is not None:
-        raise ValueError(f"row {wish.row} cannot be released: {why}; pick another row")
+        raise ValueError(f"--row {wish.row} cannot be released: {why}; pick another row")
     offered = front.only([place for place, why in enumerate(refusals) if why is None])
     if n and not len(offered):
         raise ValueError(f"none of the {n} points of the front can be released. Row 1: {refusals[0]}")
@@ -86,35 +83,9 @@ def wished(front: Front, wish: Wish, asked: Sequence[Constraint], refusals: Sequ
 
 
 def _directed(option: str, name: str, higher: bool, front: Front) -> Objective:
-    """The measure that is to be least or greatest, which has to be better so."""
+    """Return the measure of --least or --most."""
     measure = objective(option, name, front.table, front.problem.measured)
     if measure.maximize != higher:
         better, other = ("higher", "most") if measure.maximize else ("lower", "least")
-        raise ValueError(
-            f"--{option} needs a measure of which {'higher' if higher else 'lower'} is better; of {name} {better} is "
-            f"better: use --{other} {name}"
-        )
+        raise ValueError(f"--{option} {name}: {better} values of {name} are better; use --{other} {name}")
     return measure
-
-
-def _show(console: Console, path: Path) -> None:
-    """Say what evidence holds of the choice."""
-    content = read_evidence(path)
-    values, steps = neighbours(content)
-    place, front, hidden = content["chosen"]["place"], content["front"], content["suppressed"]
-    tell(console, f"Row {place + 1} of {len(front)}: {content['chosen']['reason']}.")
-    tell(console, f"{listed(f'{name} = {number(value)}' for name, value in values.items())}.")
-    tell(console, "Levels:")
-    columns = zip(content["chosen"]["quasi_identifiers"], content["table"]["quasi_identifiers"], strict=True)
-    for column, known in columns:
-        level = "" if column["level"] is None else f"level {column['level']} of {len(known['n_groups']) - 1}, "
-        tell(console, f"  {column['name']}: {level}{column['n_groups']:,} groups of {known['n_groups'][0]:,} values")
-    done = "marked" if hidden["how"] == "mark" else "dropped"
-    tell(console, f"Suppressed: {share(hidden['rows'], hidden['of'], 'rows')}, {done}.")
-    tell(console, "The next better ones:")
-    for line in [*map(str, steps)] or ["No point is better in anything."]:
-        tell(console, f"  {line}")
-    gap = content["search"]["gap"]
-    told = "" if gap is None else f", and may be off by {number(gap)}"
-    certified = content["search"]["certified"]
-    tell(console, f"The front is {'proven to be complete' if certified else f'not proven to be complete{told}'}.")

@@ -17,21 +17,21 @@ from pymoo_anon._messages import examples
 from pymoo_anon.cli import declaring
 from pymoo_anon.cli.declaring import Reader
 from pymoo_anon.cli.names import Inputs, Reading, Source, source_of
-from pymoo_anon.cli.requests import ReleaseRequest, ReportRequest
+from pymoo_anon.cli.requests import InitRequest, ReleaseRequest, ReportRequest
 from pymoo_anon.cli.settings import Settings, levels_of, weights_of
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.keeping import Kept
 
-#: What a column can be.
+#: Roles of columns.
 ROLES = ("quasi-identifier", "sensitive", "label", "person", "identifier", "keep", "drop", "other")
 
 _TABLES = ("data", "columns", "search", "release", "report")
 _ADVERSARIES = "adversary"
 _DATA = {
     "file": declaring.read_text,
-    "engine": declaring.reader_of(Settings, "engine"),
-    "missing": declaring.reader_of(Settings, "missing"),
+    "engine": declaring.reader_of(InitRequest, "engine"),
+    "missing": declaring.reader_of(InitRequest, "missing"),
     "empty": declaring.read_texts,
     "names": declaring.read_names,
     "strip": declaring.read_truth,
@@ -51,17 +51,17 @@ _COLUMN = {
     "clip": declaring.read_ends,
     "level": declaring.read_whole(0),
 }
-# What says how coarse a column is kept, besides the hierarchy of a level.
+# Keys for coarser kept columns, besides the hierarchy of a level.
 _COARSE = ("round", "clip", "level")
 _OF_ROLE = {**dict.fromkeys(("levels", "weight"), "quasi-identifier"), **dict.fromkeys(_COARSE, "keep")}
 
 
 class ColumnDecision(NamedTuple):
-    """What a project file says of a column."""
+    """Decision about a column."""
 
     role: str  # One of `ROLES`
     hierarchy: Path | None  # The file with the hierarchy of a quasi-identifier, or of a kept column with a level
-    reason: str | None = None  # Why a column is kept, or None where nobody said it
+    reason: str | None = None  # Why a column is kept, or None
     levels: tuple[int, int] | None = None  # The least and the greatest level of a quasi-identifier, or None for all
     weight: float | None = None  # How much a quasi-identifier counts in losses, or None for 1
     coarse: Mapping[str, Any] = MappingProxyType({})  # How coarse a column is kept, by the keys of the file
@@ -69,27 +69,27 @@ class ColumnDecision(NamedTuple):
 
 @dataclass(frozen=True)
 class Project:
-    """What a project file says."""
+    """Content of a project file."""
 
     path: Path  # The project file
     reading: Reading  # How the table is read
-    missing: str  # What happens to rows without a value: "raise", "drop" or "keep"
+    missing: str  # Treatment of rows without a value: "raise", "drop" or "keep"
     columns: Mapping[str, ColumnDecision]  # Role and hierarchy of every column, in the order of the file
     search: Mapping[str, Any]  # The options of a search that the file gives, by their names in `Settings`
     adversaries: Sequence[str]  # The bounds of its adversaries, which are among those of the search
-    output: Path  # The folder with what the search finds
+    output: Path  # The folder of the search
     release: Path  # The file that a release is written to
-    suppressed: str  # What becomes of suppressed rows in a release: "mark" or "drop"
-    report: Mapping[str, Any]  # What stands at the head of a report, and options of it that the file gives
+    suppressed: str  # Treatment of suppressed rows in a release: "mark" or "drop"
+    report: Mapping[str, Any]  # Head of a report, and its options
 
     @property
     def data(self) -> Source:
-        """Where the table is."""
+        """Place of the table."""
         return self.reading.source
 
     @property
     def quasi_identifiers(self) -> dict[str, Path]:
-        """The file with the hierarchy of every quasi-identifier."""
+        """File with the hierarchy of every quasi-identifier."""
         return self._hierarchies("quasi-identifier")
 
     @property
@@ -104,22 +104,22 @@ class Project:
 
     @property
     def person(self) -> str | None:
-        """Name of the column that tells whose row it is."""
+        """Name of the column that identifies the person of a row."""
         return next(iter(self.with_role("person")), None)
 
     @property
     def kept_hierarchies(self) -> dict[str, Path]:
-        """The file with the hierarchy of every column that is kept at a level of one."""
+        """File with the hierarchy of every column that is kept at a level."""
         return self._hierarchies("keep")
 
     @property
     def files(self) -> list[Path]:
-        """The project file and all that it names to be read."""
+        """The project file and all files that it names."""
         return [self.path, *self.inputs.paths, *self.kept_hierarchies.values()]
 
     @property
     def kept(self) -> dict[str, Kept]:
-        """How columns are kept, and why."""
+        """How each kept column is released, and why."""
         from pymoo_anon.publishing.keeping import Kept
         from pymoo_anon.table.hierarchy import Hierarchy
 
@@ -133,26 +133,28 @@ class Project:
         return kept
 
     def with_role(self, *roles: str) -> list[str]:
-        """Names of the columns with any of these roles, in the order of the file."""
+        """Return the names of the columns with any of these roles."""
         return [name for name, column in self.columns.items() if column.role in roles]
 
     def _hierarchies(self, role: str) -> dict[str, Path]:
-        """The files with the hierarchies of the columns with a role, where they have one."""
         return {name: file for name in self.with_role(role) if (file := self.columns[name].hierarchy) is not None}
 
     @property
     def inputs(self) -> Inputs:
-        """What a search of the table reads."""
+        """Inputs of a search of the table."""
         named = (self.quasi_identifiers, self.sensitive, self.label, self.person)
         return Inputs(self.reading, *named, self.missing, list(self.columns))
 
     def settings(self, asked: Settings) -> Settings:
-        """The settings of a search: what was given on the command line wins over the file."""
+        """Return the settings of a search.
+
+        Options of the command line win over the file.
+        """
         declaring.check_meant(asked, declaring.PROJECT, declaring.PROJECT)
         if any(own.coarse for own in self.columns.values()):
-            # What no release could keep is said before the search.
+            # Errors in kept columns are raised before the search.
             list(self.kept)
-        # The file speaks to another algorithm, or of whole columns.
+        # Options of the file for another algorithm, or for whole columns, are left out.
         choices = {"local": declaring.LOCAL, "algorithm": asked.algorithm}
         idle = [declaring.idle_with(Settings, choice) for name, choice in choices.items() if name in asked.given]
         passed = {*asked.given} | {name for names in idle for name in names}
@@ -160,22 +162,17 @@ class Project:
         if "output" not in asked.given:
             taken["output"] = self.output
         if "require" in asked.given:
-            # Adversaries do not know less for what is typed.
+            # Requirements that are typed do not weaken adversaries.
             taken["require"] = [*asked.require, *self.adversaries]
         return replace(
             asked,
-            data=str(self.data),
-            engine=self.reading.engine,
-            sensitive=self.sensitive,
-            label=self.label,
-            missing=self.missing,
             given=frozenset(asked.given) | set(taken),
             project=self,
             **taken,
         )
 
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
-        """What has to be the same for a front to belong to the project: its inputs, and how they are read."""
+        """Return the inputs, their reading and the search, which a front depends on."""
         roles = self.with_role("quasi-identifier", "sensitive", "label", "person")
         names = self.reading.names
         return {
@@ -192,7 +189,7 @@ class Project:
         }
 
     def changed(self, record: Mapping[str, Any]) -> list[str]:
-        """What is not as it was when a search wrote a record: files, how they are read, and what the search is of."""
+        """List the changes since a search wrote a record: files, their reading, the search."""
         now, then = self.identity(self.inputs.checksums()), record["project"]
         found = [str(self.data)] if now["data"] != then.get("data") else []
         for name, file in self.quasi_identifiers.items():
@@ -201,7 +198,7 @@ class Project:
         if now["reading"] != then.get("reading"):
             found.append(f"how {self.path} reads it")
         searched = self._meaning(record["options"])
-        # What was asked for on the command line may stand in the file by now, or not: it was asked for knowingly.
+        # Options that were typed may stand in the file by now: this is no change.
         if now["search"] not in (searched, then.get("search")):
             every = dict.fromkeys([*now["search"], *searched])
             names = [name for name in every if now["search"].get(name) != searched.get(name)]
@@ -210,7 +207,7 @@ class Project:
         return found
 
     def _meaning(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """What options of a search say of its points, however it is spelled."""
+        """Return the options that decide the points, in one spelling."""
         objectives, rule = options.get("objectives"), options.get("suppression", Settings.suppression)
         bounds = {declaring.bound_parts(one) for one in options.get("require", ())}
         goals = declaring.usual(self.sensitive) if objectives is None else declaring.measures_in(objectives)
@@ -233,7 +230,7 @@ def _same(name: str) -> str:
 
 
 def _spelled(value: str) -> Any:
-    """The number that a text spells, or the text."""
+    """Return the number that a text spells, or the text."""
     try:
         return declaring.numeral("", value.strip())
     except ValueError:
@@ -241,16 +238,11 @@ def _spelled(value: str) -> Any:
 
 
 def read_project(path: Path, decided: bool = True) -> Project:
-    """Read a project file. Relative paths in it start at its folder. It may be asked to be `decided` on all columns."""
-    if not path.exists():
-        raise ValueError(f"{path}: no such file; pymoo-anon init writes a project file")
-    data_of_file = content_of(path)
-    try:
-        content = tomlkit.parse(data_of_file.decode("utf-8-sig")).unwrap()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
-    except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}") from None
+    """Read a project file, whose paths start at its folder.
+
+    With `decided`, every column must have a role other than "other".
+    """
+    content = _content(path)
     _check_keys(path, "the file", content, (*_TABLES, _ADVERSARIES))
     given: dict[str, Mapping[str, Any]] = {}
     for name in _TABLES:
@@ -291,8 +283,21 @@ def read_project(path: Path, decided: bool = True) -> Project:
     )
 
 
+def _content(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file."""
+    if not path.exists():
+        raise ValueError(f"{path}: no such file; pymoo-anon init writes a project file")
+    data = content_of(path)
+    try:
+        return tomlkit.parse(data.decode("utf-8-sig")).unwrap()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
+    except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}") from None
+
+
 def _wishes(columns: Mapping[str, ColumnDecision]) -> dict[str, list[str]]:
-    """The options of a search that columns give."""
+    """Return the options of a search that stand at the columns."""
     levels = {name: "..".join(map(str, own.levels)) for name, own in columns.items() if own.levels is not None}
     weights = {name: repr(own.weight) for name, own in columns.items() if own.weight is not None}
     both = {"level": levels, "weight": weights}
@@ -300,7 +305,7 @@ def _wishes(columns: Mapping[str, ColumnDecision]) -> dict[str, list[str]]:
 
 
 def _adversaries(path: Path, given: Any) -> list[str]:
-    """The bounds of all adversaries of the file."""
+    """Return the bounds of all adversaries."""
     if not isinstance(given, list):
         raise ValueError(f"{path}: each adversary must be a table of its own, [[{_ADVERSARIES}]], got {given!r:.80}")
     read = declaring.bounds_of_adversary
@@ -315,7 +320,7 @@ def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[s
 
 
 def _values(path: Path, table: str, given: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
-    """The values of a table of the file, as the program uses them."""
+    """Read the values of a table of the file."""
     _check_keys(path, f"[{table}]", given, tuple(readers))
     return {
         name.replace("-", "_"): _value(path, f"[{table}] {name}", readers[name], value) for name, value in given.items()
@@ -323,7 +328,6 @@ def _values(path: Path, table: str, given: Mapping[str, Any], readers: Mapping[s
 
 
 def _value(path: Path, where: str, read: Reader, given: Any) -> Any:
-    """A value of the file, as the program uses it."""
     try:
         return read(given)
     except ValueError as error:
@@ -331,7 +335,6 @@ def _value(path: Path, where: str, read: Reader, given: Any) -> Any:
 
 
 def _column(path: Path, name: str, given: Any) -> ColumnDecision:
-    """What the file says of a column."""
     where = f'[columns."{name}"]'
     if not isinstance(given, Mapping):
         raise ValueError(f"{path}: {where} must be a table with a role, got {given!r:.80}")
@@ -357,7 +360,7 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
 
 
 def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
-    """Refuse columns that nobody decided on, a role of one column that several have, and a table to search in vain."""
+    """Raise ValueError for undecided columns and impossible roles."""
     by_role: dict[str, list[str]] = {}
     for name, column in columns.items():
         if column.role == "quasi-identifier" and column.hierarchy is None:
@@ -369,8 +372,8 @@ def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
         by_role.setdefault(column.role, []).append(name)
     if "other" in by_role:
         raise ValueError(
-            f'{path}: what becomes of {examples(by_role["other"])} is not decided: write "quasi-identifier", '
-            '"sensitive" or "drop" in place of "other"'
+            f'{path}: the role of {examples(by_role["other"])} is not decided: replace "other" by "quasi-identifier", '
+            '"sensitive" or "drop"'
         )
     for role in ("label", "person"):
         if len(by_role.get(role, [])) > 1:

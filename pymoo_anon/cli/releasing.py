@@ -1,11 +1,11 @@
-"""Releases from the project file to the last line: written with their evidence, counted again, and verified later."""
+"""The commands `release` and `verify`."""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -23,7 +23,7 @@ from pymoo_anon._files import content_of, replaced, tried
 from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli import engines
 from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, working
-from pymoo_anon.cli.declaring import dashed, options_of
+from pymoo_anon.cli.declaring import dashed, options_named, options_of
 from pymoo_anon.cli.interrupt import ExitCode, put_in_place
 from pymoo_anon.cli.names import FILES, RELEASES, Reading, Source, checksum, source_of
 from pymoo_anon.cli.project import Project
@@ -35,28 +35,27 @@ from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.evidence import as_json, evidence, external_evidence, read_evidence, write_evidence
+from pymoo_anon.publishing.evidence import as_json, evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.less_lost import less_lost
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 from pymoo_anon.table.frames import as_text
 
-#: What stands beside a release: its evidence, its codebook, and evidence for outsiders.
-EVIDENCE, CODEBOOK, OUTSIDE = "evidence.json", "codebook.csv", "external.json"
+#: Endings of the files beside a release.
+EVIDENCE, CODEBOOK = "evidence.json", "codebook.csv"
 
 
 def beside(release: Path, what: str) -> Path:
-    """The path of a file beside a release."""
+    """Return the path of a file beside a release."""
     return release.with_name(f"{release.name}.{what}")
 
 
 def release(project: Project, request: ReleaseRequest) -> None:
-    """Write a release, its evidence and its codebook, all or none."""
+    """Write a release, its evidence and its codebook."""
     with clear_errors(), standard_output() as console:
         target = project.release if request.output is None else request.output
-        _check_target(project, request, target)
-        kinds = (EVIDENCE, CODEBOOK, *([OUTSIDE] if request.external_evidence else []))
-        paths = [target, *(beside(target, what) for what in kinds)]
+        _check_target(project, target)
+        paths = [target, *(beside(target, what) for what in (CODEBOOK, EVIDENCE))]
         check_free(paths, request.force)
         with working("Step 1 of 4: reading the front"):
             front, record = read_front(project)
@@ -86,37 +85,31 @@ def release(project: Project, request: ReleaseRequest) -> None:
                 write_evidence(beside(new, EVIDENCE), content)
                 how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
                 engines.write_table(codebook(front.problem, choice, **how), beside(new, CODEBOOK))
-                if request.external_evidence:
-                    outside = external_evidence(made.frame, made.columns, name=target.name, sha256=sha256)
-                    write_evidence(beside(new, OUTSIDE), outside)
                 put_in_place(temporary, target.parent, [path.name for path in paths])
         except RecountError as error:
             _end(str(error))
         _remember(project, done)
-        _say(console, made, front, target, kinds)
+        _say(console, made, front, target)
         if not request.local and (less := less_lost(front, choice, made.suppressed)):
             tell(console, less)
         for one in earlier:
             typer.echo(f"Warning: {plain(_warning(one, one['file'] == done['file']))}", err=True)
 
 
-def _check_target(project: Project, request: ReleaseRequest, target: Path) -> None:
-    """Refuse a file that cannot be written, before any work."""
-    kind = engines.kind_of(target)
-    engines.check_writer(kind, engines.engine_of(project.reading))
-    if request.like_input and (kind != "csv" or project.data.kind != "csv"):
-        raise ValueError(
-            f"--like-input works only with CSV files; {target if kind != 'csv' else project.data} is not one"
-        )
+def _check_target(project: Project, target: Path) -> None:
+    engines.check_writer(engines.kind_of(target), engines.engine_of(project.reading))
 
 
 def read_back(project: Project, path: Path) -> Any:
-    """A release that was written, read by the engine of its project."""
+    """Read a written release by the engine of its project."""
     return engines.open_frame(Reading(Source(engines.kind_of(path), path), engines.engine_of(project.reading)), list)
 
 
 def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked: Any) -> Recoded:
-    """The table of a project, recoded by a point; where the release is a CSV file, what is not recoded is text."""
+    """Recode the table of a project.
+
+    For a CSV file the columns that are not recoded become text.
+    """
     frame = open_table(project.inputs, list(project.columns))
     if kind == "csv" and project.data.kind != "csv":
         table = nw.from_native(frame)
@@ -129,37 +122,35 @@ def _recoded(project: Project, front: Front, choice: Choice, kind: str, **asked:
 def _written(
     project: Project, request: ReleaseRequest, front: Front, choice: Choice, path: Path, show: Callable[[str], None]
 ) -> Release:
-    """The release as it is counted in the file that it was written to."""
+    """Write the release, and count it again in its file."""
     about = {
         "suppressed": request.suppressed or project.suppressed,
         "recoding": "local" if request.local else None,
-        "k_of_one": request.k_of_one,
-        "below_requirements": request.below_requirements,
+        "anyway": request.anyway,
     }
     try:
         made = _recoded(project, front, choice, engines.kind_of(path), **about)
     except RefinementError as error:
         raise ValueError(f"--local {error.change}. Nothing was written.") from None
-    like = project.data.path if request.like_input else None
-    engines.write_recoded(made, path, None if like is None else engines.line_end_of(like))
+    engines.write_recoded(made, path)
     show("Step 3 of 4: counting again")
     return made.counted_again(read_back(project, path))
 
 
 def _choice(project: Project, front: Front, request: ReleaseRequest) -> Choice:
-    """The point that is released, which must be of whole columns where it is to be refined."""
+    """Return the point that is released."""
     row = request.row
     if request.lower_bound is not None and isinstance(front.problem, LatticeProblem):
         raise ValueError(f"--lower-bound needs a local search; the front of {project.path} has levels of whole columns")
     if request.local and not isinstance(front.problem, LatticeProblem):
         raise ValueError(f"--local cannot refine the front of {project.path}, which is local already")
     if row is not None and row > len(front):
-        raise ValueError(f"row must be from 1 to {len(front)}, a row of the front, got {row}")
+        raise ValueError(f"--row must be from 1 to {len(front)}, a row of the front, got {row}")
     return read_choice(project, front) if row is None else front.choose(row=row - 1)
 
 
 def _checksums(project: Project, record: Mapping[str, Any], output: Mapping[str, str]) -> dict[str, Any]:
-    """The checksums that the search recorded, and that of the release; names are those of files, without folders."""
+    """Return the checksums of inputs, hierarchies and output by file name."""
     known = record["project"]
     data = {Path(str(project.data)).name: known["data"]}
     trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
@@ -167,7 +158,7 @@ def _checksums(project: Project, record: Mapping[str, Any], output: Mapping[str,
 
 
 def _search(record: Mapping[str, Any], front: Front, choice: Choice, request: ReleaseRequest) -> dict[str, Any]:
-    """What is told of the search, and how far a local recoding is from the best one, where somebody asked."""
+    """Return the facts about the search for the evidence."""
     bound = None
     if request.lower_bound is not None:
         bound = front.problem.lower_bound(np.array(choice.x), ("n_iter", request.lower_bound))
@@ -181,12 +172,12 @@ def _search(record: Mapping[str, Any], front: Front, choice: Choice, request: Re
 
 
 def _commands(choice: Choice, request: ReleaseRequest) -> list[str]:
-    """What is typed to make the same release again."""
+    """Return the commands that make the same release again."""
     file = str(request.file)
     commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
     again = ["pymoo-anon", "release", file]
     if choice.requirements:
-        # What was asked for is promised, too.
+        # Requirements are promised, too.
         asked = [part for one in choice.requirements for part in ("--require", text_of(one))]
         commands.append(["pymoo-anon", "pick", file, *row, *asked])
     else:
@@ -198,31 +189,30 @@ def _commands(choice: Choice, request: ReleaseRequest) -> list[str]:
     return [shlex.join(command) for command in (*commands, again)]
 
 
-def _say(console: Console, made: Release, front: Front, target: Path, kinds: Sequence[str]) -> None:
+def _say(console: Console, made: Release, front: Front, target: Path) -> None:
     names = list(measure_names(front.problem.measured).values())
     counts = zip(names, made.claims.recounted.tolist()[: len(names)], strict=True)
     found = listed(f"{name} = {number(value)}" for name, value in counts if value is not None)
     tell(console, f"Counted again: {found}. {made.verdict}")
     done = {"mark": "marked", "drop": "left out"}[made.suppressed]
     rows = counted(made.n_suppressed, "row", "rows")
-    tell(console, f"Written: {target} ({rows} {done}), {', '.join(f'.{kind}' for kind in kinds)}")
+    tell(console, f"Written: {target} ({rows} {done}), .{EVIDENCE}, .{CODEBOOK}")
 
 
 def _end(message: str) -> None:
-    """Say what does not hold, and end."""
     typer.echo(f"Error: {plain(message)}", err=True)
     raise typer.Exit(ExitCode.DOES_NOT_HOLD) from None
 
 
-# --- what was released before ---------------------------------------------------------------------------------------
+# --- earlier releases ------------------------------------------------------------------------------------------------
 
 
-# What evidence tells of an earlier release.
+# Keys of an earlier release in the evidence.
 _TOLD = ("file", "sha256", "x", "suppressed")
 
 
 def _releases(project: Project) -> list[dict[str, Any]]:
-    """What was released of a project, the last one last."""
+    """Return the recorded releases of a project, the last one last."""
     path = project.output / RELEASES
     if not path.is_file():
         return []
@@ -233,7 +223,7 @@ def _releases(project: Project) -> list[dict[str, Any]]:
 
 
 def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256: str) -> dict[str, Any]:
-    """What is remembered of a release; its path starts at the folder of the project."""
+    """Return the record of a release."""
     try:
         file = os.path.relpath(target, project.path.parent)
     except ValueError:
@@ -249,20 +239,20 @@ def _entry(project: Project, choice: Choice, made: Release, target: Path, sha256
 def _warning(one: Mapping[str, Any], same_file: bool) -> str:
     is_another = "was another release of this table until now" if same_file else "is another release of this table"
     return (
-        f"{one['file']} {is_another}. Who holds both can compare them, and finds people whom neither gives away alone: "
-        "give out one of them"
+        f"{one['file']} {is_another}. Whoever has both can compare them, and find people that neither of them reveals "
+        "alone: publish only one"
     )
 
 
 def _remember(project: Project, done: Mapping[str, Any]) -> None:
-    """Write down a release beside the front."""
+    """Record a release beside the front."""
     known = [*(one for one in _releases(project) if one != done), done]
     with replaced(project.output / RELEASES) as path:
         path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
 
 
 def _asked_of(project: Project, front: Front, path: Path) -> tuple[Constraint, ...]:
-    """Return what the choice of a release asked for, as it was written down."""
+    """Return the requirements of a release, as they were recorded."""
     own = [one["requirements"] for one in _releases(project) if project.path.parent / one["file"] == path]
     if not own or own[-1] is None:
         return read_choice(project, front).requirements
@@ -270,7 +260,7 @@ def _asked_of(project: Project, front: Front, path: Path) -> tuple[Constraint, .
 
 
 def released_last(project: Project) -> Path:
-    """The file that was released last, where it is there; else the one that the project names."""
+    """Return the file that was released last, or the one that the project names."""
     paths = [project.path.parent / one["file"] for one in reversed(_releases(project))]
     return next((path for path in paths if path.is_file()), project.release)
 
@@ -279,7 +269,7 @@ def released_last(project: Project) -> Path:
 
 
 def verify_project(project: Project) -> None:
-    """Count all releases of a project again, and hold each against what its evidence promises."""
+    """Count all releases of a project again, and print a line for each."""
     with clear_errors(), standard_output() as console:
         files = dict.fromkeys(one["file"] for one in _releases(project))
         paths = [project.path.parent / file for file in files] or [project.release]
@@ -294,32 +284,38 @@ def verify_project(project: Project) -> None:
                 show(f"Recoding and counting {path} again")
                 found[path] = _broken(project, front, path)
         for path in paths:
-            holds = f"does not hold: {listed(found[path])}" if found.get(path) else "holds"
-            tell(console, f"{path}: {holds if path in found else 'is missing'}.")
-        if any(found.values()):
+            if path not in found:
+                held = f"is missing: put it back, or delete it in {project.output / RELEASES}"
+            else:
+                held = f"does not hold: {listed(found[path])}" if found[path] else "holds"
+            tell(console, f"{path}: {held}.")
+        if any(map(found.get, paths)) or len(found) < len(paths):
             console.file.flush()
             raise typer.Exit(ExitCode.DOES_NOT_HOLD)
 
 
 def _broken(project: Project, front: Front, path: Path) -> list[str]:
-    """Return what does not hold of a release, in words."""
+    """Return the broken promises of a release, in words."""
     known = beside(path, EVIDENCE)
     if not known.is_file():
         return [f"{known} is missing"]
     try:
         content = read_evidence(known)
         if checksum(path) != content["checksums"]["output"].get(path.name):
-            return ["it is not the file that was released, its checksum is another one"]
+            return ["the file has changed: its checksum differs"]
         return counted_as_told(project, front, path, content)
     except ValueError as error:
         return [str(error)]
 
 
 def counted_as_told(project: Project, front: Front, path: Path, content: Mapping[str, Any]) -> list[str]:
-    """Count a release again, and return what does not hold of it or its evidence, in words."""
+    """Count a release again, and return its broken promises in words."""
     again = _recoded_again(project, front, content, path)
     written = again.grouped(read_back(project, path))
-    claims, unique = again.claims(written), uniqueness_of(written, again.columns)
+    try:
+        claims, unique = again.claims(written), uniqueness_of(written, again.columns)
+    except RecountError as error:
+        return list(error.broken)
     names = list(measure_names(front.problem.measured).values())
     names += [plain(words) for words in claims.measure[len(names) :]]
     wrong = [
@@ -328,7 +324,7 @@ def counted_as_told(project: Project, front: Front, path: Path, content: Mapping
         if one["holds"] is False
     ]
     if not (_agree(claims.assign(measure=names), content) and unique.to_dict("records") == content["uniqueness"]):
-        wrong.append(f"{beside(path, EVIDENCE)} says something else than the search and the recount")
+        wrong.append(f"{beside(path, EVIDENCE)} differs from the search and the recount")
     return wrong
 
 
@@ -340,52 +336,20 @@ def _recoded_again(project: Project, front: Front, content: Mapping[str, Any], p
         raise ValueError(f"its point, {x}, is not in the front of {project.output}; search again")
     choice = front.choose(row=rows[0])
     if content["chosen"]["requirements"]:
-        # What the choice asked for was promised, too.
+        # Requirements of the choice were promised, too.
         choice = replace(choice, requirements=_asked_of(project, front, path))
-    how, asked = content["suppressed"]["how"], bool(content["exceptions"])
     own = content["chosen"]["local"]
     recoding = "local" if own is not None and own["refined"] else None
-    about = {"suppressed": how, "recoding": recoding, "k_of_one": asked, "below_requirements": asked}
+    about = {"suppressed": content["suppressed"]["how"], "recoding": recoding, "anyway": content["anyway"]}
     return _recoded(project, front, choice, engines.kind_of(path), **about)
 
 
-def verify_external(path: Path) -> None:
-    """Count the table again that evidence for outsiders speaks of; it lies beside it."""
-    with clear_errors(), standard_output() as console:
-        content = read_evidence(path, external=True)
-        table = path.with_name(content["file"]["name"])
-        if not table.is_file():
-            raise ValueError(f"{path} speaks of {table}, which is missing")
-        sha256 = checksum(table)
-        if sha256 != content["file"]["sha256"]:
-            _end(f"{table} is not the file that was released: its checksum is another one")
-        with working("Reading and counting"):
-            frame = _opened(str(table), "auto")
-            names, told = nw.from_native(frame).collect_schema().names(), content["columns"]
-            if len(names) != len(told):
-                _end(f"{table} has {len(names)} columns, and {path} speaks of {len(told)}")
-            rows = [(name, one["role"], one["reason"]) for name, one in zip(names, told, strict=True)]
-            columns = object_frame(("column", "role", "reason"), rows)
-            found = external_evidence(frame, columns, name=table.name, sha256=sha256)
-            said = said_of(columns, uniqueness_of(frame, columns))
-        known = {one["measure"]: one["value"] for one in content["measures"]}
-        values = {one["measure"]: one["value"] for one in found["measures"]}
-        claims = object_frame(
-            ("measure", "promised", "recounted", "holds"),
-            [(name, known.get(name), value, _same(known.get(name), value)) for name, value in values.items()],
-        )
-        tell(console, f"Counted again: {table}")
-        console.print(_table(claims), soft_wrap=False)
-        others = ("columns", "uniqueness", "file")
-        agree = known.keys() == values.keys() and all(found[part] == content[part] for part in others)
-        _finish(console, claims, agree, said)
-
-
 def verify_table(request: VerifyRequest) -> None:
-    """Count any table again, and hold it against bounds."""
+    """Count any table again, and compare it with bounds."""
     with clear_errors(), standard_output() as console:
         roles = Roles(request.sensitive)
-        measures: list[Any] = [constraint(text, roles) for text in request.require]
+        with options_named(request):
+            measures: list[Any] = [constraint(text, roles) for text in request.require]
         if not measures:
             names = ["k", *(f"l:{name}" for name in request.sensitive)]
             measures = [objective("require", name, roles) for name in names]
@@ -400,7 +364,7 @@ def verify_table(request: VerifyRequest) -> None:
             said = said_of(columns, uniqueness_of(frame, columns))
         tell(console, f"Counted again: {request.file}")
         console.print(_table(claims), soft_wrap=False)
-        _finish(console, claims, True, said)
+        _finish(console, claims, said)
 
 
 def _opened(table: str, engine: str) -> Any:
@@ -408,7 +372,7 @@ def _opened(table: str, engine: str) -> Any:
 
 
 def _agree(claims: pd.DataFrame, content: Mapping[str, Any]) -> bool:
-    """Whether evidence says what the search found and the recount finds."""
+    """Return whether evidence has the claims of search and recount."""
     told = content["claims"]
     return len(told) == len(claims) and all(
         _same(one[key], as_json(other[key]))
@@ -418,18 +382,18 @@ def _agree(claims: pd.DataFrame, content: Mapping[str, Any]) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are one, but for the rounding of floats; None is no value."""
+    """Return whether two values are equal up to rounding."""
     if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
         return bool(one == other)
     return bool(abs(one - other) <= 1e-9 * max(abs(other), 1.0))
 
 
-def _finish(console: Console, claims: pd.DataFrame, same: bool, said: str) -> None:
-    """Say whether all holds and of what nothing is promised, and end."""
+def _finish(console: Console, claims: pd.DataFrame, said: str) -> None:
+    """Print the verdict, and end with an exit code."""
     asked = [holds for holds in claims.holds if holds is not None]
     tell(console, said)
-    if not (same and all(asked)):
-        console.print("Not all holds.")
+    if not all(asked):
+        console.print("Something does not hold.")
         console.file.flush()
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
     if asked:
@@ -442,7 +406,6 @@ _HOLDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked"
 
 
 def _table(frame: pd.DataFrame) -> Table:
-    """A frame of claims or columns: text on the left, numbers on the right."""
     table = new_table(map(str, frame), right=("promised", "recounted", "required", "holds"))
     for row in frame.to_dict("records"):
         table.add_row(*(_cell(str(name), value) for name, value in row.items()))

@@ -1,4 +1,4 @@
-"""A report from the project file to the last line: the chosen point, its evidence, and one HTML file."""
+"""The command `report`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon._files import tried
-from pymoo_anon._messages import plain
+from pymoo_anon._messages import listed, plain
 from pymoo_anon.cli.console import check_free, clear_errors, standard_output, working
 from pymoo_anon.cli.interrupt import put_in_place
 from pymoo_anon.cli.names import FILES, Reading, checksum, source_of
@@ -24,7 +24,7 @@ _ENDINGS = (".html", ".htm")
 
 
 def run(project: Project, request: ReportRequest) -> None:
-    """Write the report of the point that was picked."""
+    """Write the report of the chosen point."""
     with clear_errors(), standard_output() as console:
         released = released_last(project)
         target = _target(released, request)
@@ -38,7 +38,7 @@ def run(project: Project, request: ReportRequest) -> None:
         read += [project.output / name for name in FILES]
         about = {**project.report, "data": Path(str(project.data)).name, "release": released.name}
         if request.population_size is not None:
-            # What was asked for wins over the file.
+            # The option wins over the file.
             about["population_size"] = request.population_size
         with tried(target.parent, [target.name], read) as temporary, working("Step 3 of 3: writing the report"):
             write_report(
@@ -54,23 +54,24 @@ def run(project: Project, request: ReportRequest) -> None:
             )
             paths = put_in_place(temporary, target.parent, [target.name])
         if evidence is None:
-            console.print(plain(f"Not in it: claims and evidence. pymoo-anon release {project.path} writes them."))
+            console.print(
+                plain(f"The report has no claims and no evidence: pymoo-anon release {project.path} writes them.")
+            )
         console.print(plain(f"Written: {paths[0]}, about {released if evidence else 'a choice that is not released'}"))
 
 
 def _target(released: Path, request: ReportRequest) -> Path:
-    """The file that is written."""
     target = request.output
     if target is None:
         target = released.with_suffix(".external.html" if request.external else ".report.html")
     if target.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"output must be a file that ends in .html, got {str(target)!r}")
+        raise ValueError(f"--output must be a file that ends in .html, got {str(target)!r}")
     check_free([target], request.force)
     return target
 
 
 def _evidence(project: Project, front: Front, released: Path, choice: Choice) -> dict[str, Any] | None:
-    """The evidence of a release, where it is of the chosen point and of the file, and counts as that; None without."""
+    """Load the evidence that belongs to this point and file, if there is one."""
     path = beside(released, EVIDENCE)
     if not path.is_file():
         return None
@@ -78,25 +79,25 @@ def _evidence(project: Project, front: Front, released: Path, choice: Choice) ->
     point = content["front"][content["chosen"]["place"]]
     if point["x"] != list(choice.x):
         raise ValueError(
-            f"{path} is the evidence of another point than the one that is chosen; pymoo-anon release {project.path} "
-            "--force writes that of the chosen one"
+            f"{path} is about another point than the chosen; pymoo-anon release {project.path} --force releases that"
         )
     if not released.is_file():
-        raise ValueError(f"{path} speaks of {released}, which is missing; pymoo-anon release {project.path} writes it")
-    if checksum(released) != content["checksums"]["output"].get(released.name):
-        raise ValueError(f"{released} is not the release that {path} speaks of: it was changed since")
-    if counted_as_told(project, front, released, content):
         raise ValueError(
-            f"{path} says something else than the search and a recount of {released}: it was changed since; "
-            f"pymoo-anon release {project.path} --force writes it again"
+            f"{released} is missing, and {path} is there; pymoo-anon release {project.path} --force writes both"
+        )
+    if checksum(released) != content["checksums"]["output"].get(released.name):
+        raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
+    if broken := counted_as_told(project, front, released, content):
+        raise ValueError(
+            f"{released} does not hold: {listed(broken)}; pymoo-anon release {project.path} --force writes it again"
         )
     return content
 
 
 def _population(front: Front, project: Project, named: str) -> Microdata:
-    """A table of the population, with the domains of the table."""
+    """Read a table of the population, with the domains of the table."""
     source = source_of(named, Path())
-    # What says how the project's own table is read may mean nothing with one that is no CSV file.
+    # Options for reading the project's CSV file do not fit other kinds.
     own = project.reading._replace(source=source)
     reading = own if source.kind == "csv" else Reading(source, empty=own.empty)
     table = table_of(project.inputs._replace(reading=reading, sensitive=(), label=None, person=None, columns=None))

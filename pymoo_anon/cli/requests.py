@@ -1,4 +1,4 @@
-"""What every command but `search` is asked for: each option declared once, and what can be refused before any work."""
+"""Options of every command but `search`, and checks before any work."""
 
 # No `from __future__ import annotations`: the types of fields are those of options.
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _WAYS = ("least", "most", "row", "knee", "weights")
 
 @dataclass(frozen=True, kw_only=True)
 class InitRequest(Invocation):
-    """What `pymoo-anon init` is asked for."""
+    """Options of `pymoo-anon init`."""
 
     data: str = option(
         ...,
@@ -33,6 +33,18 @@ class InitRequest(Invocation):
         "one that fits counts.",
         metavar="PATTERN=ROLE",
     )
+    hierarchies: Path | None = option(
+        None,
+        "Hierarchies that are there, in ARX's layout: NAME.csv or TABLE_hierarchy_NAME.csv makes the column NAME a "
+        "quasi-identifier, whatever --role says.",
+        metavar="FOLDER",
+    )
+    missing: str | None = option(
+        None,
+        "Rows without a value: refuse them, leave them out, or keep the gap as a value.",
+        choices=("raise", "drop", "keep"),
+        shown="keep where there are any",
+    )
     engine: str = option("auto", "What reads the table.", choices=ENGINES)
     output: Path = option(Path(), "Where the files go.", metavar="FOLDER")
     force: bool = option(False, "Replace files that are there.")
@@ -40,9 +52,9 @@ class InitRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class Wish(Invocation):
-    """What `pymoo-anon pick` is asked for."""
+    """Options of `pymoo-anon pick`."""
 
-    file: Path | None = option(None, "The project file, after a search.", metavar="[FILE.toml]", argument=True)
+    file: Path = option(..., "The project file, after a search.", metavar="FILE.toml", argument=True)
     require: list[str] = option(
         [],
         'A bound such as "k>=5" or "t<=0.3", on any measure; repeatable.',
@@ -74,43 +86,34 @@ class Wish(Invocation):
         panel=_TAKES,
     )
     explain: bool = option(False, "Say what the choice means: levels, people, what others would cost.")
-    evidence: Path | None = option(
-        None, "Show the choice of a release and its neighbours from the evidence alone.", metavar="FILE.json"
-    )
 
     def check(self) -> None:
-        """Refuse what is wrong whatever the front holds."""
+        """Raise ValueError for options that are wrong with every front."""
         declaring.check_values(self)
-        asked = [name for name in (*_WAYS, "require", "risk") if name in self.given]
-        if (self.file is None) == (self.evidence is None):
-            got = "neither" if self.file is None else "both"
-            raise ValueError(f"pick takes a project file, FILE.toml, or --evidence FILE.json, got {got}")
-        if self.evidence is not None and asked:
-            raise ValueError(f"--{asked[0]} cannot be combined with --evidence, which shows a choice that was made")
-        ways = [f"--{name}" for name in asked if name in _WAYS]
+        ways = [f"--{name}" for name in _WAYS if name in self.given]
         if len(ways) > 1:
-            raise ValueError(f"one option must say which point to take, got {' and '.join(ways)}")
+            raise ValueError(f"{' and '.join(ways)} cannot be combined: each says which point to take")
         if self.weights is not None:
             self.weighted()
 
     def weighted(self) -> dict[str, float]:
-        """The weights by the name of their measure."""
+        """Return the weights by name of measure."""
         assert self.weights is not None
         found: dict[str, float] = {}
         for part in declaring.measures_in(self.weights):
             # The last sign is the weight's: the name of a column may hold one, too.
             name, sign, weight = part.rpartition("=")
             if not sign or not name.strip():
-                raise ValueError(f"weights must be such as 'k=1,GLM=2', got {part!r}")
+                raise ValueError(f"--weights must be NAME=W,..., such as k=1,GLM=2, got {part!r}")
             if name.strip() in found:
-                raise ValueError(f"weights must name each measure once, got {name.strip()!r} twice")
-            found[name.strip()] = declaring.numeral("weights", weight.strip())
+                raise ValueError(f"--weights must name each measure once, got {name.strip()!r} twice")
+            found[name.strip()] = declaring.numeral("--weights", weight.strip())
         return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseRequest(Invocation):
-    """What `pymoo-anon release` is asked for."""
+    """Options of `pymoo-anon release`."""
 
     file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
     row: int | None = option(
@@ -129,32 +132,29 @@ class ReleaseRequest(Invocation):
     output: Path | None = option(
         None, "The released table.", metavar="FILE.csv|FILE.parquet", shown="as the project file says"
     )
-    like_input: bool = option(
-        False, "Write a CSV file with the separator and the line ends of the table, in place of commas and \\n."
-    )
-    external_evidence: bool = option(
-        False, "Write evidence for people outside, too: all of it can be counted in the released table."
-    )
     lower_bound: int | None = option(
         None,
         "After a local search, prove how far the loss is from the least possible, in so many passes.",
         metavar="PASSES",
         least=1,
     )
-    k_of_one: bool = option(False, "Release a table in which somebody is alone in a class.")
-    below_requirements: bool = option(False, "Release a point that misses what the project or the choice requires.")
+    anyway: str | None = option(
+        None,
+        "Release a table with k = 1, or a point that misses a requirement, for a reason of at least five words.",
+        metavar="REASON",
+        shown="refuse them",
+    )
     force: bool = option(False, "Replace a release of the same name.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyRequest(Invocation):
-    """What `pymoo-anon verify` is asked for."""
+    """Options of `pymoo-anon verify`."""
 
     file: str = option(
         ...,
-        "A project file, all of whose releases are counted again; evidence for people outside; or any table: FILE.csv, "
-        "FILE.parquet, duckdb:FILE:TABLE, spark:TABLE.",
-        metavar="FILE.toml|FILE.external.json|TABLE",
+        "A project file, for all its releases; or any table: a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.",
+        metavar="FILE.toml|TABLE",
         argument=True,
     )
     quasi_identifiers: list[str] = option(
@@ -177,23 +177,18 @@ class VerifyRequest(Invocation):
     )
     engine: str = option("auto", "TABLE: what reads it.", choices=ENGINES, idle=(PROJECT,))
 
-    @property
-    def is_evidence(self) -> bool:
-        """Whether evidence for outsiders is named, which says where the table is."""
-        return self.file.lower().endswith(".json")
-
     def check(self) -> None:
-        """Refuse a table of which nobody says what others may know, and options that would be passed over."""
+        """Raise ValueError for a table without quasi-identifiers, and for options without use."""
         declaring.check_values(self)
         if declaring.is_project(self.file):
             declaring.check_meant(self, PROJECT, PROJECT)
-        elif not (self.quasi_identifiers or self.is_evidence):
+        elif not self.quasi_identifiers:
             raise ValueError("--quasi-identifier must name at least one column, got none")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest(Invocation):
-    """What `pymoo-anon report` is asked for."""
+    """Options of `pymoo-anon report`."""
 
     file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
     external: bool = option(False, "For people outside: what the released rows and the codebook tell, no more.")
@@ -224,7 +219,7 @@ class ReportRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class DraftRequest(Invocation):
-    """What `pymoo-anon hierarchy draft` is asked for."""
+    """Options of `pymoo-anon hierarchy draft`."""
 
     data: Path = option(
         ..., "The table, or the project file that says how it is read.", metavar="DATA.csv|FILE.toml", argument=True
@@ -250,7 +245,7 @@ class DraftRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest(Invocation):
-    """What `pymoo-anon hierarchy check` is asked for."""
+    """Options of `pymoo-anon hierarchy check`."""
 
     path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
     data: Path | None = option(None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv")
@@ -258,12 +253,12 @@ class CheckRequest(Invocation):
 
 @dataclass(frozen=True, kw_only=True)
 class ShowRequest(Invocation):
-    """What `pymoo-anon hierarchy show` is asked for."""
+    """Options of `pymoo-anon hierarchy show`."""
 
     path: Path = option(..., "A hierarchy.", metavar="FILE", argument=True)
 
 
-def check_path(name: str, path: Path, folder: bool = False) -> None:
-    """Raise if the path is no file or, where that will do, no folder."""
+def check_path(path: Path, folder: bool = False) -> None:
+    """Raise ValueError unless the path is a file, or an allowed folder."""
     if not (path.is_file() or (folder and path.is_dir())):
-        raise ValueError(f"{name}: no such file{' or folder' * folder}: {str(path)!r}")
+        raise ValueError(f"{path}: no such file{' or folder' * folder}")

@@ -1,4 +1,4 @@
-"""What stands in the folder of a search, written and read back: a front, its picture and record, a choice."""
+"""Files in the folder of a search: front, picture, record and choice."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from pymoo_anon.publishing.evidence import as_json
 
 
 def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
-    """Write `front.csv`, `front.png`, of a project `search.npz`, and `run.json`: the record with checksums."""
-    # What reads a front needs no picture.
+    """Write the files of a front: table, picture, stored search, and record."""
+    # Reading a front needs no pictures.
     from pymoo_anon.visualization.fronts import plot_front
 
     table, picture, run = (folder / name for name in FILES)
     frame = front.to_frame()
     if not isinstance(front.problem, LatticeProblem):
-        # Groups and labels of columns do not say what was asked for.
+        # Groups and labels of columns do not tell the target.
         frame[free_name("made for", frame.columns)] = front.problem.words(front.X)
     frame.to_csv(table, index=False, lineterminator="\n")
     plot_front(front.problem, front, picture)
     own: dict[str, Any] = {"sha256": hashlib.sha256(table.read_bytes()).hexdigest()}
-    # Of a table without a checksum nobody knows later whether it is still the same.
+    # A table without a checksum may change unseen.
     if record.get("project", {}).get("data") is not None and write_search(front, folder / STORED):
         own[STORED] = checksum(folder / STORED)
     if not isinstance(front.problem, LatticeProblem):
-        # The table of the front does not say what its points are.
+        # The table of the front does not hold the points.
         own["x"] = front.X.tolist()
     whole = {**record, "front": own}
     text = json.dumps(whole, indent=2, default=str, ensure_ascii=False)
-    # A name of a file need not be text in UTF-8: what is none stands as Python writes it.
+    # File names need not be UTF-8: other bytes are escaped.
     run.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
-    """The front that `search` wrote for a project, its problem built anew, and what `run.json` holds."""
+    """Read the front of a project and its record, and build its problem anew."""
     table_path, _, record_path = (project.output / name for name in FILES)
     for path in (table_path, record_path):
         if not path.is_file():
@@ -64,10 +64,12 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
     record = _record(record_path)
     if changed := project.changed(record):
         raise ValueError(
-            f"the front in {project.output} is of other inputs, changed since: {', '.join(changed)}; search again"
+            f"the front in {project.output} is out of date, changed since: {', '.join(changed)}; search again"
         )
     if checksum(table_path) != record["front"]["sha256"]:
-        raise ValueError(f"{table_path} is not the front that {record_path} speaks of; search again")
+        raise ValueError(
+            f"{table_path} has changed since the search: its checksum in {record_path} differs; search again"
+        )
     options, stored = record["options"], _stored(project, record)
     problem = problem_of(table_of(project.inputs) if stored is None else stored.table, options)
     try:
@@ -92,7 +94,7 @@ def read_front(project: Project) -> tuple[Front, dict[str, Any]]:
 
 
 def _stored(project: Project, record: Mapping[str, Any]) -> Stored | None:
-    """What the search stored beside its front; None where it stored nothing, so that the table is read anew."""
+    """Read the stored search, or return None if there is none."""
     path, sha256 = project.output / STORED, record["front"].get(STORED)
     if sha256 is None:
         return None
@@ -106,7 +108,7 @@ def _stored(project: Project, record: Mapping[str, Any]) -> Stored | None:
 
 @contextmanager
 def as_written(path: Path, by: str, hint: str = "") -> Iterator[None]:
-    """Refuse in one sentence what is not as a command wrote it."""
+    """Turn errors in a file into one sentence."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -114,7 +116,7 @@ def as_written(path: Path, by: str, hint: str = "") -> Iterator[None]:
 
 
 def _record(path: Path) -> dict[str, Any]:
-    """The record of a run, with all that is read of it."""
+    """Read and check the record of a run."""
     with as_written(path, "search wrote with a project file"):
         record: dict[str, Any] = json.loads(content_of(path))
         options = record["options"]
@@ -130,7 +132,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def write_choice(project: Project, front: Front, choice: Choice) -> Path:
-    """Write a choice beside its front, and give its path; the file appears whole or not at all."""
+    """Write a choice beside its front, and return its path."""
     point: dict[str, Any] = {"x": list(choice.x)}
     if isinstance(front.problem, LatticeProblem):
         point = {"levels": dict(zip(map(str, front.table.quasi_identifiers), choice.x, strict=True))}
@@ -151,7 +153,7 @@ def write_choice(project: Project, front: Front, choice: Choice) -> Path:
 
 
 def read_choice(project: Project, front: Front) -> Choice:
-    """The point that was chosen, with how it was chosen, and what was asked for and holds."""
+    """Read the chosen point, its reason and its requirements."""
     path = project.output / CHOICE
     if not path.is_file():
         raise ValueError(f"no point of {project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
@@ -174,5 +176,5 @@ def read_choice(project: Project, front: Front) -> Choice:
 
 
 def text_of(requirement: Constraint) -> str:
-    """A requirement as the command line has it, and reads it again."""
+    """Return a requirement as the command line spells it."""
     return f"{short_name(requirement.objective)}{'>=' if requirement.at_least else '<='}{requirement.bound!r}"

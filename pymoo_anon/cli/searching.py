@@ -1,4 +1,4 @@
-"""The command `search`: which algorithm, until when, what its end says about the front, and how it is told."""
+"""The command `search`."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import GAP, clear_errors, count, new_table, standard_output, tell, working
-from pymoo_anon.cli.declaring import dashed, idle_with, record_of
+from pymoo_anon.cli.declaring import dashed, idle_with, options_named, record_of
 from pymoo_anon.cli.interrupt import ExitCode, check_interrupted, forget_interrupt, put_in_place
 from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
 from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.tables import find_inputs, problem_of, read_table
+from pymoo_anon.cli.tables import problem_of, table_of
 from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, any_of
@@ -56,31 +56,34 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Suppression, Violating
 
 #: Branch and bound is known to be quick up to so many nodes times distinct tuples: k and GLM, with l or without, take
-#: about a second for each 1.5 billion. Where bounds settle little it visits all, which takes some times as long.
+#: about a second for each 1.5 billion. Where bounds fathom little it visits all, which takes some times as long.
 QUICK = 5 * 10**9
 
-#: What is searched.
+#: Problems that are searched.
 Searched: TypeAlias = LatticeProblem | LocalRecodingProblem
 
 # So many points of a longer front are printed.
-_SHOWN = 6
+_SHOWN = 5
 
-# Levels in words are printed where so many columns of the terminal are left.
+# Characters that levels in words need at least.
 _LEAST_WORDS = 12
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found, and how it ended."""
+    """Result of a search."""
 
     front: Front  # The front, from private to useful; it says whether it is proven
     seconds: float  # How long it took
-    n_undecided: int | None  # Number of nodes of which is not known whether they belong to the front; None without any
-    stopped: str  # What ended it: proof complete, generations, evaluations, time limit, no new nodes, ... or Ctrl-C
+    n_undecided: int | None  # Number of undecided nodes, or None without nodes
+    stopped: str  # Why it ended: proof complete, generations, evaluations, time limit, no new nodes, ... or Ctrl-C
 
 
 def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
-    """The algorithm that serves a problem and why: a proof where it is known to be quick, else Pareto local search."""
+    """Return the algorithm for a problem and the reason.
+
+    It is a proof if that is known to be quick, else Pareto local search.
+    """
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
     asked = [dashed(name) for name in idle_with(Settings, "bnb") if name in settings.given]
@@ -97,7 +100,7 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
         )
     without_proof = ""
     if problem.suppression.limit_of(problem.table.n_rows) is None:
-        without_proof = "Below suppresses without limit, so that bounds settle little"
+        without_proof = "Below suppresses without limit, so bounds fathom little"
     try:
         BranchAndBound().setup(problem, seed=settings.seed)
     except ValueError as error:
@@ -110,7 +113,7 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
 
 
 def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> Found:
-    """Search until the proof is complete, generations, evaluations or time are over, or Ctrl-C."""
+    """Search until the proof is complete, a limit is reached, or Ctrl-C."""
     algorithm = _made(name, settings)
     limits: dict[str, Termination] = {}
     if name == "pls":
@@ -148,7 +151,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
 
 
 def tiny(problem: Searched) -> Searched:
-    """The same objectives on four rows, so that a search of it compiles what a search of the problem needs."""
+    """Return the same objectives on four rows, to compile all loops of a search."""
     columns = [column for measure in problem.measured for column in measure.reads(problem.table.sensitive)]
     # Longer than any of the columns, so none of them.
     first, second = "a" + "".join(map(str, columns)), "b" + "".join(map(str, columns))
@@ -165,7 +168,7 @@ def tiny(problem: Searched) -> Searched:
 
 
 def _of_any(measure: Objective) -> Objective:
-    """A measure that reads a table of other quasi-identifiers."""
+    """Return a measure without reference to quasi-identifiers."""
     if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty):
         return type(measure)()
     if isinstance(measure, WithBackgroundKnowledge) and measure.known is not None:
@@ -198,7 +201,7 @@ def _made(name: str, settings: Settings) -> Algorithm:
 
 
 def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
-    """How many nodes are not decided, and whether the front is proven; what does not say decides what it evaluates."""
+    """Return the number of undecided nodes, and whether the front is proven."""
     if isinstance(problem, LocalRecodingProblem):
         return None, False
     certified = bool(getattr(algorithm, "certified", False))
@@ -207,19 +210,19 @@ def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
 
 
 def search_and_write(settings: Settings) -> None:
-    """Search, write, and then say what was found: a reader of standard output that leaves early loses nothing."""
+    """Search, write the files, and print the front."""
     with clear_errors("; --algorithm pbgea needs the least"), standard_output() as console:
-        inputs = find_inputs(settings)
-        read = inputs.paths if settings.project is None else settings.project.files
+        project = settings.project
+        read = [] if project is None else project.files
         with tried(settings.output, [STORED, *FILES], read, own=True) as temporary, alone(settings.output):
-            checksums = inputs.checksums()
             # Now, because somebody may edit the file while the search lasts.
+            checksums = {} if project is None else project.inputs.checksums()
             own: dict[str, Any] = {}
-            if (project := settings.project) is not None:
+            if project is not None:
                 own["project"] = {"file": project.path.name, "sha256": checksum(project.path)}
                 own["project"] |= project.identity(checksums)
-            with working("Reading the table"):
-                problem = problem_of(read_table(settings, inputs), record_of(settings))
+            with working("Reading the table"), options_named(settings, project):
+                problem = problem_of(read_table(settings), record_of(settings))
             algorithm = algorithm_for(problem, settings)
             _say_the_start(console, problem, algorithm, settings)
             start = time.perf_counter()
@@ -250,6 +253,19 @@ def search_and_write(settings: Settings) -> None:
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
+def read_table(settings: Settings) -> Microdata:
+    """Read the table of the project, or the demo."""
+    if settings.project is not None:
+        return table_of(settings.project.inputs)
+    from pymoo_anon.datasets import fetch_adult, make_census
+
+    if settings.demo == "census":
+        return make_census(settings.rows)
+    # As in Dewri et al. 2010, salary-class is no quasi-identifier where it is the label.
+    labelled = "CM" in [part.strip() for part in (settings.objectives or "").split(",")]
+    return fetch_adult(label="salary-class" if labelled else None)
+
+
 def search_record(
     found: Found,
     options: Mapping[str, Any],
@@ -257,7 +273,7 @@ def search_record(
     algorithm: tuple[str, str],
     compile_seconds: float,
 ) -> dict[str, Any]:
-    """What is needed to understand a search and to repeat it."""
+    """Return the record of a search: all that is needed to repeat it."""
     problem = found.front.problem
     return {
         "options": dict(options),
@@ -287,7 +303,7 @@ def _versions(*packages: str) -> dict[str, str]:
 
 
 def _searched(problem: Searched, name: str, settings: Settings) -> Found:
-    """Search with pymoo's table, or show how far it is."""
+    """Search, and show the progress or pymoo's table."""
     if settings.verbose:
         return search(problem, name, settings, verbose=True)
     with working("Searching") as show:
@@ -301,34 +317,34 @@ def _searched(problem: Searched, name: str, settings: Settings) -> Found:
 
 
 def _check_found(problem: Searched, front: Front, settings: Settings) -> None:
-    """Refuse to write a front of nothing."""
+    """Raise ValueError for an empty front."""
     if len(front) == 0 and isinstance(problem, LocalRecodingProblem):
-        raise ValueError(f"no local recoding that was made keeps {' and '.join(settings.require)}; ask for less")
+        raise ValueError(f"no local recoding found satisfies {' and '.join(settings.require)}; require less")
     if len(front) == 0:
-        among = "the lattice" if front.certified else f"the {problem.n_unique:,} that were visited"
+        among = "in the lattice" if front.certified else f"among the {problem.n_unique:,} that were visited"
         raise ValueError(
-            f"no generalization of {among} keeps {' and '.join(settings.require) or 'the limit of suppression'}; "
-            "ask for less, or allow more suppression"
+            f"no generalization {among} satisfies {' and '.join(settings.require) or 'the limit of suppression'}; "
+            "require less, or allow more suppression"
         )
 
 
 @contextmanager
 def _kept(console: Console, problem: Searched, algorithm: str, settings: Settings) -> Iterator[Journal]:
-    """The journal of a search, in its output folder; it stays there unless the search ends."""
+    """Yield the journal of a search, which it removes after its end."""
     path = settings.output / JOURNAL
     if path.exists() and not settings.resume:
-        console.print(plain(f"{path} is of a search that did not end; --resume would go on with it. This one is new."))
+        console.print(plain(f"{path}: an earlier search did not end; --resume continues it. This search starts anew."))
     asked = {name: getattr(settings, name) for name in ("seed", "generations", "pop_size", "epsilon")}
     identity = {**asked, "algorithm": algorithm, "versions": _versions("pymoo", "moocore", "numpy")}
     with journaled(problem, path, settings=identity, resume=settings.resume) as journal:
         if settings.resume:
-            console.print(f"Resumed: {problem.n_unique:,} nodes were evaluated before.")
+            console.print(f"Resumed with {problem.n_unique:,} evaluated nodes.")
         try:
             yield journal
         finally:
             journal.close()
             if path.exists():
-                console.print(plain(f"What was evaluated is in {path}; --resume goes on with it."))
+                console.print(plain(f"All evaluations are kept in {path}; --resume continues the search."))
 
 
 def _say_the_start(console: Console, problem: Searched, algorithm: tuple[str, str], settings: Settings) -> None:
@@ -349,7 +365,10 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
 
 
 def front_table(front: Front, width: int | None = None) -> Table:
-    """Return what fits of a front, measures before levels in words; all of it without a width."""
+    """Return the columns of a front that fit a width.
+
+    Measures come before levels. Without a width all columns are in it.
+    """
     places = np.arange(len(front)) if width is None else _spread(front)
     shown, losses = front.only(places), {plain(str(name)) for name in front.losses()}
     cells, n = shown.cells(), len(front.table.quasi_identifiers)
@@ -374,7 +393,7 @@ def front_table(front: Front, width: int | None = None) -> Table:
 
 
 def _spread(front: Front) -> Ints:
-    """Return the places of some points of a long front, its ends and its knee among them."""
+    """Return the ends and the knee of a front, and some points between."""
     places = np.linspace(0, len(front) - 1, min(len(front), _SHOWN)).round().astype(np.int64)
     inner, knee = places[1:-1], front.knee
     if knee is not None and len(inner):
@@ -383,7 +402,12 @@ def _spread(front: Front) -> Ints:
 
 
 def _words(front: Front, room: int) -> list[str]:
-    """Return what each point leaves: `age` for its values, `age 2` for level 2; the number of columns if too long."""
+    """Return the levels of each point in words.
+
+    `age` stands for its values, `age 2` for level 2. Where they do not fit, the number of columns stands for them.
+
+    Where they do not fit, the number of columns stands for them.
+    """
     if isinstance(front.problem, LocalRecodingProblem):
         return front.problem.words(front.X)
     words, trees = [], front.table.quasi_identifiers.items()

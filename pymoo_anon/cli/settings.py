@@ -1,4 +1,4 @@
-"""The options of a search, each declared once, and what can be refused before anything is loaded."""
+"""Options of `search`, and checks before anything is loaded."""
 
 # No `from __future__ import annotations`: the types of fields are those of options.
 from collections.abc import Callable, Sequence
@@ -9,23 +9,20 @@ from typing import Any, TypeVar
 from pymoo_anon._messages import examples
 from pymoo_anon.cli import declaring
 from pymoo_anon.cli.declaring import LOCAL, PROJECT, Invocation, option
-from pymoo_anon.cli.names import ALGORITHMS, ENGINES, FILES, MEASURES, TABLES, source_of
+from pymoo_anon.cli.names import ALGORITHMS, FILES, MEASURES, TABLES
 
 T = TypeVar("T")
 
-_TABLE, _OUTPUT = "Table", "Output"
+_TABLE, _OUTPUT = "Demo", "Output"
 _GOALS = {"panel": "Objectives", "in_file": True}
 _SEARCH = {"panel": "Search", "in_file": True}
 
-# What an option cannot be combined with, besides a table of `TABLES` and an algorithm.
-_OWN_TABLE = "a table of one's own"
-_INVENTED = {"panel": _TABLE, "idle": (*TABLES, PROJECT)}
 _PROOFS = tuple(name for name, method in ALGORITHMS.items() if method.proves)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Invocation):
-    """What `pymoo-anon search` is asked for; `project` is what its file says."""
+    """Options of `pymoo-anon search`, and its project."""
 
     file: Path | None = option(
         None,
@@ -34,42 +31,15 @@ class Settings(Invocation):
         argument=True,
         recorded=False,
     )
-    data: str = option(
+    demo: str = option(
         "census",
-        "Invented rows like Adult's, UCI's Adult, or a table of your own: a CSV or Parquet file, duckdb:FILE:TABLE or "
-        "spark:TABLE.",
-        metavar="census|adult|FILE.csv",
+        "What is searched without a project: invented rows like Adult's, or UCI's Adult.",
+        choices=TABLES,
         panel=_TABLE,
         idle=(PROJECT,),
     )
-    engine: str = option(
-        "auto",
-        "What reads a table of your own; auto is DuckDB for a large file where it is installed, else pandas.",
-        choices=ENGINES,
-        **_INVENTED,
-    )
     rows: int = option(
-        30_162,
-        "Number of rows of the census.",
-        metavar="N",
-        least=1,
-        panel=_TABLE,
-        idle=("adult", _OWN_TABLE, PROJECT),
-    )
-    hierarchies: Path | None = option(
-        None,
-        "FILE.csv: NAME.csv in the folder, or TABLE_hierarchy_NAME.csv, is the hierarchy of the quasi-identifier NAME, "
-        "in ARX's layout.",
-        metavar="FOLDER",
-        **_INVENTED,
-    )
-    sensitive: list[str] = option([], "FILE.csv: a sensitive column; repeatable.", metavar="NAME", **_INVENTED)
-    label: str | None = option(None, "FILE.csv: the column with class labels.", metavar="NAME", **_INVENTED)
-    missing: str = option(
-        "raise",
-        "FILE.csv: refuse rows with an empty field, drop them, or keep it as a value.",
-        choices=("raise", "drop", "keep"),
-        **_INVENTED,
+        30_162, "Number of rows of the census.", metavar="N", least=1, panel=_TABLE, idle=("adult", PROJECT)
     )
     objectives: str | None = option(
         None,
@@ -171,7 +141,7 @@ class Settings(Invocation):
     project: Any = None
 
     def check(self) -> None:
-        """Refuse what is wrong whatever the table holds."""
+        """Raise ValueError for options that are wrong with every table."""
         declaring.check_values(self)
         declaring.check_meant(self, self.algorithm, f"--algorithm {self.algorithm}")
         levels, _ = levels_of(self.level), weights_of(self.weight)
@@ -179,7 +149,7 @@ class Settings(Invocation):
             declaring.check_meant(self, LOCAL, "--local")
             if levels:
                 raise ValueError(
-                    f"level must not be given with local recodings, where every class has levels of its own, got "
+                    f"level cannot be combined with local recodings, where every class has levels of its own, got "
                     f"{examples(list(levels))}"
                 )
         if self.algorithm != "auto" and ALGORITHMS[self.algorithm].local not in (None, self.local):
@@ -187,40 +157,18 @@ class Settings(Invocation):
             kind = "local recodings" if self.local else "levels of whole columns, as without --local"
             raise ValueError(f"algorithm must be one for {kind}: {', '.join(fitting)}; got {self.algorithm!r}")
         if self.project is None:
-            self._check_data()
+            declaring.check_meant(self, self.demo, f"--demo {self.demo}")
         if self.epsilon is not None:
             self.sides()
 
-    def _check_data(self) -> None:
-        """Raise if there is no such table, or an option does not fit it."""
-        if self.data in TABLES:
-            declaring.check_meant(self, self.data, f"--data {self.data}")
-            return
-        try:
-            path = source_of(self.data, Path()).path
-        except ValueError as error:
-            raise ValueError(f"data: {error}") from None
-        if path is not None and not path.is_file():
-            raise ValueError(
-                f"data must be {', '.join(TABLES)}, a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE, got "
-                f"{self.data!r}: no such file"
-            )
-        declaring.check_meant(self, _OWN_TABLE, f"--data {self.data}")
-        folder = self.hierarchies
-        if folder is not None and folder.is_dir() and self.output.exists() and self.output.samefile(folder):
-            raise ValueError(
-                f"output must not be the folder of the hierarchies, got {str(self.output)!r}: the next search would "
-                "read front.csv as a hierarchy; name another folder"
-            )
-
     def sides(self) -> list[float] | None:
-        """The sides of the archive's boxes, or None where none are given."""
+        """Return the sides of the archive's boxes, or None."""
         parts = [] if self.epsilon is None else declaring.parts_of(self.epsilon)
         return [declaring.numeral("epsilon", part) for part in parts] or None
 
 
 def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """By quasi-identifier the least and the greatest level, of texts such as "age=0..2".
+    """Return the least and greatest level by quasi-identifier.
 
     >>> levels_of(["age=0..2", "a=b=1..1"])
     {'age': (0, 2), 'a=b': (1, 1)}
@@ -234,12 +182,12 @@ def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:
 
 
 def weights_of(texts: Sequence[str]) -> dict[str, float]:
-    """By quasi-identifier its weight, of texts such as "age=2"."""
+    """Return the weight by quasi-identifier."""
     return _by_name("weight", texts, float, "NAME=W, such as age=2")
 
 
 def _by_name(option: str, texts: Sequence[str], read: Callable[[str], T], kind: str) -> dict[str, T]:
-    """What texts of the form NAME=VALUE say; the last sign counts, as the name of a column may hold one, too."""
+    """Read texts NAME=VALUE, whose names may hold an equals sign."""
     found: dict[str, T] = {}
     for text in texts:
         name, _, value = text.rpartition("=")

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.cli.console import said_warnings
 from pymoo_anon.cli.declaring import bound_parts, choice_of, measures_in, numeral, usual
 from pymoo_anon.cli.engines import dialect_of, open_frame
-from pymoo_anon.cli.names import TABLES, Inputs, Reading, Source, file_names, source_of
-from pymoo_anon.cli.settings import Settings, levels_of, weights_of
+from pymoo_anon.cli.names import Inputs, Source, file_names
+from pymoo_anon.cli.settings import levels_of, weights_of
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge
 from pymoo_anon.objectives.spelling import short_name, spelled
@@ -23,43 +22,6 @@ from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 #: What stands in the name of a file of ARX between the table's name and the column's: adult_hierarchy_age.csv.
 ARX = "_hierarchy_"
-
-
-def find_inputs(settings: Settings) -> Inputs:
-    """Return what a search reads. The first row of a CSV file says which hierarchy is of which column."""
-    if settings.project is not None:
-        inputs: Inputs = settings.project.inputs
-        return inputs
-    if settings.data in TABLES:
-        return Inputs(None, {})
-    source, folder = source_of(settings.data, Path()), settings.hierarchies
-    files = [] if folder is None else csv_files(folder, source.path)
-    if not files:
-        got = "none" if folder is None else f"{str(folder)!r}, which has no such file"
-        raise ValueError(
-            f"hierarchies must be a folder with a file NAME.csv for each quasi-identifier of {source}, got {got}"
-        )
-    reading = Reading(source, settings.engine)
-    if source.kind == "csv" and source.path is not None:
-        with said_warnings():
-            hierarchies = by_column(files, source.path, columns_of(source.path))
-    else:
-        check_once([path.stem for path in files])
-        hierarchies = {path.stem: path for path in files}
-    return Inputs(reading, hierarchies, settings.sensitive, settings.label, missing=settings.missing)
-
-
-def read_table(settings: Settings, inputs: Inputs) -> Microdata:
-    """The table that a search reads, with its hierarchies."""
-    if inputs.reading is not None:
-        return table_of(inputs)
-    from pymoo_anon.datasets import fetch_adult, make_census
-
-    if settings.data == "census":
-        return make_census(settings.rows)
-    # As in Dewri et al. 2010, salary-class is no quasi-identifier where it is the label.
-    labelled = "CM" in [part.strip() for part in (settings.objectives or "").split(",")]
-    return fetch_adult(label="salary-class" if labelled else None)
 
 
 def table_of(inputs: Inputs) -> Microdata:
@@ -90,7 +52,7 @@ def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
     def choose(found: list[str]) -> Sequence[str]:
         if inputs.columns is None:
             known = [column for column in found if column]
-            _check_known(name, inputs.hierarchies, known)
+            check_known(name, inputs.hierarchies, known)
             _check_there(name, known, wanted)
         else:
             _check_same(name, found, inputs.columns)
@@ -99,7 +61,7 @@ def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
     return open_frame(inputs.reading, choose)
 
 
-def _check_known(name: str, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
+def check_known(name: str, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
     """Refuse hierarchies of what is no column of a table."""
     unknown = [str(path) for column, path in hierarchies.items() if column not in columns]
     if unknown:

@@ -210,11 +210,12 @@ class RefinementError(ValueError):
     """A refinement that breaks a promise of its point.
 
     Args:
-        change: The break in words: "would lower k in persons from 5 to 4".
+        change: The change for the worse, in words: "would lower k in persons from 5 to 4".
+        asked: The call or argument that asked for the refinement.
     """
 
-    def __init__(self, change: str) -> None:
-        super().__init__(f'recoding="local" {change}; release the point as it is')
+    def __init__(self, change: str, asked: str = "refine") -> None:
+        super().__init__(f"{asked} {change}; release the point as it is")
         self.change = change
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.evidence import evidence, external_evidence, neighbours, read_evidence, write_evidence
+from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.keeping import Kept
 from pymoo_anon.publishing.release import RecountError, Release, release
 from pymoo_anon.publishing.verify import verify
@@ -22,8 +22,6 @@ __all__ = [
     "codebook",
     "evidence",
     "explain",
-    "external_evidence",
-    "neighbours",
     "read_evidence",
     "release",
     "verify",

@@ -3,8 +3,6 @@
 It names columns, and counts. Settings that may quote values, such as an order of them for t-closeness, are told without
 these. From the file alone one gets back to the front: the chosen point and its neighbours. So it stays inside: it tells
 how many rows are suppressed, and why this point was chosen, which may tell what was suppressed (Wong et al. 2007).
-
-The evidence for outsiders is made of the released table alone, so that it tells nothing that the table does not tell.
 """
 
 from __future__ import annotations
@@ -23,20 +21,13 @@ import pandas as pd
 import pymoo_anon
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, plain
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.privacy.closeness import TCloseness
-from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity, EntropyLDiversity
-from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems.arguments import adversaries_of, bound, column_name, measure_names, safe_repr
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.tradeoffs import Step, next_steps
 from pymoo_anon.publishing.recoding import decoded
-from pymoo_anon.publishing.release import Release, uniqueness_of
-from pymoo_anon.publishing.verify import shown
+from pymoo_anon.publishing.release import Release
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
@@ -45,10 +36,6 @@ from pymoo_anon.table.suppression import HOW_RELEASED
 SEARCH = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
 # The kinds of files whose checksums it holds.
 _FILES = ("input", "hierarchies", "output")
-
-# The roles whose columns are counted in evidence for outsiders.
-_COUNTED = ("quasi-identifier", "sensitive")
-_OF_SENSITIVE = (DistinctLDiversity, EntropyLDiversity, TCloseness)
 
 _PACKAGES = ("pymoo", "moocore", "numpy", "numba", "pandas", "narwhals")
 
@@ -102,69 +89,6 @@ def evidence(
     }
     check_content(content, "evidence")
     return content
-
-
-def external_evidence(frame: Any, columns: pd.DataFrame, *, name: str, sha256: str) -> dict[str, Any]:
-    """What outsiders may read of a release: nothing but what the released table itself tells, and what was said of it.
-
-    It says what every column is, how many rows are unique, and k in rows, l, entropy l and t of the released rows. A
-    person may have several of these rows. Which measures these are does not depend on the search.
-
-    Args:
-        frame: The released table, of any kind.
-        columns: Its columns, as `Release.columns` has them.
-        name: The name of its file.
-        sha256: The checksum of its file.
-
-    Returns:
-        What `write_evidence` writes: dicts, lists, text, numbers, truth values and None.
-
-    Raises:
-        ValueError: An argument is not what it has to be.
-    """
-    named = list(zip(columns.column.tolist(), columns.role.tolist(), strict=True))
-    quasi, sensitive = ([name for name, role in named if counted in role] for counted in _COUNTED)
-    recount = Recount(frame, quasi, sensitive)
-    # The released table does not say whose rows are one person's.
-    measures: dict[str, Objective] = {"k in rows": KAnonymity()}
-    measures |= {plain(own.full_name): own for column in sensitive for own in (kind(column) for kind in _OF_SENSITIVE)}
-    content = {
-        "audience": EXTERNAL,
-        "format": EXTERNAL_FORMAT,
-        "version": VERSION,
-        "software": f"pymoo_anon {pymoo_anon.__version__}",
-        "file": {"name": column_name(name), "sha256": sha256, "rows": recount.n_released},
-        "columns": _columns(columns),
-        "uniqueness": uniqueness_of(frame, columns).to_dict("records"),
-        "measures": [
-            {"measure": name, "value": as_json(shown(measure, measure.recount(recount)))}
-            for name, measure in measures.items()
-        ],
-    }
-    check_content(content, "evidence", external=True)
-    return content
-
-
-def neighbours(content: Mapping[str, Any]) -> tuple[dict[str, float], list[Step]]:
-    """The chosen point and what the next better points of the front cost, from evidence alone.
-
-    Args:
-        content: What `evidence` or `read_evidence` returned.
-
-    Returns:
-        The values of the chosen point by name of the measure, and a step for each objective in which a point is better.
-        The rows of the steps are places in `content["front"]`.
-
-    Raises:
-        ValueError: It is no evidence.
-    """
-    check_content(content, "content")
-    measures, row = content["settings"]["measures"], content["chosen"]["place"]
-    points = [[INFINITIES.get(value, value) for value in point["values"]] for point in content["front"]]
-    goals = [j for j, measure in enumerate(measures) if measure["objective"]]
-    chosen = dict(zip((measure["name"] for measure in measures), points[row], strict=True))
-    names, higher = zip(*((measures[j]["name"], measures[j]["better"] == "higher") for j in goals), strict=True)
-    return chosen, next_steps(names, np.array(points, dtype=float)[:, goals], higher, row)
 
 
 def _table(table: Microdata) -> dict[str, Any]:
@@ -262,6 +186,7 @@ def _released(problem: AnonymizationProblem, choice: Choice, released: Release) 
     return {
         "suppressed": {"rows": released.n_suppressed, "of": problem.table.n_rows, "how": released.suppressed},
         "claims": _claims(problem, choice, released.claims),
+        "anyway": None if released.anyway is None else plain(released.anyway),
         "exceptions": list(released.exceptions),
         "columns": _columns(released.columns),
         "dropped": [column_name(name) for name in released.dropped],
@@ -333,13 +258,8 @@ def as_json(value: Any, whole: bool = False) -> Any:
 
 
 #: What the file says that it is, and who may read it.
-FORMAT, EXTERNAL_FORMAT = "pymoo_anon evidence", "pymoo_anon external evidence"
-VERSION = 5
+FORMAT, VERSION = "pymoo_anon evidence", 6
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
-EXTERNAL = "anybody: all of it can be counted in the released table"
-
-#: How JSON, which has none, tells infinities.
-INFINITIES = {"-infinity": -np.inf, "infinity": np.inf}
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -356,7 +276,7 @@ _TRUTH = _Kind("true or false", lambda value: isinstance(value, bool))
 _COUNT = _Kind("a whole number from 0", lambda value: type(value) is int and value >= 0)
 # A whole number of JSON may be larger than any float.
 _FINITE = _Kind("a number", lambda value: type(value) in (int, float) and -1e300 < value < 1e300)
-_NUMBER = _Kind("a number", lambda value: _FINITE.holds(value) or value in list(INFINITIES))
+_NUMBER = _Kind("a number", lambda value: _FINITE.holds(value) or value in ("-infinity", "infinity"))
 _HASH = _Kind("a sha256 in hexadecimal", lambda value: isinstance(value, str) and bool(_SHA256.fullmatch(value)))
 
 
@@ -423,22 +343,13 @@ _SHAPE = {
     },
     "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _one_of(*HOW_RELEASED)},
     "claims": [{"measure": _TEXT, "promised": _NUMBER, "recounted": (_NUMBER, None), "holds": (_TRUTH, None)}],
+    "anyway": (_TEXT, None),
     "exceptions": [_TEXT],
     "columns": _COLUMNS,
     "dropped": [_TEXT],
     "uniqueness": _UNIQUENESS,
     "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of(*HOW_RELEASED)}],
     "front": [{"x": [_COUNT], "values": [_NUMBER], "suppressed": _COUNT}],
-}
-_EXTERNAL_SHAPE = {
-    "audience": _one_of(EXTERNAL),
-    "format": _one_of(EXTERNAL_FORMAT),
-    "version": _one_of(VERSION),
-    "software": _TEXT,
-    "file": {"name": _TEXT, "sha256": _HASH, "rows": _COUNT},
-    "columns": _COLUMNS,
-    "uniqueness": _UNIQUENESS,
-    "measures": [{"measure": _TEXT, "value": _NUMBER}],
 }
 
 
@@ -447,23 +358,22 @@ def write_evidence(path: str | os.PathLike[str], content: Mapping[str, Any]) -> 
 
     Args:
         path: The file. One of this name is replaced.
-        content: What `evidence` or `external_evidence` returned.
+        content: What `evidence` returned.
 
     Raises:
         ValueError: It is no evidence.
         OSError: The file cannot be written.
     """
-    check_content(content, "content", isinstance(content, Mapping) and content.get("format") == EXTERNAL_FORMAT)
+    check_content(content, "content")
     with replaced(path) as temporary:
         temporary.write_text(_text(content), encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
-def read_evidence(path: str | os.PathLike[str], external: bool = False) -> dict[str, Any]:
+def read_evidence(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read evidence.
 
     Args:
         path: The file.
-        external: Whether it is evidence for outsiders.
 
     Returns:
         What was written.
@@ -479,18 +389,18 @@ def read_evidence(path: str | os.PathLike[str], external: bool = False) -> dict[
         raise ValueError(f"{name} must be evidence, a JSON file in UTF-8, got another encoding") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{name} must be evidence, a JSON file, got {error}") from None
-    check_content(content, name, external)
+    check_content(content, name)
     return dict(content)
 
 
-def check_content(content: Any, name: str, external: bool = False) -> None:
-    """Refuse what is no evidence, or none for outsiders."""
-    made = EXTERNAL_FORMAT if external else FORMAT
-    if isinstance(content, Mapping) and content.get("format") == made and content.get("version") != VERSION:
-        raise ValueError(f"{name} must be evidence of version {VERSION}, got version {content.get('version')!r:.80}")
-    _check_shape(content, _EXTERNAL_SHAPE if external else _SHAPE, name, "")
-    if not external:
-        _check_whole(content, name)
+def check_content(content: Any, name: str) -> None:
+    """Raise ValueError unless the content is evidence."""
+    if isinstance(content, Mapping) and content.get("format") == FORMAT and content.get("version") != VERSION:
+        raise ValueError(
+            f"{name} must be evidence of version {VERSION}, got version {content.get('version')!r:.80}; release again"
+        )
+    _check_shape(content, _SHAPE, name, "")
+    _check_whole(content, name)
 
 
 def _check_shape(value: Any, shape: Any, name: str, place: str) -> None:

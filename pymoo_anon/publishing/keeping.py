@@ -51,7 +51,7 @@ class Kept:
     level: int | None = None
 
     def __post_init__(self) -> None:
-        if self.reason is not None and not _is_reason(self.reason):
+        if self.reason is not None and not is_reason(self.reason):
             raise ValueError(f"reason must say in at least five words why a column is kept, got {self.reason!r}")
         if self.round is not None and not (is_number(self.round) and 0 < self.round < inf):
             raise ValueError(f"round must be a positive number, got {self.round!r}")
@@ -123,7 +123,7 @@ def kept_of(keep: Any) -> dict[Name, Kept]:
     """How columns are kept, of what `release` is told: names, reasons by name, or all by name."""
     given = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep))
     for name, own in given.items():
-        if not isinstance(own, Kept | None) and not _is_reason(own):
+        if not isinstance(own, Kept | None) and not is_reason(own):
             raise ValueError(f"keep[{name!r}] must say in at least five words why it is kept, got {own!r}")
     return {name: own if isinstance(own, Kept) else Kept(reason=own) for name, own in given.items()}
 
@@ -165,7 +165,8 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
     return joined.select(frame.collect_schema().names())
 
 
-def _is_reason(value: Any) -> bool:
+def is_reason(value: Any) -> bool:
+    """Return whether a value is a text of at least five words."""
     return isinstance(value, str) and len(value.split()) >= _FEWEST_WORDS
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.table.domain_values import Name
@@ -173,7 +174,10 @@ def decoded(
     # Few releases are refined.
     from pymoo_anon.problems.refining import refine
 
-    made = refine(problem, x)
+    try:
+        made = refine(problem, x)
+    except RefinementError as error:
+        raise RefinementError(error.change, 'recoding="local"') from None
     return made, problem.table.equivalence_classes(made, 0, problem.constraints)
 
 

@@ -21,7 +21,7 @@ from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, kept_of
+from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, is_reason, kept_of
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded, unrolled
 from pymoo_anon.publishing.verify import check_rows, object_frame, shown
 from pymoo_anon.publishing.verify import kept as is_kept
@@ -38,12 +38,23 @@ _FEW = 0.5
 #: By which columns rows are unique, of those that are named in several places.
 ALL, KEPT = "all released columns", "kept columns"
 
+# Most dropped columns that a verdict names.
+_NAMED = 5
+
 # What a notebook says of claims.
 _HOLDS = {True: "yes", False: "no", None: "not recounted"}
 
 
 class RecountError(ValueError):
-    """A recount does not hold what the search promised: nothing is released."""
+    """A recount does not hold what the search promised: nothing is released.
+
+    Attributes:
+        broken: Each broken promise, in words.
+    """
+
+    def __init__(self, broken: Sequence[str], hint: str = "") -> None:
+        super().__init__(f"nothing is released: counted again, {', '.join(broken)}{hint}")
+        self.broken = tuple(broken)
 
 
 @dataclass(frozen=True)
@@ -63,8 +74,8 @@ class Release:
             nearly unique; `unique`, so many rows; `rows`, of so many.
         n_suppressed: Number of rows that are suppressed.
         suppressed: What became of them, "mark" or "drop".
-        exceptions: What was released although it would be refused unasked, in words: a k of 1, requirements that are
-            not met.
+        anyway: Reason for releasing what breaks a promise, or None.
+        exceptions: The broken promises, in words: a k of 1, requirements that are not met.
         recoding: "local" where a point that has levels for whole columns was refined, else None.
         reaches: For each measure of adversaries who know some columns alone, in words who they are, and who not.
         dropped: The columns of the original that the table lacks.
@@ -76,6 +87,7 @@ class Release:
     uniqueness: pd.DataFrame
     n_suppressed: int
     suppressed: str
+    anyway: str | None = None
     exceptions: tuple[str, ...] = ()
     recoding: str | None = None
     reaches: tuple[str, ...] = ()
@@ -84,8 +96,12 @@ class Release:
     @property
     def verdict(self) -> str:
         """Result of the recount in words, unique rows, and dropped columns."""
-        said = ["What was promised holds.", *(f"Released all the same: {one}." for one in self.exceptions)]
-        gone = [f"Dropped: {listed(map(column_name, self.dropped))}."] if self.dropped else []
+        said = ["What was promised holds."]
+        if self.exceptions:
+            said.append(f"Released anyway, although {listed(self.exceptions)}: {self.anyway}.")
+        names = [*map(column_name, self.dropped)]
+        names[_NAMED:] = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+        gone = [f"Dropped: {listed(names)}."] if names else []
         return " ".join([*said, *self.reaches, said_of(self.columns, self.uniqueness), *gone])
 
     def _repr_html_(self) -> str:
@@ -107,7 +123,7 @@ def release(
     keep: Name | Sequence[Name] | Mapping[Name, str | Kept | None] = (),
     suppressed: str = "mark",
     recoding: str | None = None,
-    **allowed: bool,
+    anyway: str | None = None,
 ) -> Release:
     """Recode a table by one point of a search space, and count the result again before it is given out.
 
@@ -127,8 +143,8 @@ def release(
         recoding: "local" refines a point that has levels for whole columns, as `refine` does: no cell is coarser, and
             what single classes hold is kept. The claims promise what the point holds; of a measure over all classes,
             such as the mean risk, what the refinement holds where that is worse. None recodes as the point says.
-        **allowed: `k_of_one=True` releases a table in which somebody is alone in a class; `below_requirements=True` a
-            point that misses a constraint of the problem or a requirement of the choice.
+        anyway: A reason, in at least five words, releases a table in which somebody is alone in a class, and a point
+            that misses a constraint of the problem or a requirement of the choice. None refuses both.
 
     Returns:
         The release, and what was promised and recounted.
@@ -142,7 +158,7 @@ def release(
             As `RecountError`: the recount does not hold what was promised. As `RefinementError`: recoding="local"
             would make worse what the point holds.
     """
-    made = recode(frame, problem, x, Asked(drop, keep, suppressed, recoding, **allowed))
+    made = recode(frame, problem, x, Asked(drop, keep, suppressed, recoding, anyway))
     return made.counted_again(made.frame)
 
 
@@ -153,8 +169,7 @@ class Asked(NamedTuple):
     keep: Name | Sequence[Name] | Mapping[Name, str | Kept | None] = ()
     suppressed: str = "mark"
     recoding: str | None = None
-    k_of_one: bool = False
-    below_requirements: bool = False
+    anyway: str | None = None
 
 
 class _Promise(NamedTuple):
@@ -222,10 +237,11 @@ class Recoded:
             if row.holds is False
         ]
         if broken:
-            raise RecountError(self._refused(broken))
-        # A single row that is marked is alone, too.
-        if alone and not self.asked.k_of_one:
-            raise ValueError(ALONE)
+            raise self._refusal(broken)
+        # A row that is marked may be alone, too.
+        missed = dict.fromkeys(([_missed(self.problem.nobody_alone, 1)] if alone else []) + [*self.exceptions])
+        if alone and self.asked.anyway is None:
+            raise ValueError(f"the release misses what is required: {listed(missed)}; {_ANYWAY}")
         promised = dict.fromkeys([*self.problem.measured, *(one.objective for one in self.requirements)])
         return Release(
             written,
@@ -234,7 +250,8 @@ class Recoded:
             uniqueness_of(again, self.columns),
             self.n_suppressed,
             self.asked.suppressed,
-            self.exceptions,
+            self.asked.anyway if missed else None,
+            tuple(missed),
             self.asked.recoding,
             tuple(reaches_of(promised)),
             tuple(name for name in self._recoding.source.names if name not in self._released),
@@ -317,7 +334,7 @@ class Recoded:
         """The recount of a table with the columns that were promised."""
         if [*map(str, written.names)] != [*map(str, self._released)]:
             text = f"the columns are {examples(written.names)} where {examples(self._released)} were promised"
-            raise RecountError(self._refused([text]))
+            raise self._refusal([text])
         return Recount(written, list(self.problem.table.quasi_identifiers), columns, **self._about)
 
     def _check(self, own: Recount, written: Renamed) -> None:
@@ -332,29 +349,26 @@ class Recoded:
             check_coarse(written, kept_of(self.asked.keep))
             check_rows(self._recoding, self._released, written)
         except ValueError as error:
-            raise RecountError(self._refused([str(error)])) from None
+            raise self._refusal([str(error)]) from None
 
-    def _refused(self, broken: Sequence[str]) -> str:
-        """Why nothing is released."""
-        text = f"nothing is released: counted again, {', '.join(broken)}"
+    def _refusal(self, broken: Sequence[str]) -> RecountError:
+        hint = ""
         if self.asked.suppressed == "mark" and self.n_suppressed:
-            text += (
+            hint = (
                 f"; the {self.n_suppressed:,} rows marked * are a class of their own to an attacker, "
                 'suppressed = "drop" leaves them out'
             )
-        return text
+        return RecountError(broken, hint)
 
 
-#: What is said of a table in which k is 1.
-ALONE = (
-    "k is 1: somebody stands alone in a class and can be found; k_of_one=True or --k-of-one releases the table "
-    "nevertheless"
-)
+_ANYWAY = "anyway='REASON', on the command line --anyway REASON, releases it nevertheless"
 
 
 def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, asked: Asked) -> Recoded:
     """Recode a table, and leave the recount to who writes it: what is counted should be the file."""
     one_of("suppressed", asked.suppressed, HOW_RELEASED)
+    if asked.anyway is not None and not is_reason(asked.anyway):
+        raise ValueError(f"anyway must be a reason of at least five words, got {asked.anyway!r}")
     source, kept = frames.renamed(frame), kept_of(asked.keep)
     released = _released_columns(source, problem, names_of(asked.drop), tuple(kept))
     source = coarsened(source, problem.table, kept)
@@ -365,7 +379,9 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
         requirements, x = x.requirements, x.x
     if asked.suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all of them")
-    exceptions = _exceptions(problem, classes, requirements, asked)
+    exceptions = _unmet(problem, classes, requirements)
+    if exceptions and asked.anyway is None:
+        raise ValueError(f"the point misses what is required: {listed(exceptions)}; {_ANYWAY}")
     complete = complete_rows(source, problem.table)
     aliases = [source.alias(name) for name in released]
     groups = frames.held(frames.counted(complete, aliases))
@@ -379,40 +395,27 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
         requirements=tuple(one for one in requirements if not _misses(one, classes)),
         columns=roles_table(problem.table, released, {name: own.said for name, own in kept.items()}),
         asked=asked,
-        exceptions=exceptions,
+        exceptions=tuple(exceptions),
         _recoding=recoding,
         _complete=replace(source, frame=complete),
         _rows=frames.held(frames.in_ascending_order(frames.counted(rows, aliases), aliases)) if few else rows,
     )
 
 
-def _exceptions(
-    problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint], asked: Asked
-) -> tuple[str, ...]:
-    """What is refused unasked and was asked for, in words."""
-    unmet = _unmet(problem, classes, requirements)
-    if unmet and not asked.below_requirements:
-        raise ValueError(
-            f"the point misses what is required: {listed(unmet)}; below_requirements=True or --below-requirements "
-            "releases it nevertheless"
-        )
-    alone = _misses(problem.nobody_alone, classes)
-    if alone and not asked.k_of_one:
-        raise ValueError(ALONE)
-    return (*(["k is 1"] if alone else []), *unmet)
-
-
 def _misses(constraint: Constraint, classes: EquivalenceClasses) -> bool:
-    """Whether a point does not satisfy a constraint."""
     return not constraint.keeps(constraint.objective.evaluate(classes))[0]
 
 
+def _missed(constraint: Constraint, found: float) -> str:
+    least = "at least" if constraint.at_least else "at most"
+    return f"{constraint.objective.full_name} is {number(found)} where {least} {number(constraint.bound)} is required"
+
+
 def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint]) -> list[str]:
-    """What is required of a point and not met, in words."""
+    """List the requirements that a point misses, in words."""
     found = [
-        f"{one.objective.full_name} is {number(float(one.objective.evaluate(classes)[0]))} where "
-        f"{'at least' if one.at_least else 'at most'} {number(one.bound)} is required"
-        for one in dict.fromkeys([*problem.constraints, *requirements])
+        _missed(one, float(one.objective.evaluate(classes)[0]))
+        for one in dict.fromkeys([problem.nobody_alone, *problem.constraints, *requirements])
         if _misses(one, classes)
     ]
     rule, n = problem.suppression, int(classes.n_suppressed[0])
