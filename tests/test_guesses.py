@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 from pymoo_anon.table import guesses
-from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, guess_role, guesses_of, profiles_of, words_of
+from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, guess_role, guesses_of, profiles_of
+from pymoo_anon.table.words import words_of
 
 ROWS = 500
 #: Roles whose columns do not leave the building; "other" stops everything until a person decides.
@@ -132,12 +133,12 @@ def measured(part):
 
 #: Of each part, at least what share of the quasi-identifiers is found, and what share of the guesses is right.
 SHARES = {
-    "rules": (0.94, 0.97),
-    "aside": (0.93, 0.95),
-    "round 2": (0.75, 0.98),
-    "round 3": (0.95, 0.97),
-    "rules 4": (0.92, 0.95),
-    "aside 4": (0.77, 0.89),
+    "rules": (0.97, 0.98),
+    "aside": (0.95, 0.95),
+    "round 2": (0.85, 0.98),
+    "round 3": (0.97, 0.98),
+    "rules 4": (0.97, 0.98),
+    "aside 4": (0.8, 0.93),
 }
 
 
@@ -175,10 +176,9 @@ def outcomes(parts):
     return right, wrong, undecided
 
 
-def test_nineteen_of_twenty_guesses_are_right():
+def test_nineteen_of_twenty_columns_are_guessed_rightly():
     right, wrong, undecided = outcomes(SHARES)
-    assert right >= 0.95 * (right + wrong)
-    assert right >= 0.91 * (right + wrong + undecided)
+    assert right >= 0.95 * (right + wrong + undecided)
 
 
 def test_the_set_is_large_and_a_third_is_aside():
@@ -234,6 +234,46 @@ def test_names_and_values_say_what_a_column_is(name, values, role):
     found = guess_role(name, values)
     assert (found.role, bool(found.reason)) == (role, True)
     assert guess_role(name, pd.Series(list(values), dtype=object)) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        # A letter before a word, a word without its vowels, a letter that is missing.
+        ("Medu", [i % 5 for i in range(100)], "quasi-identifier"),
+        ("tage", [i % 90 for i in range(500)], "quasi-identifier"),
+        ("page", [i % 90 for i in range(500)], "other"),
+        ("Medu", range(100), "identifier"),
+        ("wrkstat", [1, 2, 3] * 20, "quasi-identifier"),
+        ("hlth", [1, 2, 3] * 20, "sensitive"),
+        ("Handcap", [0, 1, 2] * 20, "sensitive"),
+        ("Adresse_Adress", ["a", "b", "c"] * 20, "identifier"),
+        # Numbers of what is counted, of rooms, and weights of rows.
+        ("NumCompaniesWorked", [*range(9)] * 20, "other"),
+        ("number of children", [*range(4)] * 20, "quasi-identifier"),
+        ("Zimmernummer", [*range(300)] * 2, "quasi-identifier"),
+        ("weight", [0.25, 1.5, 2.75] * 20, "other"),
+        ("weight", [62.5, 71, 104.5] * 20, "quasi-identifier"),
+        ("total day minutes", [10.5, 250.25, 99] * 20, "other"),
+        ("charge_degree", ["F", "M"] * 20, "sensitive"),
+        ("degree", ["BA", "MA"] * 20, "quasi-identifier"),
+        ("Versichertenstatus", ["M", "F", "R"] * 20, "quasi-identifier"),
+        ("customer_status", ["new", "old"] * 20, "other"),
+        ("years_of_service", [*range(40)] * 9, "quasi-identifier"),
+        ("release type", ["bail", "transfer"] * 20, "sensitive"),
+        # Values alone.
+        ("x", [1998, 2004, 2011] * 20, "quasi-identifier"),
+        ("x", [1998, 2004, 2111] * 20, "other"),
+        ("x", ["I10.1", "E11.9", "J45"] * 20, "sensitive"),
+        ("x", ["I10", "E11", "J45"] * 20, "other"),
+        ("x", ["Catholic", "Protestant", "none"] * 20, "sensitive"),
+        ("x", ["A+", "0-", "AB+"] * 20, "sensitive"),
+        ("x", ["urban", "rural"] * 20, "quasi-identifier"),
+    ],
+    ids=range(27),
+)
+def test_rules_of_names_and_of_values(name, values, role):
+    assert guess_role(name, values).role == role
 
 
 @pytest.mark.parametrize(
@@ -379,8 +419,8 @@ def test_the_words_are_of_languages_and_each_has_one_role():
     text = (Path(guesses.__file__).parent / "words.csv").read_text(encoding="utf-8")
     roles = {}
     for line in text.splitlines()[1:]:
-        role, language, words = line.split(";")
-        if role in ("list", "values"):
+        role, language, words = line.split(";", 2)
+        if role in ("list", "values", "scale"):
             continue
         assert role.removeprefix("whole ") in ("identifier", "person", "quasi-identifier", "sensitive", "plain")
         assert language

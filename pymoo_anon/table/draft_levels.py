@@ -14,6 +14,7 @@ from typing import Any
 from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import ROOT, day_of, is_number, label_text, spelled
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.words import WORDS
 
 
 @dataclass(frozen=True)
@@ -274,21 +275,6 @@ _YEAR_FIRST = re.compile(rf"(\d{{4}})([./-]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}", r
 _YEARS = range(1850, 2101)
 
 
-def steps_of(text: str) -> dict[str, int]:
-    """The place of every word in a scale: its steps are parted by semicolons, words for one step by strokes."""
-    steps = [step.split("|") for step in " ".join(text.split()).split(";")]
-    return {word.strip().replace("ß", "ss"): place for place, words in enumerate(steps) for word in words}
-
-
-#: The months by their names and what these are shortened to.
-MONTHS = steps_of("""
-    january|jan|januar|jänner|enero|janvier; february|feb|februar|febrero|février;
-    march|mar|märz|maerz|mär|mrz|marzo|mars;
-    april|apr|abril|avril; may|mai|mayo; june|jun|juni|junio|juin; july|jul|juli|julio|juillet; august|aug|agosto|août;
-    september|sep|sept|septiembre|septembre; october|oct|oktober|okt|octubre|octobre; november|nov|noviembre|novembre;
-    december|dec|dezember|dez|diciembre|décembre
-""")
-
 # How dates are written, and where year, month and day stand then.
 _ORDERS = {
     "year, month, day": (_YEAR_FIRST, (1, 3, 4)),
@@ -387,7 +373,7 @@ def _month(text: str) -> date | None:
     found = _MONTH_ALONE.fullmatch(text.strip())
     if found is None:
         return None
-    number = int(found[4]) if found[4] else MONTHS.get(found[1].casefold(), -1) + 1
+    number = int(found[4]) if found[4] else WORDS["months"].get(found[1].casefold(), -1) + 1
     year = int(found[2] or found[3])
     return date(year, number, 1) if 1 <= number <= 12 and year in _YEARS else None
 

@@ -17,7 +17,6 @@ import numpy as np
 from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, same_as
 from pymoo_anon.table.draft_levels import (
-    MONTHS,
     AmbiguousDates,
     Draft,
     draft_codes,
@@ -28,11 +27,10 @@ from pymoo_anon.table.draft_levels import (
     looks_like_a_code,
     numbers_of,
     one_node_each,
-    steps_of,
     useful,
 )
-from pymoo_anon.table.guesses import words_of
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.words import WORDS, words_of
 
 #: The kinds of values, by the name that `kind` has for them.
 KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
@@ -48,12 +46,6 @@ _FEW = 3
 # Columns of digits that are codes even if none of them begins with 0.
 _CODE_NAMES = re.compile(r"(?:^|[^a-z])(?:zip|postal|postcode|plz|icd|ndc|naics)(?:$|[^a-z]|code)", re.IGNORECASE)
 
-# Columns whose numbers stand for things, and have no order: what their names say, digits aside.
-_NOMINAL = steps_of("""
-    id|ids|code|codes|cd|type|typ|status|source|concept|disposition|category|sex|gender|geschlecht|race|ethnicity|marital
-    |marriage|region|state|county|country|occupation|industry|citizenship|nationality|language|religion|st|mar|cit|rac|racp
-    |cow|esr|hisp|bpl|pobp|occp|indp|puma|marst|statefip|countyfip|sexo|estado|sexe|departement|bundesland
-""")
 # Numbers from here on are written like codes: they are redacted, and not put together by how frequent they are.
 _LONG_CODE = 1000
 
@@ -180,7 +172,7 @@ def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> D
             called = f"the column is called {name!r}, so "
             if _CODE_NAMES.search(name):
                 return _because(called, draft_codes(values, counts))
-            if _NOMINAL.keys() & {*words_of(name)}:
+            if WORDS["nominal"].keys() & {*words_of(name)}:
                 long = max(spelled) >= _LONG_CODE
                 draft = draft_codes(values, counts) if long else draft_categories(every, weights)
                 return _because(f"{called}its numbers are names of something; ", draft)
@@ -308,17 +300,7 @@ def _other(values: Sequence[Any]) -> str:
 #: Finer than a pair nothing is to be put together.
 _FEWEST = 3
 
-# What says that there is no value, in letters alone, and the signs that may stand around them, or by themselves.
-_NO_VALUES = {""} | steps_of("""
-    na|nan|nil|null|missing|unknown|unspecified|undefined|undisclosed|unreported|notstated|notavailable|notapplicable
-    |notknown|notspecified|notrecorded|notreported|notprovided|refused|declined|noanswer|noresponse|nodata
-    |prefernottosay|prefernottoanswer|dontknow|ka|keineangabe|keineangaben|ohneangabe|oa|unbekannt|nichtbekannt
-    |nichterhoben|nichterfasst|nichtangegeben|nichtverfügbar|fehlt|fehlend|verweigert|weissnicht|nb|nd|nc|nr|nsnc|sd
-    |desconocido|desconocida|sindato|sindatos|noconsta|nodisponible|noaplica|inconnu|inconnue|nonrenseigné|manquant
-    |noncommuniqué|nondisponible|sansréponse|sconosciuto|nonnoto|nondisponibile|mancante|desconhecido|nãoinformado
-    |seminformação|ignorado|onbekend|nietbekend|geenopgave|nvt|brak|brakdanych|nieznany|okänd|uppgiftsaknas|ukendt
-    |ukjent|tuntematon|bilinmiyor
-""").keys()
+# Signs that may stand around a text for no value, or by themselves.
 _NO_SIGNS = str.maketrans("", "", " .?-–—/\\…#*,:;'’()<>[]")
 
 
@@ -328,68 +310,15 @@ def says_missing(value: Any) -> bool:
     >>> [says_missing(text) for text in ("k. A.", "#N/A", "-", "?", "Not stated", "none", "0", 0)]
     [True, True, True, True, True, False, False, False]
     """
-    return isinstance(value, str) and _normal(value).translate(_NO_SIGNS) in _NO_VALUES
+    bare = _normal(value).translate(_NO_SIGNS) if isinstance(value, str) else None
+    return bare == "" or bare in WORDS["no values"]
 
 
-# Scales from their lowest step to their highest: steps are parted by a semicolon, words for one step by a stroke.
-_SCALES = {
-    "weekdays": """
-        monday|mon|mo|montag|lunes|lundi; tuesday|tue|tues|tu|di|dienstag|martes|mardi;
-        wednesday|wed|we|mi|mittwoch|miercoles|miércoles|mercredi;
-        thursday|thu|thur|thurs|th|do|donnerstag|jueves|jeudi;
-        friday|fri|fr|freitag|viernes|vendredi; saturday|sat|sa|samstag|sonnabend|sabado|sábado|samedi;
-        sunday|sun|su|so|sonntag|domingo|dimanche
-    """,
-    "degrees": """
-        none|no|absent; very low|minimal; low|mild|light|slight; medium|moderate|mid|middle|average|normal;
-        high|strong|severe; very high|very strong|very severe|extreme
-    """,
-    "degrees (German)": """
-        kein|keine; sehr niedrig|sehr gering; niedrig|gering|leicht; mittel|mäßig|normal; hoch|stark|schwer;
-        sehr hoch|sehr stark|sehr schwer
-    """,
-    "sizes": """
-        xxxs|3xs; xxs|2xs; xs|extra small|very small; s|small; m|medium; l|large|big; xl|extra large|very large;
-        xxl|2xl; xxxl|3xl
-    """,
-    "sizes (German)": "sehr klein; klein; mittel|mittelgroß; groß; sehr groß",
-    "frequencies": """
-        never|nie|niemals; rarely|seldom|almost never|selten; sometimes|occasionally|manchmal|gelegentlich;
-        often|frequently|usually|oft|häufig; always|very often|almost always|immer|sehr oft
-    """,
-    "levels of agreement": """
-        strongly disagree|stimme gar nicht zu; disagree|somewhat disagree|stimme nicht zu;
-        neutral|neither|neither agree nor disagree|undecided|teils teils; agree|somewhat agree|stimme zu;
-        strongly agree|stimme voll zu
-    """,
-    "levels of satisfaction": """
-        very dissatisfied|sehr unzufrieden; dissatisfied|unsatisfied|unzufrieden; neutral|neither|teils teils;
-        satisfied|zufrieden; very satisfied|sehr zufrieden
-    """,
-    "marks": """
-        very poor|very bad|ungenügend|sehr schlecht; poor|bad|mangelhaft|schlecht;
-        fair|average|ok|okay|ausreichend|mittelmäßig; satisfactory|befriedigend; good|gut; very good|sehr gut;
-        excellent|outstanding
-    """,
-    "letters": "a+; a; a-; b+; b; b-; c+; c; c-; d+; d; d-; e; f",
-    "levels of education": """
-        no schooling|illiterate|preschool|kindergarten|ohne abschluss; 1st 4th|basic 4y;
-        primary|primary school|elementary|elementary school|primary education|grundschule|primaria; 5th 6th|basic 6y;
-        7th 8th|basic 9y|middle school|lower secondary|hauptschule|hauptschulabschluss; 9th;
-        10th|realschule|mittlere reife|realschulabschluss; 11th; 12th|some high school;
-        high school|hs grad|high school graduate|highschool|secondary|secondary school|secondary education|
-        upper secondary|ged|abitur|fachabitur|matura|secundaria; some college|incomplete higher;
-        vocational|assoc voc|professional course|ausbildung|apprenticeship;
-        associate|associates|assoc|assoc acdm|associate degree|associates degree;
-        bachelor|bachelors|bachelor degree|bachelors degree|college|college graduate|undergraduate|university|
-        university degree|higher education|tertiary|superior|licence;
-        master|masters|master degree|masters degree|graduate|graduate school|diplom|magister;
-        prof school|professional|professional degree|staatsexamen|jd|md;
-        doctorate|phd|doctor|doctoral|doctoral degree|doctorate degree|academic degree|promotion
-    """,
-}
-_STEPS = {"months": MONTHS, **{name: steps_of(text) for name, text in _SCALES.items()}}
-
+# Scales of the data file, each from its lowest step to its highest.
+_SCALES = (
+    "months", "weekdays", "degrees", "degrees (German)", "sizes", "sizes (German)", "frequencies",
+    "levels of agreement", "levels of satisfaction", "marks", "letters", "levels of education",
+)  # fmt: skip
 # Where groups end by themselves: quarters and half-years, work days and the weekend.
 _BLOCKS = {"months": {"quarters": 3, "half-years": 6}, "weekdays": {"work days and weekend": 5}}
 
@@ -531,7 +460,8 @@ def _number(text: str) -> float:
 def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
     """Order words by every scale that has steps for some of them."""
     plain = [" ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", word).replace(" s ", "s ").split()) for word in words]
-    for name, steps in _STEPS.items():
+    for name in _SCALES:
+        steps = WORDS[name]
         found = {i: steps.get(word, steps.get(plain[i])) for i, word in enumerate(words)}
         places = {i: float(place) for i, place in found.items() if place is not None}
         # Single letters may be names of anything.

@@ -6,11 +6,8 @@ A guess errs on the side of the persons: what may name somebody is not released 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from functools import lru_cache
-from importlib.resources import files
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -19,6 +16,7 @@ import narwhals as nw
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
 from pymoo_anon.table.draft_levels import looks_like_a_date
 from pymoo_anon.table.frames import aliased, counted_values, sampled_values, totals
+from pymoo_anon.table.words import WORDS, role_of_lettered, role_of_word, words_of
 
 #: Of columns with more distinct values a sample is fetched: nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -29,40 +27,25 @@ TELLING = 20
 _MEANINGS = {
     "identifier": "names a person",
     "person": "tells whose row it is",
-    "quasi-identifier": "is what others may know of a person",
-    "sensitive": "is what nobody should learn of a person",
+    "quasi-identifier": "others may know of a person",
+    "sensitive": "nobody should learn of a person",
 }
-
-
-def _vocabulary() -> dict[str, dict[str, str]]:
-    """Read words of languages: their roles, by how they stand in a name, and lists of words and values."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    text = (files("pymoo_anon.table") / "words.csv").read_text(encoding="utf-8")
-    for line in text.splitlines()[1:]:
-        role, kind, words = line.split(";")
-        for word in words.split("|") if role == "values" else words.split():
-            bare = word.strip("-") if role != "values" else word
-            whole = role.startswith("whole ")
-            name = "whole" if whole else kind if role in ("values", "list") else "joined"
-            found[name].setdefault(bare, role.removeprefix("whole "))
-            # A stem, or a word of a language that joins words freely, may begin or end any word.
-            for end, may in (("begins", word.endswith("-")), ("ends", word.startswith("-"))):
-                if may and name == "joined":
-                    found[end][bare] = role
-    return found
-
-
-_VOCABULARY = _vocabulary()
-# Words that make a name one of a number, of a count, or of a few codes, and those of times and places.
-_IDS, _COUNTS, _CODES, _TIMES, _PLACES, _NAMED_PLACES = (
-    frozenset(_VOCABULARY[name]) for name in ("numbers", "counts", "codes", "times", "places", "named places")
-)
-_ID_ENDS = ("nummer", "number", "numero", "kennung", "schluessel")
-_DESCRIBED = _CODES | {"flag", "service", "state", "verified", "suffix"}
-# Values that others may know of a person.
-_KNOWN = ("sexes", "marital states", "races", "countries")
-# What inflection adds to a word.
-_INFLECTIONS = ("s", "es", "en")
+# Words that make a name one of a number, of a count, of a few codes, and those of times, places and families.
+_IDS, _COUNTS, _CODES, _TIMES, _PLACES, _NAMED_PLACES, _DESCRIBED, _ROOMS, _UNITS, _FAMILY, _WEAK, _WEIGHTS, _ID_ENDS = (
+    tuple(WORDS[name])
+    for name in (
+        "numbers", "counts", "codes", "times", "places", "named places", "described", "rooms", "units", "family",
+        "weak", "weights", "number ends",
+    )
+)  # fmt: skip
+# Kinds of values that the data file lists, with the role of a column that holds them.
+_KINDS = {
+    **dict.fromkeys(("sexes", "marital states", "races", "countries", "settlements"), "quasi-identifier"),
+    **dict.fromkeys(("religions", "blood groups"), "sensitive"),
+}
+# A person weighs more, and the weight of a row in a sample seldom does.
+_LEAST_WEIGHT = 10
+_YEARS = range(1900, 2036)
 
 
 class Guess(NamedTuple):
@@ -205,19 +188,6 @@ def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     return made
 
 
-def words_of(name: str) -> list[str]:
-    """The words of a name in small letters, without accents.
-
-    >>> words_of("dateOfBirth"), words_of("Straße_Nr"), words_of("ZIP-Code")
-    (['date', 'of', 'birth'], ['strasse', 'nr'], ['zip', 'code'])
-    """
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("ß", "ss")
-    for umlaut, letters in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue")):
-        parted = parted.replace(umlaut, letters)
-    bare = unicodedata.normalize("NFKD", parted).encode("ascii", "ignore").decode().lower()
-    return re.findall(r"[a-z]+", bare)
-
-
 # Texts of so many signs or words on average are prose.
 _PROSE, _WORDY = 40, 4
 # So many of the values are looked at, and this share of them must look alike.
@@ -249,6 +219,7 @@ _PATTERNS = {
     }.items()
 }
 _PLACE = re.compile(r"(?:POINT ?)?\(?\s*-?\d{1,3}\.\d+[ ,;]+-?\d{1,3}\.\d+\s*\)?", re.IGNORECASE)
+_ICD = re.compile(r"[A-Z]\d[\dA-B](?:\.[\dA-Z]{1,4})?")
 _DIGITS = re.compile(r"\d+")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -263,6 +234,7 @@ class _Looks(NamedTuple):
     are_dates: bool
     are_places: bool
     are_prose: bool
+    are_diagnoses: bool
     known: str | None
 
     @classmethod
@@ -294,13 +266,15 @@ class _Looks(NamedTuple):
         numbers = [number for number in map(_number, values) if is_number(number)] if alike(_is_number) else []
         near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
         words = [text.casefold() for text in texts]
-        known = next((kind for kind in _KNOWN if alike(_VOCABULARY[kind].__contains__, words)), None)
+        known = next((kind for kind in _KINDS if alike(WORDS[kind].__contains__, words)), None)
         return cls(
             numbers=numbers,
             pattern=pattern,
             are_dates=alike(looks_like_a_date),
-            are_places=(near and not _PLACES.isdisjoint(words_of(str(profile.name)))) or alike(_PLACE.fullmatch, texts),
+            are_places=(near and not {*_PLACES}.isdisjoint(words_of(str(profile.name))))
+            or alike(_PLACE.fullmatch, texts),
             are_prose=bool(texts) and (sum(map(len, texts)) >= _PROSE * len(values) or n_words >= _WORDY * len(values)),
+            are_diagnoses=alike(_ICD.fullmatch, texts) and 2 * sum("." in text for text in texts) > len(texts),
             known=known if len(values) > 1 else None,
         )
 
@@ -344,50 +318,41 @@ def _by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, st
     """What the name of a column says, or None."""
     if not words:
         return None
-    whole = _VOCABULARY["whole"].get("".join(words))
+    whole = WORDS["whole"].get("".join(words))
     if whole == "identifier" and words[0] == "id" and not profile.is_nearly_unique and profile.n_rows >= TELLING:
         return "person", "the name says 'id', and values repeat: it tells whose row it is"
     if whole is not None:
         return whole, f"the name is {profile.name!r}, which {_MEANINGS[whole]}"
-    said = {word: role for word in words if (role := _said_by(word)) is not None}
-    # No number of anything has decimals.
+    said = {word: role for word in words if (role := role_of_word(word)) is not None}
+    # Numbers of persons and things have no decimals.
     if not _is_count(words, looks) and (not looks.numbers or looks.are_whole):
         found = _by_number(profile, words, said) or _by_identifier(profile, words, said)
         if found is not None:
             return found
+    if _repeats(profile):
+        lettered = {word: role_of_lettered(word) for word in words}
+        said |= {word: role for word, role in lettered.items() if role in ("quasi-identifier", "sensitive")}
+    return _by_attribute(profile, words, said, looks)
+
+
+def _by_attribute(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> tuple[str, str] | None:
+    """Return the role of the last word of a name that speaks of an attribute of persons."""
     few = profile.n_distinct <= 2 and profile.n_rows >= TELLING
-    for word in reversed(words):
+    counts = _is_count(words, looks) and words[0] != "total"
+    is_light = bool(looks.numbers) and max(looks.numbers) < _LEAST_WEIGHT
+    for word, after in zip(reversed(words), ["", *reversed(words[1:])], strict=True):
         role = said.get(word)
         if role == "sensitive" and looks.are_dates:
             break
-        if role in ("quasi-identifier", "sensitive") and not (few and word in _TIMES):
+        idle = (
+            (word in _TIMES and (few or after in _UNITS))
+            or (word in _WEAK and "sensitive" in said.values())
+            or (word in _WEIGHTS and is_light)
+            or (role == "quasi-identifier" and counts and not word.startswith(_FAMILY))
+        )
+        if role in ("quasi-identifier", "sensitive") and not idle:
             return role, f"the name says {word!r}, which {_MEANINGS[role]}"
     return None
-
-
-@lru_cache(maxsize=4096)
-def _said_by(word: str) -> str | None:
-    """Return the role that a word speaks of."""
-    if word in _VOCABULARY["joined"]:
-        return _VOCABULARY["joined"][word] if _VOCABULARY["joined"][word] != "plain" else None
-    said = {part: _VOCABULARY["joined"][part] for part in _joined(word)}
-    said |= {part: role for part, role in _VOCABULARY["begins"].items() if word.startswith(part)}
-    said |= {part: role for part, role in _VOCABULARY["ends"].items() if word.endswith(part)}
-    said = {part: role for part, role in said.items() if role != "plain"}
-    # What may name a person counts first, then the longest.
-    part = max(said, key=lambda part: (said[part] == "identifier", len(part)), default=None)
-    return None if part is None else said[part]
-
-
-def _joined(word: str) -> tuple[str, ...]:
-    """Part a word into known ones, as in "birthyear"; nothing where a part is none."""
-    for end in range(len(word), 1, -1):
-        if word[:end] in _VOCABULARY["joined"]:
-            rest = word[end:]
-            parts = () if rest in ("", *_INFLECTIONS) else _joined(rest)
-            if parts or rest in ("", *_INFLECTIONS):
-                return (word[:end], *parts)
-    return ()
 
 
 def _is_count(words: list[str], looks: _Looks) -> bool:
@@ -402,17 +367,21 @@ def _by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tupl
     if not ids:
         return None
     person = next((word for word, role in said.items() if role == "person"), None)
-    coded = bool(set(words) & _CODES)
+    coded = not {*_CODES}.isdisjoint(words)
     if person is not None and not coded:
         if profile.is_unique and (profile.is_nearly_unique or profile.n_rows < TELLING):
             return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
         return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
-    if _repeats(profile) or (coded and not profile.is_nearly_unique):
+    if _repeats(profile) or (coded and not profile.is_nearly_unique) or any(map(_is_room, words)):
         return None
     place = next((word for word in words if said.get(word) == "quasi-identifier"), None)
     if place in ("location", "place", "area", "region") and not profile.is_nearly_unique:
         return None
     return "identifier", f"the name says {ids[0]!r}: a number of a person or of something that is theirs"
+
+
+def _is_room(word: str) -> bool:
+    return word.startswith(_ROOMS)
 
 
 def _repeats(profile: Profile) -> bool:
@@ -429,11 +398,11 @@ def _by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> 
     described = (
         words[-1] in _DESCRIBED
         or said.get(words[-1]) in ("quasi-identifier", "sensitive")
-        or (named == "name" and bool(_NAMED_PLACES.intersection(words)))
+        or (named == "name" and bool({*_NAMED_PLACES}.intersection(words)))
     )
     if named is not None and not (described and _repeats(profile)):
         return "identifier", f"the name says {named!r}, which {_MEANINGS['identifier']}"
-    if len(words) == 1 and said.get(words[0]) == "person":
+    if len(words) == 1 and said.get(words[0]) == "person" and not words[0].endswith(_DESCRIBED):
         if profile.is_unique:
             return "identifier", f"the name says {words[0]!r}, and every value is another one"
         return "person", f"the name says {words[0]!r}, which {_MEANINGS['person']}"
@@ -447,7 +416,11 @@ def _by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
     if looks.are_places:
         return "quasi-identifier", "it holds coordinates, which are places of a person"
     if looks.known is not None:
-        return "quasi-identifier", f"it holds {looks.known}, which others may know of a person"
+        return _KINDS[looks.known], f"it holds {looks.known}, which {_MEANINGS[_KINDS[looks.known]]}"
+    if looks.are_whole and profile.n_distinct > 2 and all(number in _YEARS for number in looks.numbers):
+        return "quasi-identifier", "it holds years, which others may know of a person"
+    if looks.are_diagnoses:
+        return "sensitive", "it holds codes of the ICD, which nobody should learn of a person"
     if profile.is_unique and (not looks.numbers or looks.are_whole):
         return "identifier", "every value is another one"
     if profile.is_nearly_unique:
