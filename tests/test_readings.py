@@ -83,7 +83,7 @@ def test_large_whole_numbers_beside_a_gap_stay_apart(kind, gap):
         "pyarrow": lambda: plain,
         "duckdb": lambda: duckdb.from_arrow(plain),
     }[kind]()
-    hierarchy = Hierarchy.from_levels([sorted(set(LARGE)), ["*"] * 4])
+    hierarchy = Hierarchy([sorted(set(LARGE)), ["*"] * 4])
     sensitive = ["s"] if kind == "objects" else []
     table = Microdata.from_frame(frame, {"q": hierarchy}, sensitive, missing="keep")
     assert table.n_distinct == 5

@@ -1,4 +1,4 @@
-"""Drafts for values that tell their groups themselves: numbers, dates, codes; and what all drafts share."""
+"""Drafts of hierarchies for numbers, dates and codes, and the parts of all drafts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pymoo_anon.table.words import WORDS
 
 @dataclass(frozen=True)
 class Draft:
-    """A hierarchy that was made from the values of a column.
+    """A hierarchy drafted from the values of a column.
 
     Attributes:
         hierarchy: The hierarchy. It holds every value of the column.
-        kind: What the values were taken for: "numbers", "dates", "ordered", "codes" or "categories".
-        reason: Why, and what the levels are, in one line.
-        odd: The values that are not of the kind, and how many rows hold each. They are one group below the root.
+        kind: The kind of the values: "numbers", "dates", "ordered", "codes" or "categories".
+        reason: Why, and the levels, in one line.
+        odd: The values that are not of the kind, with their numbers of rows. They are one group below the root.
     """
 
     hierarchy: Hierarchy
@@ -44,7 +44,7 @@ class Draft:
 
 
 def enough(fits: Iterable[bool], counts: Sequence[int], percent: int = 95) -> bool:
-    """Tell whether some rows fit, and at least this share of all that hold a value."""
+    """Tell whether at least this share of the rows fits, and not none."""
     held = sum(count for fit, count in zip(fits, counts, strict=True) if fit)
     return held > 0 and 100 * held >= percent * sum(counts)
 
@@ -52,7 +52,10 @@ def enough(fits: Iterable[bool], counts: Sequence[int], percent: int = 95) -> bo
 def useful(
     values: Sequence[Hashable], levels: Mapping[str, Sequence[Hashable]], share: float = 1
 ) -> tuple[Hierarchy, list[str]]:
-    """The hierarchy of the levels that have fewer groups than the one below, and their names; the last level is `*`."""
+    """Build a hierarchy of the levels that merge groups, and return their names.
+
+    The last level is `*`.
+    """
     columns, names = [values], []
     for name, level in levels.items():
         n_groups, below = len(set(level)), len(set(columns[-1]))
@@ -61,13 +64,16 @@ def useful(
             names.append(name)
     if len(values) > 1:
         columns.append([ROOT] * len(values))
-    return Hierarchy.from_levels(columns), names
+    return Hierarchy(columns), names
 
 
 def one_node_each(
     levels: Mapping[str, Sequence[tuple[Hashable, Hashable]]], rows: Sequence[Hashable]
 ) -> dict[str, list[Hashable]]:
-    """The label of every row by the key of its group and a text, so that over all levels a label names one group."""
+    """Label every row by level, so that no label names two groups.
+
+    The groups of a level are given by a key and a text. A text that names another group gets a number.
+    """
     taken: dict[str, tuple[Hashable, ...]] = {ROOT: ()}
     for row in rows:
         taken.setdefault(str(row), (row,))
@@ -89,30 +95,30 @@ def one_node_each(
 
 
 def fills(n_rows: int, n_distinct: int) -> bool:
-    """Whether a hierarchy has a row for every value of a range, also for those that the column lacks yet."""
+    """Tell whether a hierarchy gets rows for values that the column lacks."""
     return n_rows <= 1000 and n_rows <= max(100, 10 * n_distinct)
 
 
-# Larger numbers count nothing: they are codes.
+# Larger numbers are codes.
 _LARGEST = Decimal(10) ** 18
 # The last place of the smallest float.
 _SMALLEST = -340
-# A level of nearly as many groups as the one below gains little, too.
+# A level with more than this share of the groups below gains too little.
 _GAIN = 0.75
-# The first level of intervals has at most so many, and by the steps of the widths at least five.
+# The finest level has at most this many intervals, and by the steps of the widths at least five.
 _MOST_GROUPS = 12
-# A fortieth of the rows at either end does not count in the spread of numbers.
+# The spread of numbers leaves out a fortieth of the rows at either end.
 _ENDS = 40
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
-# Exact for all of these numbers.
+# The precision is exact for all of these numbers.
 _EXACT = Context(prec=700)
 
 
 def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Draft nested intervals, whose widths are 1, 2 or 5 times a power of ten.
+    """Draft nested intervals of round widths.
 
-    The finest has 5 to 12 intervals over the spread of the rows. Where the numbers go far beyond, its first and last
-    interval are open.
+    A width is 1, 2 or 5 times a power of ten. The finest has 5 to 12 intervals over the spread of the rows. If the
+    numbers go far beyond, its first and last interval are open.
 
     >>> draft_numbers([17, 18, 34, 45, 66, 90], [1] * 6).hierarchy
     Hierarchy(90 values, levels of 90, 9, 5, 1 groups)
@@ -139,7 +145,7 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
 
-# How numbers are written for persons, by their decimal sign: thousands may be parted.
+# Numbers as persons write them, by decimal separator. Thousands may be grouped.
 _WRITTEN = {
     sign: re.compile(
         rf"\s*[+-]?(?:\d+|[1-9]\d{{0,2}}(?:[{parting}'’ \u00a0\u202f]\d{{3}})+)(?:[{sign}]\d+)?\s*", re.ASCII
@@ -149,15 +155,16 @@ _WRITTEN = {
 
 
 def numbers_of(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
-    """Read numbers in the one way that reads the most rows; None for a value that it does not read.
+    """Read numbers in the one notation that fits most rows.
 
-    The way is named by its decimal sign, or by an empty text where Python reads numbers so, too.
+    Returns:
+        A number or None for every value, and the decimal separator of the notation, empty for that of Python.
 
     >>> numbers_of(["1.234,50", "7", "k.A."], [1, 1, 1])
     ([Decimal('1234.50'), Decimal('7'), None], ',')
     """
     plain = [number_of(value) for value in values]
-    # 950 and 1.204 are thousands, if every point stands before three digits: decimals would all have a point.
+    # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
     texts = [
         value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
     ]
@@ -177,8 +184,8 @@ def _written(value: Any, sign: str) -> Decimal | None:
 
 
 def number_of(value: Any) -> Decimal | None:
-    """The number that a value is or, as text, spells; None where it is none of at most 10^18."""
-    # Beyond 2^53 the digits of a float are not the whole number that it is.
+    """Read the number of a value or its text, or return None beyond 10^18."""
+    # Beyond 2^53 the text of a float rounds its whole number.
     own = int(value) if isinstance(value, float) and value.is_integer() else value
     number = Decimal(str(own)) if is_number(value) else spelled(value, Decimal)
     if not isinstance(number, Decimal) or not number.is_finite():
@@ -187,14 +194,14 @@ def number_of(value: Any) -> Decimal | None:
 
 
 def has_leading_zero(value: Any) -> bool:
-    """Whether a text is written like a code: 02139 is no number of anything."""
+    """Tell whether a text is written like a code, such as 02139."""
     return isinstance(value, str) and _LEADING_ZERO.fullmatch(value) is not None
 
 
 def _intervals(
     numbers: Sequence[Decimal], counts: Sequence[int], whole: bool
 ) -> tuple[tuple[Decimal, Decimal], list[Decimal]]:
-    """Choose the ends of intervals over ordered numbers, and nested widths from fine to coarse."""
+    """Choose the ends of intervals over ordered numbers, and nested widths."""
     every, below = (numbers[0], numbers[-1]), list(accumulate(counts))
     cut = below[-1] // _ENDS
     ends = numbers[bisect_right(below, cut)], numbers[bisect_left(below, below[-1] - cut)]
@@ -206,7 +213,7 @@ def _intervals(
     open_or_not = product((every[0], ends[0]), (every[1], ends[1]))
     ends = next(own for own in open_or_not if _n_bins(own, width) <= _MOST_GROUPS or own == ends)
     widths: list[Decimal] = []
-    # Negative and positive numbers stay apart at any width.
+    # At any width zero parts negative from positive numbers.
     while _n_bins(ends, width := _width(factor, exponent)) > 1 and (not widths or _n_bins(ends, widths[-1]) > 2):
         widths.append(width)
         factor, exponent = (2, exponent) if factor == 1 else (1, exponent + 1)
@@ -222,7 +229,7 @@ def _width(factor: int, exponent: int) -> Decimal:
 
 
 def _bin(number: Decimal, width: Decimal) -> int:
-    """The interval of a number, counted from zero."""
+    """Return the interval of a number, counted from zero."""
     return int(_EXACT.divide(number, width).to_integral_value(ROUND_FLOOR))
 
 
@@ -237,7 +244,7 @@ def _level(
     first, last = (_bin(end, width) for end in ends)
     beyond = None
     for number in numbers:
-        # Most lie in the interval of the one before.
+        # Most numbers lie in the interval of the one before.
         if beyond is None or number >= beyond:
             place = min(max(_bin(number, width), first), last)
             low, high = _EXACT.multiply(place, width), _EXACT.multiply(place + 1, width)
@@ -254,7 +261,7 @@ def _level(
 
 
 def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:
-    """Rows with one for every whole number of the finest intervals, where these are not too many."""
+    """Add rows for all whole numbers of the finest intervals, if not too many."""
     if not widths:
         return rows
     first = _bin(rows[0][0], widths[0]) * int(widths[0])
@@ -271,18 +278,18 @@ _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
 _TWO_ORDERS = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCII)
 _MONTH_ALONE = re.compile(r"([^\W\d_]{3,10})\.?[-. /]*(\d{4})|(\d{4})[-./](\d{2})")
 _YEAR_FIRST = re.compile(rf"(\d{{4}})([./-]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII)
-# Eight digits are a date only where they can be one of a person's life.
+# Eight digits are a date only in these years.
 _YEARS = range(1850, 2101)
 
 
-# How dates are written, and where year, month and day stand then.
+# Notations of dates, with the places of year, month and day.
 _ORDERS = {
     "year, month, day": (_YEAR_FIRST, (1, 3, 4)),
     "day, month, year": (_TWO_ORDERS, (4, 3, 1)),
     "month, day, year": (_TWO_ORDERS, (4, 1, 3)),
 }
 
-# What dates are called that are written as ISO 8601 says, and those that name no day.
+# The notation of ISO 8601, and that without a day.
 _ISO, _MONTHS_ALONE = "ISO dates", "dates (month, year)"
 
 #: The levels above the days, from fine to general.
@@ -296,11 +303,11 @@ LEVELS: dict[str, Callable[[date], str]] = {
 
 
 class AmbiguousDates(ValueError):  # noqa: N818
-    """Dates of which it cannot be told whether the day or the month comes first."""
+    """Dates that may begin with the day or with the month."""
 
 
 def looks_like_a_date(value: Any) -> bool:
-    """Whether a value is a date or a moment, or a text or number that is written like one."""
+    """Tell whether a value is a date or is written like one."""
     if day_of(value) is not None:
         return True
     text = _text(value)
@@ -310,10 +317,10 @@ def looks_like_a_date(value: Any) -> bool:
 
 
 def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Draft days, months, quarters, years and decades: those of them that gain something.
+    """Draft days, months, quarters, years and decades.
 
     Dates, moments and their ISO text get a row for each day, which matches all three. Any other text, such as
-    05.03.2021, gets a row as it is written.
+    05.03.2021, gets a row of its own.
 
     >>> draft_dates(["05.03.2021", "28.03.2021", "01.11.2020"], [1, 1, 1]).hierarchy.labels[1]
     ('2020-11', '2021-03')
@@ -328,7 +335,7 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
         rows = [(day, str(day) if any(texts) else day) for day in filled]
         spelling = _ISO if all(texts) else "dates"
     domain = [value for _, value in rows]
-    # A month as it is written, 2011-12, may be a value and the label of a month that is written in two ways.
+    # 2011-12 may be a value, and the label of a month that has another notation, too.
     known = {name: label for name, label in LEVELS.items() if name != "day" or spelling != _MONTHS_ALONE}
     levels = {name: [(label(day), label(day)) for day, _ in rows] for name, label in known.items()}
     hierarchy, kept = useful(domain, one_node_each(levels, domain))
@@ -339,14 +346,17 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def _filled_years(days: list[date]) -> list[date]:
-    """Days with all the others of their years, where these are not too many."""
+    """Add all other days of the same years, if they are not too many."""
     first, last = date(days[0].year, 1, 1), date(days[-1].year, 12, 31)
     n_rows = (last - first).days + 1
     return [first + timedelta(i) for i in range(n_rows)] if fills(n_rows, len(days)) else days
 
 
 def _read(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | None], str]:
-    """Read days in the one spelling that reads the most rows; None for a value that it does not read."""
+    """Read days in the one notation that fits most rows, with its name.
+
+    A value in another notation is None.
+    """
     orders: dict[str, list[date | None]] = {_ISO: [day_of(value) for value in values]}
     if None in orders[_ISO]:
         texts = [_text(value) for value in values]
@@ -369,7 +379,7 @@ def _read(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | Non
 
 
 def _month(text: str) -> date | None:
-    """The first day of a month that is written like Dec-2011 or 2011-12; None if it is none."""
+    """Return the first day of a month such as Dec-2011 or 2011-12, or None."""
     found = _MONTH_ALONE.fullmatch(text.strip())
     if found is None:
         return None
@@ -379,13 +389,13 @@ def _month(text: str) -> date | None:
 
 
 def _text(value: Any) -> str:
-    """A value as text; a whole number has no places."""
+    """Return a value as text, a whole number without decimals."""
     text = str(label_text(value))
     return text if is_number(value) and "." not in text else str(value)
 
 
 def _found(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:
-    """The day of a text, whose year, month and day stand in these groups of the pattern; None if it is none."""
+    """Return the day of a text, by the groups of year, month and day."""
     match = pattern.fullmatch(text)
     if match is None:
         return None
@@ -407,10 +417,10 @@ _LONGEST_LIKELY = 16
 def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     """Draft a redaction from the right: 02139, 0213*, 021**, and so on.
 
-    Codes are aligned at the left, as in ARX. At each level so many signs stay; a code that is no longer than that stays
-    as it is until the codes that begin with it become one group with it: E11 and E11.9 are E11 and E11.* first, and
-    then both E11**. Levels that gain nothing are left out, such as the one that only takes the dot away. Where nearly
-    all rows have digits, text without any is no code.
+    Codes are aligned at the left, as in ARX, and each level keeps fewer characters. A shorter code stays as it is until
+    longer codes that begin with it join its group: E11 and E11.9 are E11 and E11.* first, and then both E11**. Levels
+    that gain nothing are left out, such as the one that only removes the dot. If nearly all rows have digits, text
+    without any is no code.
 
     >>> draft_codes(["02139", "02138", "02215"], [1, 1, 1]).hierarchy.labels[1:]
     (('0213*', '0221*'), ('*',))
@@ -432,10 +442,10 @@ def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def looks_like_a_code(value: Any) -> bool:
-    """Whether a value is short, of capital letters and digits, with a digit in it."""
+    """Tell whether a text is short, of capital letters and digits."""
     return isinstance(value, str) and len(value) <= _LONGEST_LIKELY and _LIKELY.fullmatch(value) is not None
 
 
 def _redacted(text: str, kept: int, length: int) -> str:
-    """A code of which so many signs stay, as long as the longest one; a shorter code stays as it is."""
+    """Keep so many characters of a code. A shorter code stays as it is."""
     return text if len(text) < kept else text[:kept] + ROOT * (length - kept)

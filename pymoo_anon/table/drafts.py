@@ -1,4 +1,4 @@
-"""Drafting a hierarchy from the values of a column: their kind, categories in their order, and those without one."""
+"""Drafts of hierarchies from the values of a column."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pymoo_anon.table.draft_levels import (
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.words import WORDS, words_of
 
-#: The kinds of values, by the name that `kind` has for them.
+#: Drafts by the kind of values.
 KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
     "numbers": draft_numbers,
     "dates": draft_dates,
@@ -41,44 +41,46 @@ KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
     "categories": lambda values, counts: draft_categories(values, counts),
 }
 
-# So few numbers are names of something.
+# This many distinct numbers or fewer are names of something.
 _FEW = 3
-# Columns of digits that are codes even if none of them begins with 0.
+# Names of columns that hold codes even if none begins with 0.
 _CODE_NAMES = re.compile(r"(?:^|[^a-z])(?:zip|postal|postcode|plz|icd|ndc|naics)(?:$|[^a-z]|code)", re.IGNORECASE)
 
-# Numbers from here on are written like codes: they are redacted, and not put together by how frequent they are.
+# Numbers from here on are redacted like codes, and not grouped by frequency.
 _LONG_CODE = 1000
 
 
 def draft_hierarchy(
     values: Iterable[Any], counts: Iterable[int] | None = None, kind: str = "auto", name: str | None = None
 ) -> Draft:
-    """Draft the hierarchy of a column from its values, to be read and edited by a person.
+    """Draft the hierarchy of a column from its values.
+
+    A person is to read and edit it.
 
     - numbers, also as text such as "169,0" or "1.234,50": nested intervals of round widths. Whole numbers that lie
       close together get a row for every number of the range.
     - dates, moments and text that spells them: month, quarter, year, decade.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
-      ("low", "Bachelors", "strongly agree"): neighbours together.
-    - codes, that is digits after a leading 0 or beside capital letters: redaction from the right.
-    - categories, that is all else: rare values together, then groups of about the same number of rows.
+      ("low", "Bachelors", "strongly agree"): neighbors together.
+    - codes, which are digits after a leading 0 or beside capital letters: redaction from the right.
+    - categories, which are all else: rare values together, then groups of about the same number of rows.
 
-    A column has a kind if 95 % of the rows that hold a value have it. What is missing (None, NaN, an empty text) is no
-    value, nor is text such as "n/a" or "k.A.". All that is not of the kind is one group up to the root, and what is
-    missing another one. A level that gains nothing is left out.
+    A column has a kind if 95 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
+    count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
+    another. A level that gains nothing is left out.
 
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
-        counts: How many rows hold each. Without it, every value counts once for each time that it is given.
+        counts: Numbers of rows. Without them every value counts once for each time that it is given.
         kind: "numbers", "dates", "ordered", "codes", "categories", or "auto": the first of them that fits.
-        name: The column's name, if it may tell that digits are a code, as "zip" does.
+        name: The column's name. It tells, for example, that the digits of "zip" are codes.
 
     Returns:
-        The draft; `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
+        The draft. `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
 
     Raises:
-        ValueError: There is no such kind, no value, another number of counts or one that is not positive, or the values
-            are not of the kind.
+        ValueError: There is no such kind or no value, the counts are not positive or not as many as the values, or the
+            values are not of the kind.
 
     >>> draft = draft_hierarchy(["02139", "02138", "02215", None])
     >>> draft.kind, draft.reason
@@ -92,7 +94,7 @@ def draft_hierarchy(
     if not held:
         if not missing:
             raise ValueError("values must hold at least one, got none")
-        return Draft(Hierarchy.from_levels([[None]]), "categories", "no value at all")
+        return Draft(Hierarchy([[None]]), "categories", "no value at all")
     distinct = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in distinct]
     read = (distinct, weights) if kind in ("auto", "categories") else _present(distinct, weights)
@@ -102,7 +104,7 @@ def draft_hierarchy(
 
 
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Hashable, tuple[Any, int]], bool]:
-    """Each distinct value with the number of its rows, and whether some are missing."""
+    """Count the rows of each distinct value, and tell whether some are missing."""
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in values
@@ -125,13 +127,13 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
-    """Select the values that do not say that there is none; all of them, if every one does."""
+    """Leave out texts for missing values, unless all are such texts."""
     present = [i for i, value in enumerate(values) if not says_missing(value)] or range(len(values))
     return [values[i] for i in present], [counts[i] for i in present]
 
 
 def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Add a group of the values that a draft lacks, the most frequent first."""
+    """Add a group of the values that a draft lacks."""
     own = draft.hierarchy
     lacking = sorted(np.flatnonzero(own.encode(values) < 0).tolist(), key=lambda i: -counts[i])
     if not lacking:
@@ -153,7 +155,7 @@ def _with_missing(draft: Draft) -> Draft:
 
 
 def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
-    """Draft the first kind that fits, and note what spoke against the others."""
+    """Draft the first kind that fits, and note why others do not."""
     values, counts = _present(every, weights)
     try:
         return draft_dates(values, counts)
@@ -190,7 +192,7 @@ def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> D
 
 
 def _almost(kind: str, values: Sequence[Any], fits: Sequence[bool]) -> str:
-    """A note where most values are of a kind, and so the others are perhaps mistakes."""
+    """Note the values that keep a column from a kind, if they are few."""
     others = [value for value, fit in zip(values, fits, strict=True) if not fit]
     return f"not {kind} because of {examples(others)}; " if 0 < len(others) < len(values) / 2 else ""
 
@@ -199,7 +201,7 @@ def _because(note: str, draft: Draft) -> Draft:
     return replace(draft, reason=note + draft.reason)
 
 
-# Values are rare that are much below the mean and, all of them together, no more than this share of the rows.
+# Rare values are far below the mean count and together at most this share of the rows.
 _RARE_SHARE = 0.05
 _BELOW_MEAN = 0.25
 _MOST_LEVELS = 3
@@ -210,9 +212,9 @@ _Group = tuple[int, list[int]]
 
 
 def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """A frequency tree: rare values become `other`, and then groups of about the same number of rows grow to `*`.
+    """Draft groups by frequency: rare values as `other`, then groups of about equal size.
 
-    What belongs together is not known here: a label names what is in its group, to be replaced by a better one.
+    Which values belong together is unknown. A label lists the values of its group, to be replaced by a better one.
 
     >>> draft_categories(["cat", "cow", "dog", "hen"], [40, 20, 25, 15]).hierarchy.labels[1]
     ('cat | hen', 'dog | cow')
@@ -228,7 +230,7 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     for n_groups in _sizes(len(groups)):
         groups = _merged(groups, n_groups)
         levels[f"{n_groups} groups"] = _labels(values, groups, set(rare), other)
-    # The rows of a group stand together, so that a person can move them.
+    # The rows of a group are adjacent, so that a person can move them.
     rows = [i for _, members in groups for i in members]
     ordered = {name: [level[i] for i in rows] for name, level in levels.items()}
     domain = [values[i] for i in rows]
@@ -237,7 +239,7 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
-    """Positions of the rare values, the most frequent of them first; none where there is only one."""
+    """Return the positions of the rare values, the most frequent first."""
     total, mean = sum(counts), sum(counts) / len(counts)
     held, n_rare = 0, 0
     for i in reversed(order):
@@ -249,7 +251,7 @@ def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
 
 
 def _sizes(n: int) -> list[int]:
-    """How many groups each level has, in even steps from n down to 1, both left out."""
+    """Return the number of groups by level, in even steps between n and 1."""
     n_levels = 0
     while n_levels < _MOST_LEVELS and 3 ** (n_levels + 1) <= n:
         n_levels += 1
@@ -257,8 +259,8 @@ def _sizes(n: int) -> list[int]:
 
 
 def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
-    """Fewer groups of about the same weight: the heaviest group first, each to those that weigh the least so far."""
-    # Equally heavy ones are told apart by their number, so that the same groups come out every time.
+    """Merge groups into fewer of about equal weight, the heaviest first."""
+    # Ties are broken by number, so that the groups are always the same.
     heap = [(0, number) for number in range(n_groups)]
     members: list[list[int]] = [[] for _ in heap]
     for weight, own in sorted(groups, key=lambda group: -group[0]):
@@ -271,7 +273,7 @@ def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
 def _labels(
     values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str
 ) -> list[tuple[Hashable, Hashable]]:
-    """Label every value with the number of its group and its members or, where they are many, the most frequent."""
+    """Label every value with the number of its group and its most frequent members."""
     labels: list[tuple[Hashable, Hashable]] = [(0, "")] * len(values)
     for number, (_, members) in enumerate(groups, start=1):
         names = [str(values[i]) for i in members if i not in rare]
@@ -286,26 +288,26 @@ def _labels(
 
 
 def _called(names: Sequence[Any]) -> str:
-    """Name a group by its first member."""
+    """Name a group by its first member and the number of others."""
     first, others = str(names[0])[:_LONGEST_LABEL], len(names) - 1
     return f"{first} and {others:,} other{'s' * (others != 1)}" if others else str(names[0])
 
 
 def _other(values: Sequence[Any]) -> str:
-    """What the rare values are called together: no name that a value has."""
+    """Choose a label for the rare values that no value has."""
     names = {str(value).strip().casefold() for value in values}
     return "other" if "other" not in names else "rare values"
 
 
-#: Finer than a pair nothing is to be put together.
+#: An order needs this many places.
 _FEWEST = 3
 
-# Signs that may stand around a text for no value, or by themselves.
+# Characters that may stand around a text for a missing value, or alone.
 _NO_SIGNS = str.maketrans("", "", " .?-–—/\\…#*,:;'’()<>[]")
 
 
 def says_missing(value: Any) -> bool:
-    """Tell whether a text says that there is no value.
+    """Tell whether a text stands for a missing value.
 
     >>> [says_missing(text) for text in ("k. A.", "#N/A", "-", "?", "Not stated", "none", "0", 0)]
     [True, True, True, True, True, False, False, False]
@@ -319,7 +321,7 @@ _SCALES = (
     "months", "weekdays", "degrees", "degrees (German)", "sizes", "sizes (German)", "frequencies",
     "levels of agreement", "levels of satisfaction", "marks", "letters", "levels of education",
 )  # fmt: skip
-# Where groups end by themselves: quarters and half-years, work days and the weekend.
+# Natural groups of scales, by the number of steps in each.
 _BLOCKS = {"months": {"quarters": 3, "half-years": 6}, "weekdays": {"work days and weekend": 5}}
 
 _NUMBER = r"[$€£]? ?-?\d+(?:[, ]\d{3})*(?:\.\d+)? ?[k%]?"
@@ -343,12 +345,15 @@ _NUMBERED = re.compile(
 )
 
 
-# What a column of marks in single letters is called.
+# Names of columns that hold marks in single letters.
 _MARKS = re.compile("grade|mark|note|rating|score|schul", re.I)
 
 
 class _Range(NamedTuple):
-    """An interval as text: its ends, infinite where open, how it begins ("[50"), ends ("60)"), and its joint."""
+    """An interval as text.
+
+    Its ends, infinite if open, its first and last part such as "[50" and "60)", and its joint.
+    """
 
     low: float
     high: float
@@ -358,7 +363,7 @@ class _Range(NamedTuple):
 
 
 def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None = None) -> Draft:
-    """Draft neighbours in their order: intervals written as text, months, weekdays, and words of known scales.
+    """Draft groups of neighbors: intervals written as text, and steps of scales.
 
     >>> draft_ordered(["[50-60)", "[40-50)", "[60-70)", "[70-80)"], [1] * 4).hierarchy.labels[1]
     ('[40-60)', '[60-80)')
@@ -391,26 +396,26 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
 
 
 def _plain(value: Any) -> str:
-    """A text with single blanks between its words."""
+    """Return the text of a value with single blanks between words."""
     return " ".join(unicodedata.normalize("NFC", str(value)).split())
 
 
 def _normal(value: Any) -> str:
-    """A text as scales have it: in small letters, with blanks for underscores."""
+    """Return the text of a value as scales spell it."""
     return _plain(str(value).replace("_", " ")).casefold().replace("ß", "ss")
 
 
-#: What an order is: what its values are called, the place of each, and the label of a first and a last one.
+#: An order: the name of its values, the place of each, and the label of a first to a last one.
 _Order = tuple[str, dict[int, float], Callable[[str, str], str]]
 
 
 def _is_told(places: Mapping[int, float], counts: Sequence[int]) -> bool:
-    """Tell whether nearly all rows have a place, and there are enough places to put some together."""
+    """Tell whether nearly all rows have a place, and there are enough places."""
     return len(set(places.values())) >= _FEWEST and enough([i in places for i in range(len(counts))], counts)
 
 
 def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
-    """Order intervals; of two that overlap, the one with fewer rows has no place."""
+    """Order intervals. Of two that overlap, the one with fewer rows has no place."""
     held: list[tuple[float, float, int]] = []
     for i in sorted(range(len(texts)), key=lambda i: (-counts[i], texts[i])):
         one = _range_of(texts[i])
@@ -434,7 +439,7 @@ def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
 
 
 def _range_of(text: str) -> _Range | None:
-    """The interval that a text is."""
+    """Read an interval, or return None."""
     found = _RANGE.fullmatch(text)
     if found:
         opening, low, joint, high, closing = found.groups()
@@ -453,24 +458,24 @@ def _range_of(text: str) -> _Range | None:
 
 
 def _number(text: str) -> float:
-    """The number that a text spells, thousands parted by commas."""
+    """Read a number with thousands grouped by commas."""
     return float(re.sub(r"[^\d.-]", "", text)) * (1000 if text.lower().endswith("k") else 1)
 
 
 def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
-    """Order words by every scale that has steps for some of them."""
+    """Order words by every scale."""
     plain = [" ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", word).replace(" s ", "s ").split()) for word in words]
     for name in _SCALES:
         steps = WORDS[name]
         found = {i: steps.get(word, steps.get(plain[i])) for i, word in enumerate(words)}
         places = {i: float(place) for i, place in found.items() if place is not None}
-        # Single letters may be names of anything.
+        # Single letters may name anything.
         if name != "letters" or any(len(words[i]) > 1 for i in places) or _MARKS.search(called or ""):
             yield name.removesuffix(" (German)"), places, _between
 
 
 def _numbered(words: Sequence[str]) -> list[_Order]:
-    """Order what is numbered, such as "9th" or "grade 3", by the word that stands beside the number."""
+    """Order numbered words such as "9th" or "grade 3"."""
     places: dict[str | None, dict[int, float]] = {}
     for i, word in enumerate(words):
         if match := _NUMBERED.fullmatch(word):
@@ -479,17 +484,17 @@ def _numbered(words: Sequence[str]) -> list[_Order]:
 
 
 def _between(first: str, last: str) -> str:
-    """The label of the values from one to another."""
+    """Return the label of the values from one to another."""
     dash = " – " if re.search(r"[\s–-]", first + last) else "–"
     return f"{first}{dash}{last}"
 
 
 def _levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
-    """Per level the block of every value, by its place in the order."""
+    """Return the group of every value by level, from its place in the order."""
     if kind in _BLOCKS:
         return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}
     levels: dict[str, list[int]] = {}
-    # At most four levels, each of so many groups of the one below.
+    # At most four levels, each with groups of so many groups of the one below.
     step = max(2, ceil(len(places) ** 0.25))
     size = step
     while len(places) > size:

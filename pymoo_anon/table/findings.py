@@ -1,4 +1,4 @@
-"""Checking a hierarchy file: everything that is wrong, doubtful or idle in it, with examples."""
+"""Check of a hierarchy file: errors, warnings and notes, with examples."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from pymoo_anon.table.domain_values import ascending, is_missing, same_as, spell
 from pymoo_anon.table.hierarchy import Hierarchy, matched
 from pymoo_anon.table.hierarchy_csv import check_last_column, separators_of, text_of, without_header
 
-# What messages call the file: whoever shows a finding knows which file it is about.
+# The name of the file in messages. Callers know which file they check.
 _NAME = "the file"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was found in a hierarchy file.
+    """A finding in a hierarchy file.
 
     Attributes:
-        severity: "error": the file cannot be used as it is. "warning": it can, and hardly is what was meant. "note":
-            good to know.
-        what: What was found, in one line.
-        examples: At most five of the values, labels or numbers of rows that it is about, as text.
-        count: How many there are.
+        severity: "error" if the file cannot be used, "warning" if it is hardly meant so, "note" for all else.
+        what: The finding, in one line.
+        examples: At most five of the values, labels or row numbers concerned, as text.
+        count: Number of all of them.
     """
 
     severity: str
@@ -40,7 +39,7 @@ class Finding:
     count: int = 0
 
     def __str__(self) -> str:
-        """The finding in one line."""
+        """Spell the finding in one line."""
         more = f" and {self.count - len(self.examples):,} more" if self.count > len(self.examples) else ""
         return f"{self.severity}: {self.what}" + (f": {', '.join(self.examples)}{more}" if self.examples else "")
 
@@ -50,12 +49,11 @@ def check_hierarchy(
 ) -> tuple[Finding, ...]:
     r"""Check a hierarchy file, and that it fits the values of a column.
 
-    A file without errors is one that `Hierarchy.from_csv` reads and, with values, one that fits a table that holds
-    them.
+    `Hierarchy.from_csv` reads a file without errors, and it fits a table that holds the values.
 
-    - errors: no text or no table, rows of unequal length, what may be a header, a last column without labels, a value
+    - errors: no text or no table, rows of unequal length, a possible header, a last column without labels, a value
       with two rows, a level that is no coarsening of the one below, values of the column without a row.
-    - warnings: values or labels of a level that differ only in case, spaces or the width of their signs, no root, a
+    - warnings: values or labels of a level that differ only in case, spaces or the width of characters, no root, a
       level that gains nothing, empty labels.
     - notes: values that the column does not hold, a column with missing values and no row for them.
 
@@ -67,7 +65,7 @@ def check_hierarchy(
         All findings, errors first.
 
     Raises:
-        TypeError: It is neither a path nor an open text file.
+        TypeError: `path` is neither a path nor an open text file.
         OSError: The file cannot be read.
 
     >>> from io import StringIO
@@ -97,19 +95,19 @@ def _found(severity: str, what: str, items: Collection[Any]) -> Finding:
 
 
 def _shown(items: Iterable[Any]) -> list[str]:
-    """Values and labels as Python writes them, so that spaces at their ends can be seen."""
+    """Quote values and labels, so that spaces at their ends can be seen."""
     return [repr(item) for item in items]
 
 
 def _read(source: Any, found: list[Finding]) -> list[list[str]]:
-    """The rows of a file that can be checked together, none where it cannot be read."""
+    """Read the rows of the most frequent length, or none."""
     try:
         text = text_of(source, _NAME)[1].rstrip("\r\n")
         rows = list(rows_of(text, separators_of(_NAME, text)[1][0], _NAME))
     except ValueError as error:
         found.append(Finding("error", str(error)))
         return []
-    # The length of most rows is the one that was meant.
+    # The length of most rows is the intended one.
     (length, _), *others = Counter(map(len, rows)).most_common()
     if others:
         odd = [number for number, row in enumerate(rows, start=1) if len(row) != length]
@@ -132,7 +130,7 @@ def _read(source: Any, found: list[Finding]) -> list[list[str]]:
 
 
 def _domain(rows: Sequence[Sequence[str]], found: list[Finding]) -> dict[str, Sequence[str]]:
-    """The first row of every value."""
+    """Return the first row of every value."""
     twice = repeated(row[0] for row in rows)
     if twice:
         found.append(_found("error", "values with more than one row", _shown(twice)))
@@ -143,7 +141,7 @@ def _domain(rows: Sequence[Sequence[str]], found: list[Finding]) -> dict[str, Se
 
 
 def _check_levels(columns: Sequence[Sequence[str]], found: list[Finding]) -> None:
-    """Every level is a coarsening of the one below and gains something, and the last one is a root."""
+    """Check that levels nest, merge groups, and end in a root."""
     for number, (below, own) in enumerate(pairwise(columns), start=1):
         parents: dict[str, dict[str, None]] = {}
         for label, parent in zip(below, own, strict=True):
@@ -166,7 +164,7 @@ def _check_levels(columns: Sequence[Sequence[str]], found: list[Finding]) -> Non
 
 
 def _check_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
-    """Texts that a person takes for the same."""
+    """Find texts that look the same to a person."""
     alike: dict[str, dict[str, None]] = {}
     for value in values:
         if isinstance(value, str):
@@ -178,7 +176,7 @@ def _check_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
 
 
 def _check_values(domain: list[str], values: list[Any], found: list[Finding]) -> None:
-    """Every value of a column has a row, and every row a value."""
+    """Compare the values of a column with the rows of the file."""
     present = list({same_as(value): value for value in values if not is_missing(value)}.values())
     try:
         hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)

@@ -1,7 +1,7 @@
-"""Words of languages, from `words.csv`: roles of columns, ordinal scales, lists of words and of values.
+"""Words of languages: roles of columns, ordinal scales, and lists.
 
-A line names the role, the language or list, and the words. A stem ends with a dash, the end of a compound begins with
-one. `whole` roles count only where the words are all of a name.
+They are read from `words.csv`. A line names the role, the language or list, and the words. A stem ends with a dash,
+and the end of a compound begins with one. A role of `whole` needs the words of the whole name.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _add_roles(found: dict[str, dict[str, Any]], role: str, words: str) -> None:
 
 
 def _add_abbreviations(found: dict[str, dict[str, Any]]) -> None:
-    """Add words without their vowels, such as "wrk", and long words with one letter missing, such as "adress"."""
+    """Add abbreviations such as "wrk", and mistakes such as "adress"."""
     short: dict[str, set[str]] = defaultdict(set)
     for word, role in found["joined"].items():
         consonants = word[0] + re.sub("[aeiou]", "", word[1:])
@@ -76,7 +76,7 @@ def _add_abbreviations(found: dict[str, dict[str, Any]]) -> None:
 
 # Fewer consonants may be short for anything, and shorter words with a letter missing are often other words.
 _SHORTEST, _LONG = 3, 7
-# What inflection adds to a word.
+# Endings of inflected words.
 _INFLECTIONS = ("s", "es", "en")
 
 #: Tables of the data file, each by word: roles ("joined", "begins", "ends", "whole"), scales, lists.
@@ -102,7 +102,9 @@ def role_of_word(word: str) -> str | None:
 
 
 def role_of_lettered(word: str) -> str | None:
-    """Return the role of a word behind one letter, such as "Medu" for the education of a mother, or None.
+    """Return the role of a word behind one letter, or None.
+
+    Surveys put a letter before a word: "Medu" is the education of the mother.
 
     >>> role_of_lettered("medu"), role_of_lettered("mileage")
     ('quasi-identifier', None)
@@ -112,7 +114,7 @@ def role_of_lettered(word: str) -> str | None:
 
 
 def _parts(word: str) -> tuple[str, ...]:
-    """Split a word into known ones; empty where a part is unknown."""
+    """Split a word into known ones, or into none."""
     for end in range(len(word), 1, -1):
         if word[:end] in WORDS["joined"]:
             rest = word[end:]

@@ -212,7 +212,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     }
 
 
-_TREE = Taxonomy.from_nested(
+_TREE = Taxonomy(
     {"name": "*", "children": [{"name": "v-w", "children": [{"name": "v"}, {"name": "w"}]}, {"name": "x"}]}
 )
 
