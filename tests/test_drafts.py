@@ -6,16 +6,16 @@ import random
 from collections import Counter
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from drafted import as_table, partition
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pymoo_anon.table import Hierarchy, Microdata, check_hierarchy, draft_hierarchy
+from pymoo_anon.table import Hierarchy, check_hierarchy, draft_hierarchy
 from pymoo_anon.table.drafts import KINDS
 
 DATES = st.dates(date(1900, 1, 1), date(2100, 12, 31))
@@ -43,21 +43,6 @@ COLUMNS = {
     "words": WORDS,
     "truth": st.booleans(),
 }
-
-
-def partition(hierarchy, values):
-    """At each level, which values are together, and the text of their label."""
-    places = hierarchy.encode(values)
-    assert (places >= 0).all(), [value for value, place in zip(values, places, strict=True) if place < 0]
-    return [
-        [str(labels[group]) if labels[group] is not None else "" for group in groups[places]]
-        for groups, labels in zip(hierarchy.groups, hierarchy.labels, strict=True)
-    ]
-
-
-def as_table(column, hierarchy):
-    frame = pd.DataFrame({"q": pd.Series(column, dtype=object)})
-    return Microdata.from_frame(frame, {"q": hierarchy}, missing="keep").quasi_identifiers["q"]
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
@@ -297,141 +282,6 @@ def test_numbers_that_are_names_of_something_have_no_order(name, top, kind):
         assert draft_hierarchy(column, name=name).kind == kind
 
 
-HOSPITAL = 30_000
-
-
-def german(number, places):
-    return f"{number:,.{places}f}".translate(str.maketrans(",.", ".,"))
-
-
-@cache
-def hospital():
-    """Columns of a German hospital, by what a draft has to find: kind, first level, and text that is no value."""
-    rng = np.random.default_rng(5)
-    ages, towns = rng.integers(18, 96, HOSPITAL), rng.integers(1000, 99999, 1600)
-    codes = rng.choice([f"{letter}{number:02}" for letter in "EIJK" for number in range(99)], HOSPITAL)
-    days = [date(2012, 1, 1) + timedelta(int(day)) for day in rng.integers(0, 3000, HOSPITAL)]
-    return {
-        "plz": ("codes", "k.A.", 0.02, [f"{zip_code:05}" for zip_code in rng.choice(towns, HOSPITAL)]),
-        "Gewicht": ("numbers", "k. A.", 0.01, [german(w, 1) for w in rng.normal(75, 14, HOSPITAL)]),
-        "lab": ("numbers", "nicht bestimmt", 0.02, [f"{own:.1f}" for own in rng.normal(131.4, 20, HOSPITAL)]),
-        "Gehalt": ("numbers", "--", 0.02, [german(own - own % 50, 2) for own in rng.lognormal(8, 0.5, HOSPITAL)]),
-        "Größe": ("ordered", "unbekannt", 0.03, rng.choice(["XS", "S", "M", "L", "XL"], HOSPITAL).tolist()),
-        "Alter": ("numbers", "-", 0.02, list(map(str, ages))),
-        "icd": ("codes", "?", 0.02, [f"{code}.{digit}" for code in codes for digit in rng.integers(0, 9, 1)]),
-        "Schmerz": ("ordered", "grün", 0.001, rng.choice(["kein", "leicht", "mittel", "stark"], HOSPITAL).tolist()),
-        "Aufnahme": ("dates", "n/a", 0.03, [f"{day:%d.%m.%Y}" for day in days]),
-        "Monat": ("ordered", "None", 0.04, rng.choice(["Januar", "Juni", "Mai", "März"], HOSPITAL).tolist()),
-        "mixed": ("numbers", "inconnu", 0.6, list(map(str, ages))),
-    }
-
-
-@pytest.mark.parametrize("name", hospital())
-def test_odd_values_are_named_and_never_decide(name):
-    kind, odd, share, column = hospital()[name]
-    clean = draft_hierarchy(column, name=name)
-    rng = np.random.default_rng(6)
-    spoilt = [odd if own else value for value, own in zip(column, rng.random(HOSPITAL) < share, strict=True)]
-    draft = draft_hierarchy(spoilt, name=name)
-    n_odd = spoilt.count(odd)
-    assert (clean.kind, clean.question, clean.odd) == (kind, None, ())
-    assert (draft.kind, draft.odd) == (kind, ((odd, n_odd),))
-    what = "not in the order" if kind == "ordered" else f"no {kind[:-1]}"
-    assert draft.question == f"{odd!r} in {n_odd:,} rows is {what}: is it a missing value?"
-    assert draft.reason.endswith(f"; apart: {odd!r}")
-    # The others have the levels that they have without it, and it is alone up to the root.
-    if n_odd < 0.1 * HOSPITAL:
-        assert draft.hierarchy.length == clean.hierarchy.length
-    for labels, own in zip(partition(draft.hierarchy, spoilt)[:-1], draft.hierarchy.groups[:-1], strict=True):
-        assert {label for label, value in zip(labels, spoilt, strict=True) if value == odd} == {odd}
-        assert (own == own[draft.hierarchy.domain.index(odd)]).sum() == 1
-    table = as_table(spoilt, Hierarchy.from_csv(io.StringIO(draft.hierarchy.to_csv(), newline="")))
-    assert table.n_groups.tolist() == draft.hierarchy.n_groups.tolist()
-
-
-@pytest.mark.parametrize(("n_odd", "kind"), [(4, "numbers"), (5, "numbers"), (6, "categories")])
-def test_a_kind_is_that_of_95_of_a_hundred_rows(n_odd, kind):
-    """Of rows and not of values, and of those that hold one."""
-    column = [str(20 + i % 40) for i in range(100 - n_odd)] + ["x"] * n_odd
-    for own in (column, column + ["k.A."] * 50 + [None] * 50):
-        draft = draft_hierarchy(own)
-        assert draft.kind == kind
-        assert ("x" in dict(draft.odd)) == (kind == "numbers")
-    many = [str(20 + i % 40) for i in range(1000)] + [f"word {'abcdefghijklmnopqrst'[i]}" for i in range(20)]
-    draft = draft_hierarchy(many)
-    assert (draft.kind, len(draft.odd)) == ("numbers", 20)
-    # However many they are, they are one group.
-    assert draft.hierarchy.labels[1][-1] == "word a and 19 others"
-
-
-@pytest.mark.parametrize(
-    ("values", "numbers"),
-    [
-        (["169,0", "70,5", "8,25", "1"], ["169.0", "70.5", "8.25", "1"]),
-        (["1.234,50", "999", "-1.000.000", "0,5"], ["1234.50", "999", "-1000000", "0.5"]),
-        (["1,234.50", "999", "-1,000,000", "0.5"], ["1234.50", "999", "-1000000", "0.5"]),
-        (["1 234", "12\u00a0345", "7", "1\u202f000,5"], ["1234", "12345", "7", "1000.5"]),
-        (["1'234.50", "12’345", "7", "8.5"], ["1234.50", "12345", "7", "8.5"]),
-        # As in a column of inhabitants, where none has less than a point before its last three digits.
-        (["950", "1.204", "12.345", "7"], ["950", "1204", "12345", "7"]),
-        (["1.204", "12.345", "0.500", "7.125"], ["1.204", "12.345", "0.500", "7.125"]),
-        (["950", "1,204", "12,345", "7"], ["950", "1204", "12345", "7"]),
-        (["1.5", "1.204", "2", "3"], ["1.5", "1.204", "2", "3"]),
-    ],
-)
-def test_numbers_are_read_as_persons_write_them(values, numbers):
-    """Twin: the same numbers as Python writes them have the same groups."""
-    draft, twin = draft_hierarchy(values, kind="numbers"), draft_hierarchy(list(map(Decimal, numbers)), kind="numbers")
-    assert set(draft.hierarchy.domain) >= set(values)
-    for own, other in zip(
-        partition(draft.hierarchy, values)[1:-1],
-        partition(twin.hierarchy, list(map(Decimal, numbers)))[1:-1],
-        strict=True,
-    ):
-        assert [own.index(label) for label in own] == [other.index(label) for label in other]
-
-
-def test_no_number_is_read_in_two_ways():
-    draft = draft_hierarchy(["169,0"] * 40 + ["70,5"] * 40 + ["8,2"] * 18 + ["7,1", "131.4"])
-    assert draft.kind == "numbers"
-    assert draft.odd == (("131.4", 1),)
-    assert draft.hierarchy.labels[1][0] == "[0; 20)"
-    assert draft_hierarchy(["1,2", "1,35", "1,5", "1,61", "1,62"]).hierarchy.labels[1][0] == "[1,2; 1,4)"
-
-
-@cache
-def scales():
-    rng = np.random.default_rng(7)
-    numbers = {
-        "ages": rng.integers(0, 100, 3000),
-        "years": rng.integers(1925, 2020, 3000),
-        "salaries": rng.lognormal(10.6, 0.6, 3000).round(),
-        "inhabitants": rng.lognormal(9, 1.8, 3000).astype(int),
-        "gains": np.where(rng.random(3000) < 0.9, 0, rng.integers(1, 10**5, 3000)),
-        "heights": rng.normal(1.7, 0.1, 3000).round(2),
-        "grams": rng.normal(131.4, 20, 3000).round(1),
-        "balances": rng.normal(0, 5000, 3000).round(2),
-        "one of another kind": np.append(rng.integers(18, 90, 2999), 10**9),
-    }
-    return {
-        f"{name} times {factor}": own * factor for name, own in numbers.items() for factor in (1, 3, 7 * 10**5, 1e-6)
-    }
-
-
-@pytest.mark.parametrize("name", scales())
-def test_intervals_fit_the_spread_whatever_the_scale(name):
-    column = scales()[name].tolist()
-    draft = draft_hierarchy(column)
-    held = [set(labels) for labels in partition(draft.hierarchy, column)]
-    assert draft.kind == "numbers"
-    assert 5 <= len(held[1]) <= 12
-    # The outermost groups are open where numbers lie far beyond the others.
-    open_ends = [label for label in held[1] if label[0] in "<≥"]
-    assert len(open_ends) <= 2
-    if "one of another kind" in name:
-        assert [label[0] for label in open_ends] == ["≥"]
-
-
 @given(st.lists(CODES | st.from_regex(r"\A[A-C0-2]{1,6}\Z"), min_size=1, max_size=40))
 @example(["E11.9", "E11.8", "E11", "I10", "J45.909", "J45.901"])
 def test_codes_are_redacted_by_prefix(column):
@@ -507,88 +357,6 @@ def test_labels_of_categories_are_short_and_their_own():
     tree = draft_hierarchy([*"abcdefghij"], range(10, 20)).hierarchy
     for groups in tree.groups:
         assert sorted(groups.tolist()) == groups.tolist()
-
-
-@pytest.mark.parametrize(
-    ("values", "levels"),
-    [
-        (
-            ["[50-60)", "[40-50)", "[70-80)", "[60-70)", "[10-20)"],
-            [["[10-50)", "[50-70)", "[70-80)"], ["[10-70)", "[70-80)"]],
-        ),
-        (["18-24", "65+", "25-34", "unknown", "35-64"], [["18-34", "≥35", "unknown"]]),
-        (["5 to 9", "<5", "10 to 14", "15 and over"], [["≤9", "≥10"]]),
-        (["(0, 5]", "(5, 10]", "> 10"], [["(0, 10]", "> 10"]]),
-        (["<10", "[10, 20[", "[20, 30["], [["<20", "[20, 30["]]),
-        (["unter 18", "18 bis 29", "30 bis 49", "50 und älter"], [["≤29", "≥30"]]),
-        (["$0-$9,999", "$10,000-$19,999", "$20,000+"], [["$0-$19,999", "$20,000+"]]),
-        (["low", "high", "medium", "very high"], [["low–medium", "high – very high"]]),
-        (["<1 year", "1-2 years", "3-5 years", ">5 years"], [["≤2", "≥3"]]),
-        (["1 000-1 999", "2 000-2 999", "3 000+"], [["1 000-2 999", "3 000+"]]),
-        (["XL", "S", "M", "L"], [["S–M", "L–XL"]]),
-        (["strongly agree", "agree", "neutral"], [["neutral–agree", "strongly agree"]]),
-        (["Jan", "Mar", "Feb", "Dec", "Apr"], [["Jan–Mar", "Apr", "Dec"], ["Jan–Apr", "Dec"]]),
-        (["Januar", "Juni", "Mai", "März"], [["Januar–März", "Mai–Juni"]]),
-        (["Mo", "Di", "Sa", "Fr", "So", "Mi", "Do"], [["Mo–Fr", "Sa–So"]]),
-        (["Sunday", "Monday", "Saturday"], [["Monday", "Saturday–Sunday"]]),
-        (["Masters", "HS-grad", "Doctorate", "11th"], [["11th – HS-grad", "Masters–Doctorate"]]),
-        (["sehr niedrig", "hoch", "mittel"], [["sehr niedrig – mittel", "hoch"]]),
-        (["grade 2", "grade 10", "grade 1"], [["grade 1 – grade 2", "grade 10"]]),
-        (["A+", "B", "A"], [["A+–A", "B"]]),
-        ([*["0-9", "10-19", "20-29"] * 20, "5-15"], [["0-19", "20-29", "5-15"]]),
-        ([*["grade 1", "grade 2", "grade 3"] * 20, "stage 1"], [["grade 1 – grade 2", "grade 3", "stage 1"]]),
-    ],
-    ids=range(22),
-)
-def test_neighbours_in_their_order(values, levels):
-    draft = draft_hierarchy(values)
-    assert draft.kind == "ordered"
-    assert [list(own) for own in draft.hierarchy.labels[1:-1]] == levels
-    assert draft_hierarchy(values[::-1]) == draft
-    read = Hierarchy.from_csv(io.StringIO(draft.hierarchy.to_csv(), newline=""))
-    assert partition(read, values) == partition(draft.hierarchy, values)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        ["0-10", "5-15", "15-20"],
-        ["10-5", "5-1", "20-30"],
-        ["low", "high", "dog"],
-        ["Jan", "Feb", "Mo"],
-        ["A", "B", "C", "D"],
-        ["low", "high"],
-        ["yes", "no", "unknown"],
-        ["2 cats", "3 dogs", "4 birds"],
-    ],
-    ids=range(8),
-)
-def test_what_has_no_order_gets_none(values):
-    assert draft_hierarchy(values).kind == "categories"
-    with pytest.raises(
-        ValueError, match=r"^ordered categories must be intervals written as text, months, weekdays or "
-    ):
-        draft_hierarchy(values, kind="ordered")
-
-
-def test_letters_are_marks_where_the_name_says_so():
-    assert draft_hierarchy(list("DACFB"), name="Grade").hierarchy.labels[1] == ("A–B", "C–D", "F")
-
-
-@given(st.lists(st.integers(0, 40), min_size=3, max_size=30, unique=True), st.sampled_from([1, 5, 10]))
-def test_a_label_of_intervals_holds_what_is_in_its_group(starts, width):
-    """Twin: the ends of the first and the last interval of a group, and none of another group between them."""
-    column = [f"[{start * width}-{(start + 1) * width})" for start in starts]
-    hierarchy = draft_hierarchy(column).hierarchy
-    n_seen = 0
-    for labels in partition(hierarchy, column)[1:-1]:
-        for label in set(labels):
-            low, high = map(int, label[1:-1].split("-"))
-            inside = {start for start in starts if low <= start * width < high}
-            assert inside == {start for start, own in zip(starts, labels, strict=True) if own == label}
-            assert (low, high) == (min(inside) * width, (max(inside) + 1) * width)
-            n_seen += 1
-    assert n_seen > 0
 
 
 def test_a_month_written_in_two_ways_is_no_value():

@@ -62,12 +62,14 @@ def initialize(request: InitRequest) -> None:
             profiles = _without(reading, profiles, empty)
             show("Step 2 of 2: guessing roles and drafting hierarchies")
             asked = _asked(request.role, [profile.name for profile in profiles])
-            columns = first = _columns(profiles, asked, frame)
+            decisions = _decisions(profiles, asked)
+            redundant = _redundant(profiles, decisions, asked, frame)
+            columns = first = _columns(profiles, decisions, redundant)
             proposed = _proposed(columns)
             if proposed:
                 empty += proposed
                 profiles = _without(reading, profiles, empty)
-                columns = _columns(profiles, asked, frame)
+                columns = _columns(profiles, _decisions(profiles, asked), redundant, first)
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
             "file": _relative(source, request.output),
@@ -180,8 +182,8 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
     return asked
 
 
-def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], frame: Any) -> list[ColumnText]:
-    """Decide on every column and draft the hierarchies."""
+def _decisions(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """Decide on the role of every column, with the reason."""
     decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in profiles}
     persons = [name for name, (role, _) in asked.items() if role == "person"]
     for name, (role, reason) in decisions.items():
@@ -194,14 +196,27 @@ def _columns(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], 
             # Whatever names a person is proposed to be left out.
             role, reason = "drop", f"an identifier: {reason}"
         decisions[name] = role, reason
-    redundant = _redundant(profiles, decisions, asked, frame)
+    return decisions
+
+
+def _columns(
+    profiles: Sequence[Profile],
+    decisions: Mapping[str, tuple[str, str]],
+    redundant: Mapping[str, tuple[str, str]],
+    earlier: Sequence[ColumnText] = (),
+) -> list[ColumnText]:
+    """Draft the hierarchies of all columns but those of the same earlier profiles."""
+    made_before = {id(column.profile): column for column in earlier if column.made is not None}
     columns: list[ColumnText] = []
     for profile, file in zip(profiles, file_names(list(decisions)), strict=True):
         role, reason = decisions[profile.name]
         beside, told = redundant.get(profile.name, (None, ""))
         if beside is not None:
             role, reason = "drop", told
-        draft, levels, made = _drafted(profile) if role == "quasi-identifier" else (None, "", None)
+        draft, levels, made = None, "", None
+        if role == "quasi-identifier":
+            before = made_before.get(id(profile))
+            draft, levels, made = _drafted(profile) if before is None else (before.draft, before.levels, before.made)
         if role == "quasi-identifier" and draft is None:
             role, reason = "other", f"{reason}, but {levels}"
         columns.append(ColumnText(profile, role, reason, f"{HIERARCHIES}/{file}", draft, levels, made, beside))

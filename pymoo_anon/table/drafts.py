@@ -415,10 +415,16 @@ def _is_told(places: Mapping[int, float], counts: Sequence[int]) -> bool:
 
 
 def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
+    """Order intervals by the decimal separator that fits most rows."""
+    both = [_ranges_with(signs, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
+    return max(both, key=lambda order: sum(counts[i] for i in order[1]))
+
+
+def _ranges_with(swapped: Mapping[int, int], texts: Sequence[str], counts: Sequence[int]) -> _Order:
     """Order intervals. Of two that overlap, the one with fewer rows has no place."""
     held: list[tuple[float, float, int]] = []
     for i in sorted(range(len(texts)), key=lambda i: (-counts[i], texts[i])):
-        one = _range_of(texts[i])
+        one = _range_of(texts[i].translate(swapped))
         if one is not None:
             place = bisect(held, (one.low, one.high, i))
             before, after = held[:place][-1:], held[place : place + 1]
@@ -426,14 +432,16 @@ def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
                 held.insert(place, (one.low, one.high, i))
 
     def label(first: str, last: str) -> str:
-        low, high = _range_of(_plain(first)), _range_of(_plain(last))
+        low, high = (_range_of(_plain(text).translate(swapped)) for text in (first, last))
         assert low is not None
         assert high is not None
         if low.low == -inf:
-            return ("<" if high.ends.endswith((")", "[")) else "≤") + high.ends.rstrip(")[]")
-        if high.high == inf:
-            return (">" if low.starts.startswith(("(", "]")) else "≥") + low.starts.lstrip("([]")
-        return low.starts + low.joint + high.ends
+            text = ("<" if high.ends.endswith((")", "[")) else "≤") + high.ends.rstrip(")[]")
+        elif high.high == inf:
+            text = (">" if low.starts.startswith(("(", "]")) else "≥") + low.starts.lstrip("([]")
+        else:
+            text = low.starts + low.joint + high.ends
+        return text.translate(swapped)
 
     return "intervals", {i: low for low, _, i in held}, label
 
