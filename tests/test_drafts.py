@@ -228,11 +228,11 @@ def test_days_of_a_year_or_so_get_a_row_each():
         ([True, False], "categories", "2 categories"),
         (["x"], "categories", "1 category"),
         ([None, math.nan], "categories", "no value at all"),
-        (["x", None, ""], "categories", "1 category; a row for what is missing"),
-        (["02139", "02138", "02215", "10001"], "codes", "codes of 5 signs, redacted from the right"),
-        (["007", "011", "1234", "1222"], "codes", "codes of 3 to 4 signs, redacted from the right"),
-        (["SW1A 1AA", "SW1A 2AA", "M1 1AE"], "codes", "codes of 6 to 8 signs, redacted from the right"),
-        (["02138", "02139", "02137", "02136"], "codes", "codes of 5 signs, redacted from the right"),
+        (["x", None, ""], "categories", "1 category; a row for missing values"),
+        (["02139", "02138", "02215", "10001"], "codes", "codes of 5 characters, redacted from the right"),
+        (["007", "011", "1234", "1222"], "codes", "codes of 3 to 4 characters, redacted from the right"),
+        (["SW1A 1AA", "SW1A 2AA", "M1 1AE"], "codes", "codes of 6 to 8 characters, redacted from the right"),
+        (["02138", "02139", "02137", "02136"], "codes", "codes of 5 characters, redacted from the right"),
         (["9th", "10th", "11th", "12th"], "ordered", "4 levels of education in their order; 2 together"),
         (["Dec-2011", "2011-10", "März 2012"], "dates", "dates (month, year) from 2011-10-01 to 2012-03-01; quarter"),
         (["[50-60)", "[40-50)", "<40"], "ordered", "3 intervals in their order; 2 together"),
@@ -285,7 +285,7 @@ def test_numbers_that_are_names_of_something_have_no_order(name, top, kind):
 @given(st.lists(CODES | st.from_regex(r"\A[A-C0-2]{1,6}\Z"), min_size=1, max_size=40))
 @example(["E11.9", "E11.8", "E11", "I10", "J45.909", "J45.901"])
 def test_codes_are_redacted_by_prefix(column):
-    """Twin: codes are together where their first signs are the same, a shorter one filled up with blanks."""
+    """Twin: codes are together if their first characters are the same, a shorter one filled up with blanks."""
     hierarchy = draft_hierarchy(column, kind="codes").hierarchy
     length = max(map(len, column))
     levels, below = [column], len(set(column))
@@ -411,8 +411,8 @@ def test_counts_are_those_of_the_values_or_given():
             "dates must tell by one of them whether the day or the month comes first, got '01.02.2021'; written like "
             "2021-03-05 they would",
         ),
-        ((["1*", "12"], None, "codes"), "codes must have at most 40 signs, none of them '*', got '1*'"),
-        ((["1" * 41], None, "codes"), f"codes must have at most 40 signs, none of them '*', got '{'1' * 41}'"),
+        ((["1*", "12"], None, "codes"), "codes must have at most 40 characters, none of them '*', got '1*'"),
+        ((["1" * 41], None, "codes"), f"codes must have at most 40 characters, none of them '*', got '{'1' * 41}'"),
     ],
     ids=range(11),
 )

@@ -63,28 +63,28 @@ UNWRITABLE = "labels must be text that a hierarchy file can hold: "
         ),
         (
             [["city", "a"], ["level 1", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["\ufeffa", "b"], ["*", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["a", ""], ["*", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["a", "b"], [None, "b"], ["*", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["a", None, "b"], ["", None, "b"], ["*", "*", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["a", "b", "c"], ["x", "*", "*"]],

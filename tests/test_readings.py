@@ -97,7 +97,7 @@ def test_large_whole_numbers_beside_a_gap_stay_apart(kind, gap):
 def test_a_text_that_stands_for_what_is_suppressed_is_refused():
     frame = pd.DataFrame({"q": ["a", "*", "a"], "s": ["*", "x", "y"]})
     message = (
-        r"^column 'q' must not hold the text '\*', which stands for what is suppressed in a release; write another "
+        r"^column 'q' must not hold the text '\*', which marks suppressed values in a release; write another "
         r"text in its place, or nothing where no value is known \(in a project file: empty = \[\"\*\"\]\)$"
     )
     with pytest.raises(ValueError, match=message):

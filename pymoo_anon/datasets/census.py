@@ -67,7 +67,7 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
 
 
 def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
-    """Draw the rows of `make_census` in parts, for files of any size.
+    """Draw the rows of `make_census` in parts.
 
     Args:
         n_rows: Number of rows.
@@ -92,7 +92,6 @@ def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
 
 
 def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, NDArray[np.int64]]]:
-    """Draw codes of the rows in parts, column by column."""
     n_rows, seed = positive_whole("n_rows", n_rows), whole_from_0("seed", seed)
     network, rng = _network(), np.random.default_rng(seed)
     return (_draw(network["columns"], min(_CHUNK, n_rows - start), rng) for start in range(0, n_rows, _CHUNK))
@@ -113,7 +112,7 @@ def _domains(hierarchies: dict[str, Hierarchy]) -> dict[str, Sequence[Hashable]]
 
 
 def _draw(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
-    """Draw the codes of n rows, an (n,) int64 array for each column."""
+    """Draw n rows, an (n,) int64 array of codes for each column."""
     codes: dict[str, NDArray[np.int64]] = {}
     for name, column in network.items():
         counts = np.array(column["counts"], dtype=np.int64)

@@ -67,7 +67,7 @@ def same_as(value: Any) -> Hashable:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value is missing: None, NaN of any kind, or NaT.
+    """Tell whether a value is None, NaN or NaT.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing(Decimal("sNaN")), is_missing(""), is_missing(0)
     (True, True, True, False, False)
@@ -78,17 +78,17 @@ def is_missing(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a real number, and not Boolean."""
+    """Tell whether a value is a real number."""
     return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
 
 
 def is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number, and not Boolean."""
+    """Tell whether a value is a whole number."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def meant(number: Any) -> Fraction:
-    """Return the fraction that a person means by a number.
+    """Return the fraction that a number stands for.
 
     It is the simple fraction with this float, else the decimal.
 
@@ -107,7 +107,7 @@ def meant(number: Any) -> Fraction:
 
 
 def spelled(value: Any, kind: Kind) -> Any:
-    """Return the number that a text spells, or the value itself.
+    """Read the number of a text, or return the value.
 
     >>> spelled("017", int), spelled("2.5", int), spelled("17", float), spelled("2.50", Decimal), spelled("x", int)
     (17, 2.5, 17.0, Decimal('2.50'), 'x')
@@ -126,7 +126,7 @@ def spelled(value: Any, kind: Kind) -> Any:
 
 
 def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:
-    """Assign numbers to labels in the order of their first appearance."""
+    """Assign numbers to labels in order of appearance."""
     numbers: dict[Hashable, int] = {}
     groups = [numbers.setdefault(same_as(label), len(numbers)) for label in labels]
     firsts: dict[int, Hashable] = {}
@@ -136,7 +136,7 @@ def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...
 
 
 def day_of(value: Any) -> date | None:
-    """Return the day of a date, of a moment, or of their ISO text.
+    """Return the day of a date, a moment or ISO text.
 
     The day is None for any other value. An offset from UTC is ignored.
 
@@ -173,7 +173,7 @@ def is_day(value: Any) -> bool:
 
 
 def ascending(values: Sequence[Any]) -> list[Any]:
-    """Sort values, or sort them by type and text if they have no order."""
+    """Sort values, or sort by type and text."""
     try:
         # True equals 1 in Python, and is put behind it.
         return sorted(values, key=lambda value: (value, isinstance(value, bool | np.bool_)))
@@ -182,7 +182,7 @@ def ascending(values: Sequence[Any]) -> list[Any]:
 
 
 def label_text(label: Any) -> str | None:
-    """Return the text of a label, or None for a missing value.
+    """Return the text of a label.
 
     Equal labels have equal texts.
 
@@ -224,7 +224,7 @@ class Bins:
         return len(self.edges) - 1
 
     def find(self, value: Any) -> int:
-        """Return the bin of a value, counted from 0, or -1."""
+        """Return the bin of a value, or -1."""
         if not is_number(value) or is_missing(value):
             return -1
         value = same_as(value)
@@ -237,7 +237,7 @@ class Bins:
         return int(position)
 
     def label(self, first: int, last: int) -> Hashable:
-        """Return the label of the bins first..last, such as "15–19" or "[1.5, 2.0)"."""
+        """Return the label of the bins first..last."""
         low, high = self.edges[first], self.edges[last + 1]
         if not self.whole:
             return f"[{low!r}, {high!r})" if self.closed == "left" else f"({low!r}, {high!r}]"
@@ -248,7 +248,7 @@ class Bins:
 def nested_bins(
     low: float, high: float, widths: Sequence[float], step: float, closed: str
 ) -> tuple[list[list[Hashable]], Bins]:
-    """Return the bins of `Hierarchy.intervals`, and their labels level by level."""
+    """Build the bins and labels of `Hierarchy.intervals`."""
     one_of("closed", closed, ("left", "right"))
     arguments = _numbers(low, high, step, widths)
     whole = all(isinstance(argument, Integral) for argument in arguments)
@@ -271,7 +271,7 @@ def nested_bins(
     edges = range(start, end + 1, size)
     # Python's numbers compare exactly with those of a table, however large.
     bins = Bins(tuple(edges) if whole else tuple(edge / unit for edge in edges), closed, whole)
-    return [_level(bins, width // size) for width in [size, *sizes]], bins
+    return [_bin_labels(bins, width // size) for width in [size, *sizes]], bins
 
 
 def _numbers(low: float, high: float, step: float, widths: Sequence[float]) -> list[float]:
@@ -288,8 +288,7 @@ def _numbers(low: float, high: float, step: float, widths: Sequence[float]) -> l
     return arguments
 
 
-def _level(bins: Bins, together: int) -> list[Hashable]:
-    """Label every bin by its group of so many bins. The last group may be smaller."""
+def _bin_labels(bins: Bins, together: int) -> list[Hashable]:
     labels: list[Hashable] = []
     for first in range(0, len(bins), together):
         last = min(first + together, len(bins)) - 1

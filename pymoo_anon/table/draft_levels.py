@@ -35,7 +35,7 @@ class Draft:
 
     @property
     def question(self) -> str | None:
-        """Question whether the odd values are missing ones, or None without any."""
+        """Question about the odd values, or None."""
         if not self.odd:
             return None
         what = "not in the order" if self.kind == "ordered" else f"no {self.kind[:-1]}"
@@ -44,7 +44,7 @@ class Draft:
 
 
 def enough(fits: Iterable[bool], counts: Sequence[int], percent: int = 95) -> bool:
-    """Tell whether at least this share of the rows fits, and not none."""
+    """Tell whether at least this share of rows fits."""
     held = sum(count for fit, count in zip(fits, counts, strict=True) if fit)
     return held > 0 and 100 * held >= percent * sum(counts)
 
@@ -52,7 +52,7 @@ def enough(fits: Iterable[bool], counts: Sequence[int], percent: int = 95) -> bo
 def useful(
     values: Sequence[Hashable], levels: Mapping[str, Sequence[Hashable]], share: float = 1
 ) -> tuple[Hierarchy, list[str]]:
-    """Build a hierarchy of the levels that merge groups, and return their names.
+    """Build a hierarchy of the levels that merge groups.
 
     The last level is `*`.
     """
@@ -70,7 +70,7 @@ def useful(
 def one_node_each(
     levels: Mapping[str, Sequence[tuple[Hashable, Hashable]]], rows: Sequence[Hashable]
 ) -> dict[str, list[Hashable]]:
-    """Label every row by level, so that no label names two groups.
+    """Label every row by level, one node for each label.
 
     The groups of a level are given by a key and a text. A text that names another group gets a number.
     """
@@ -95,7 +95,7 @@ def one_node_each(
 
 
 def fills(n_rows: int, n_distinct: int) -> bool:
-    """Tell whether a hierarchy gets rows for values that the column lacks."""
+    """Tell whether a hierarchy is to have missing rows, too."""
     return n_rows <= 1000 and n_rows <= max(100, 10 * n_distinct)
 
 
@@ -140,7 +140,9 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
         filled = rows if sign else _filled_range(rows, widths)
         words += f", a row for each of {filled[0][1]} to {filled[-1][1]}" if len(filled) > len(rows) else ""
         rows = filled
-    levels = {f"{width:f}": _level([number for number, _ in rows], width, whole, ends, sign) for width in widths}
+    levels = {
+        f"{width:f}": _interval_labels([number for number, _ in rows], width, whole, ends, sign) for width in widths
+    }
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
@@ -184,7 +186,7 @@ def _written(value: Any, sign: str) -> Decimal | None:
 
 
 def number_of(value: Any) -> Decimal | None:
-    """Read the number of a value or its text, or return None beyond 10^18."""
+    """Read a number of at most 10^18, or return None."""
     # Beyond 2^53 the text of a float rounds its whole number.
     own = int(value) if isinstance(value, float) and value.is_integer() else value
     number = Decimal(str(own)) if is_number(value) else spelled(value, Decimal)
@@ -194,14 +196,14 @@ def number_of(value: Any) -> Decimal | None:
 
 
 def has_leading_zero(value: Any) -> bool:
-    """Tell whether a text is written like a code, such as 02139."""
+    """Tell whether a text is a number like 02139."""
     return isinstance(value, str) and _LEADING_ZERO.fullmatch(value) is not None
 
 
 def _intervals(
     numbers: Sequence[Decimal], counts: Sequence[int], whole: bool
 ) -> tuple[tuple[Decimal, Decimal], list[Decimal]]:
-    """Choose the ends of intervals over ordered numbers, and nested widths."""
+    """Choose the ends and nested widths of intervals."""
     every, below = (numbers[0], numbers[-1]), list(accumulate(counts))
     cut = below[-1] // _ENDS
     ends = numbers[bisect_right(below, cut)], numbers[bisect_left(below, below[-1] - cut)]
@@ -229,14 +231,13 @@ def _width(factor: int, exponent: int) -> Decimal:
 
 
 def _bin(number: Decimal, width: Decimal) -> int:
-    """Return the interval of a number, counted from zero."""
     return int(_EXACT.divide(number, width).to_integral_value(ROUND_FLOOR))
 
 
-def _level(
+def _interval_labels(
     numbers: Sequence[Decimal], width: Decimal, whole: bool, ends: tuple[Decimal, Decimal], sign: str
 ) -> list[str]:
-    """Label ordered numbers with their intervals, as `Hierarchy.intervals` does.
+    """Label ordered numbers with their intervals.
 
     The first and the last interval are open where numbers lie beyond the ends.
     """
@@ -261,7 +262,6 @@ def _level(
 
 
 def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:
-    """Add rows for all whole numbers of the finest intervals, if not too many."""
     if not widths:
         return rows
     first = _bin(rows[0][0], widths[0]) * int(widths[0])
@@ -303,16 +303,16 @@ LEVELS: dict[str, Callable[[date], str]] = {
 
 
 class AmbiguousDates(ValueError):  # noqa: N818
-    """Dates that may begin with the day or with the month."""
+    """Dates with the day or the month first."""
 
 
 def looks_like_a_date(value: Any) -> bool:
-    """Tell whether a value is a date or is written like one."""
+    """Tell whether a value is written like a date."""
     if day_of(value) is not None:
         return True
     text = _text(value)
     return _month(text) is not None or any(
-        _found(pattern, text, places) is not None for pattern, places in _ORDERS.values()
+        _day_by(pattern, text, places) is not None for pattern, places in _ORDERS.values()
     )
 
 
@@ -325,7 +325,7 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     >>> draft_dates(["05.03.2021", "28.03.2021", "01.11.2020"], [1, 1, 1]).hierarchy.labels[1]
     ('2020-11', '2021-03')
     """
-    days, spelling = _read(values, counts)
+    days, spelling = _read_days(values, counts)
     read = [(day, value) for day, value in zip(days, values, strict=True) if day is not None]
     held = filled = sorted({day for day, _ in read})
     rows: list[tuple[date, Any]] = sorted(read, key=lambda row: (row[0], str(row[1])))
@@ -346,14 +346,13 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def _filled_years(days: list[date]) -> list[date]:
-    """Add all other days of the same years, if they are not too many."""
     first, last = date(days[0].year, 1, 1), date(days[-1].year, 12, 31)
     n_rows = (last - first).days + 1
     return [first + timedelta(i) for i in range(n_rows)] if fills(n_rows, len(days)) else days
 
 
-def _read(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | None], str]:
-    """Read days in the one notation that fits most rows, with its name.
+def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | None], str]:
+    """Read days in the notation that fits most rows.
 
     A value in another notation is None.
     """
@@ -361,7 +360,7 @@ def _read(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | Non
     if None in orders[_ISO]:
         texts = [_text(value) for value in values]
         for name, (pattern, places) in _ORDERS.items():
-            orders[f"dates ({name})"] = [_found(pattern, text, places) for text in texts]
+            orders[f"dates ({name})"] = [_day_by(pattern, text, places) for text in texts]
         orders[_MONTHS_ALONE] = [_month(text) for text in texts]
     fits = {name: [day is not None for day in days] for name, days in orders.items()}
     rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
@@ -379,7 +378,7 @@ def _read(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | Non
 
 
 def _month(text: str) -> date | None:
-    """Return the first day of a month such as Dec-2011 or 2011-12, or None."""
+    """Read the first day of a month such as Dec-2011."""
     found = _MONTH_ALONE.fullmatch(text.strip())
     if found is None:
         return None
@@ -389,13 +388,12 @@ def _month(text: str) -> date | None:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text, a whole number without decimals."""
     text = str(label_text(value))
     return text if is_number(value) and "." not in text else str(value)
 
 
-def _found(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:
-    """Return the day of a text, by the groups of year, month and day."""
+def _day_by(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:
+    """Read a day by the groups of a pattern."""
     match = pattern.fullmatch(text)
     if match is None:
         return None
@@ -415,7 +413,7 @@ _LONGEST_LIKELY = 16
 
 
 def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Draft a redaction from the right: 02139, 0213*, 021**, and so on.
+    """Draft a redaction from the right: 02139, 0213*, 021**.
 
     Codes are aligned at the left, as in ARX, and each level keeps fewer characters. A shorter code stays as it is until
     longer codes that begin with it join its group: E11 and E11.9 are E11 and E11.* first, and then both E11**. Levels
@@ -430,19 +428,21 @@ def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     fits = [text not in bad and any(map(str.isdigit, text)) for text in texts]
     if not enough(fits, counts):
         if bad:
-            raise ValueError(f"codes must have at most {_LONGEST} signs, none of them {ROOT!r}, got {examples(bad)}")
+            raise ValueError(
+                f"codes must have at most {_LONGEST} characters, none of them {ROOT!r}, got {examples(bad)}"
+            )
         fits = [True] * len(texts)
     order = sorted(compress(range(len(texts)), fits), key=lambda i: texts[i])
     lengths = sorted({len(texts[i]) for i in order})
     length = lengths[-1]
     levels = {str(kept): [_redacted(texts[i], kept, length) for i in order] for kept in range(length - 1, 0, -1)}
     hierarchy, _ = useful([values[i] for i in order], levels)
-    signs = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
-    return Draft(hierarchy, "codes", f"codes of {signs} signs, redacted from the right")
+    width = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
+    return Draft(hierarchy, "codes", f"codes of {width} characters, redacted from the right")
 
 
 def looks_like_a_code(value: Any) -> bool:
-    """Tell whether a text is short, of capital letters and digits."""
+    """Tell whether a text is short, with capitals and digits."""
     return isinstance(value, str) and len(value) <= _LONGEST_LIKELY and _LIKELY.fullmatch(value) is not None
 
 

@@ -53,9 +53,7 @@ _LONG_CODE = 1000
 def draft_hierarchy(
     values: Iterable[Any], counts: Iterable[int] | None = None, kind: str = "auto", name: str | None = None
 ) -> Draft:
-    """Draft the hierarchy of a column from its values.
-
-    A person is to read and edit it.
+    """Draft the hierarchy of a column, for a person to edit.
 
     - numbers, also as text such as "169,0" or "1.234,50": nested intervals of round widths. Whole numbers that lie
       close together get a row for every number of the range.
@@ -71,7 +69,7 @@ def draft_hierarchy(
 
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
-        counts: Numbers of rows. Without them every value counts once for each time that it is given.
+        counts: Numbers of rows. Without them each occurrence of a value counts once.
         kind: "numbers", "dates", "ordered", "codes", "categories", or "auto": the first of them that fits.
         name: The column's name. It tells, for example, that the digits of "zip" are codes.
 
@@ -84,7 +82,7 @@ def draft_hierarchy(
 
     >>> draft = draft_hierarchy(["02139", "02138", "02215", None])
     >>> draft.kind, draft.reason
-    ('codes', 'codes of 5 signs, redacted from the right; a row for what is missing')
+    ('codes', 'codes of 5 characters, redacted from the right; a row for missing values')
     >>> draft.hierarchy.labels[1]
     ('0213*', '0221*', None)
     """
@@ -104,7 +102,6 @@ def draft_hierarchy(
 
 
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Hashable, tuple[Any, int]], bool]:
-    """Count the rows of each distinct value, and tell whether some are missing."""
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in values
@@ -127,13 +124,12 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
-    """Leave out texts for missing values, unless all are such texts."""
+    """Leave out texts for missing values, if values remain."""
     present = [i for i, value in enumerate(values) if not says_missing(value)] or range(len(values))
     return [values[i] for i in present], [counts[i] for i in present]
 
 
 def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Add a group of the values that a draft lacks."""
     own = draft.hierarchy
     lacking = sorted(np.flatnonzero(own.encode(values) < 0).tolist(), key=lambda i: -counts[i])
     if not lacking:
@@ -151,11 +147,11 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
 
 def _with_missing(draft: Draft) -> Draft:
     hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
-    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for what is missing")
+    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
 def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
-    """Draft the first kind that fits, and note why others do not."""
+    """Draft the first kind that fits."""
     values, counts = _present(every, weights)
     try:
         return draft_dates(values, counts)
@@ -192,7 +188,7 @@ def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> D
 
 
 def _almost(kind: str, values: Sequence[Any], fits: Sequence[bool]) -> str:
-    """Note the values that keep a column from a kind, if they are few."""
+    """Note a few values of another kind."""
     others = [value for value, fit in zip(values, fits, strict=True) if not fit]
     return f"not {kind} because of {examples(others)}; " if 0 < len(others) < len(values) / 2 else ""
 
@@ -212,7 +208,7 @@ _Group = tuple[int, list[int]]
 
 
 def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Draft groups by frequency: rare values as `other`, then groups of about equal size.
+    """Draft groups of similar frequency.
 
     Which values belong together is unknown. A label lists the values of its group, to be replaced by a better one.
 
@@ -226,10 +222,10 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
     if rare:
         groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
-        levels["rare values together"] = _labels(values, groups, set(rare), other)
+        levels["rare values together"] = _group_labels(values, groups, set(rare), other)
     for n_groups in _sizes(len(groups)):
         groups = _merged(groups, n_groups)
-        levels[f"{n_groups} groups"] = _labels(values, groups, set(rare), other)
+        levels[f"{n_groups} groups"] = _group_labels(values, groups, set(rare), other)
     # The rows of a group are adjacent, so that a person can move them.
     rows = [i for _, members in groups for i in members]
     ordered = {name: [level[i] for i in rows] for name, level in levels.items()}
@@ -239,7 +235,6 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
-    """Return the positions of the rare values, the most frequent first."""
     total, mean = sum(counts), sum(counts) / len(counts)
     held, n_rare = 0, 0
     for i in reversed(order):
@@ -251,7 +246,7 @@ def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
 
 
 def _sizes(n: int) -> list[int]:
-    """Return the number of groups by level, in even steps between n and 1."""
+    """Return the number of groups by level."""
     n_levels = 0
     while n_levels < _MOST_LEVELS and 3 ** (n_levels + 1) <= n:
         n_levels += 1
@@ -259,7 +254,7 @@ def _sizes(n: int) -> list[int]:
 
 
 def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
-    """Merge groups into fewer of about equal weight, the heaviest first."""
+    """Merge groups into fewer of similar weight."""
     # Ties are broken by number, so that the groups are always the same.
     heap = [(0, number) for number in range(n_groups)]
     members: list[list[int]] = [[] for _ in heap]
@@ -270,10 +265,10 @@ def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
     return [(weight, members[number]) for weight, number in sorted(heap, key=lambda held: (-held[0], held[1]))]
 
 
-def _labels(
+def _group_labels(
     values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str
 ) -> list[tuple[Hashable, Hashable]]:
-    """Label every value with the number of its group and its most frequent members."""
+    """Label every value with its group."""
     labels: list[tuple[Hashable, Hashable]] = [(0, "")] * len(values)
     for number, (_, members) in enumerate(groups, start=1):
         names = [str(values[i]) for i in members if i not in rare]
@@ -288,13 +283,11 @@ def _labels(
 
 
 def _called(names: Sequence[Any]) -> str:
-    """Name a group by its first member and the number of others."""
     first, others = str(names[0])[:_LONGEST_LABEL], len(names) - 1
     return f"{first} and {others:,} other{'s' * (others != 1)}" if others else str(names[0])
 
 
 def _other(values: Sequence[Any]) -> str:
-    """Choose a label for the rare values that no value has."""
     names = {str(value).strip().casefold() for value in values}
     return "other" if "other" not in names else "rare values"
 
@@ -363,7 +356,7 @@ class _Range(NamedTuple):
 
 
 def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None = None) -> Draft:
-    """Draft groups of neighbors: intervals written as text, and steps of scales.
+    """Draft groups of neighbors in intervals and scales.
 
     >>> draft_ordered(["[50-60)", "[40-50)", "[60-70)", "[70-80)"], [1] * 4).hierarchy.labels[1]
     ('[40-60)', '[60-80)')
@@ -396,12 +389,11 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
 
 
 def _plain(value: Any) -> str:
-    """Return the text of a value with single blanks between words."""
     return " ".join(unicodedata.normalize("NFC", str(value)).split())
 
 
 def _normal(value: Any) -> str:
-    """Return the text of a value as scales spell it."""
+    """Spell a text as scales do."""
     return _plain(str(value).replace("_", " ")).casefold().replace("ß", "ss")
 
 
@@ -410,12 +402,11 @@ _Order = tuple[str, dict[int, float], Callable[[str, str], str]]
 
 
 def _is_told(places: Mapping[int, float], counts: Sequence[int]) -> bool:
-    """Tell whether nearly all rows have a place, and there are enough places."""
     return len(set(places.values())) >= _FEWEST and enough([i in places for i in range(len(counts))], counts)
 
 
 def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
-    """Order intervals by the decimal separator that fits most rows."""
+    """Order intervals in the notation of most rows."""
     both = [_ranges_with(signs, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
     return max(both, key=lambda order: sum(counts[i] for i in order[1]))
 
@@ -451,22 +442,21 @@ def _range_of(text: str) -> _Range | None:
     found = _RANGE.fullmatch(text)
     if found:
         opening, low, joint, high, closing = found.groups()
-        ends = _number(low), _number(high)
+        ends = _range_end(low), _range_end(high)
         return _Range(*ends, opening + low.strip(), high.strip() + closing, joint) if ends[0] <= ends[1] else None
     below, above, plus = _BELOW.fullmatch(text), _ABOVE.fullmatch(text), _PLUS.fullmatch(text)
     if below:
         return _Range(
-            -inf, _number(below[2]), "", below[2].strip() + ("" if below[1].lower() in _INCLUSIVE else ")"), ""
+            -inf, _range_end(below[2]), "", below[2].strip() + ("" if below[1].lower() in _INCLUSIVE else ")"), ""
         )
     if above or plus:
         low = above[2] if above else plus[1]  # type: ignore[index]
         opening = "(" if above and above[1].lower() not in _INCLUSIVE else ""
-        return _Range(_number(low), inf, opening + low.strip(), "", "")
+        return _Range(_range_end(low), inf, opening + low.strip(), "", "")
     return None
 
 
-def _number(text: str) -> float:
-    """Read a number with thousands grouped by commas."""
+def _range_end(text: str) -> float:
     return float(re.sub(r"[^\d.-]", "", text)) * (1000 if text.lower().endswith("k") else 1)
 
 
@@ -483,7 +473,6 @@ def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
 
 
 def _numbered(words: Sequence[str]) -> list[_Order]:
-    """Order numbered words such as "9th" or "grade 3"."""
     places: dict[str | None, dict[int, float]] = {}
     for i, word in enumerate(words):
         if match := _NUMBERED.fullmatch(word):
@@ -492,13 +481,12 @@ def _numbered(words: Sequence[str]) -> list[_Order]:
 
 
 def _between(first: str, last: str) -> str:
-    """Return the label of the values from one to another."""
     dash = " – " if re.search(r"[\s–-]", first + last) else "–"
     return f"{first}{dash}{last}"
 
 
 def _levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
-    """Return the group of every value by level, from its place in the order."""
+    """Group values in their order, level by level."""
     if kind in _BLOCKS:
         return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}
     levels: dict[str, list[int]] = {}

@@ -47,7 +47,7 @@ class Finding:
 def check_hierarchy(
     path: str | os.PathLike[str] | io.TextIOBase, values: Iterable[Any] | None = None
 ) -> tuple[Finding, ...]:
-    r"""Check a hierarchy file, and that it fits the values of a column.
+    r"""Check a hierarchy file, alone or against values.
 
     `Hierarchy.from_csv` reads a file without errors, and it fits a table that holds the values.
 
@@ -72,11 +72,11 @@ def check_hierarchy(
     >>> for finding in check_hierarchy(StringIO("Male;M;*\nmale ;M;*\nFemale;F;*\n"), ["Male", "Diverse"]):
     ...     print(finding)
     error: values of the column without a row: 'Diverse'
-    warning: values that differ only in case, spaces or the width of their signs: 'Male' and 'male '
+    warning: values that differ only in case, spaces or character width: 'Male' and 'male '
     note: values that the column does not hold: 'male ', 'Female'
     """
     found: list[Finding] = []
-    rows = _read(path, found)
+    rows = _read_rows(path, found)
     if rows:
         domain = _domain(rows, found)
         columns = list(zip(*domain.values(), strict=True))
@@ -90,17 +90,16 @@ def check_hierarchy(
     return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.severity)))
 
 
-def _found(severity: str, what: str, items: Collection[Any]) -> Finding:
+def _finding(severity: str, what: str, items: Collection[Any]) -> Finding:
     return Finding(severity, what, tuple(str(item) for item in items)[:5], len(items))
 
 
 def _shown(items: Iterable[Any]) -> list[str]:
-    """Quote values and labels, so that spaces at their ends can be seen."""
     return [repr(item) for item in items]
 
 
-def _read(source: Any, found: list[Finding]) -> list[list[str]]:
-    """Read the rows of the most frequent length, or none."""
+def _read_rows(source: Any, found: list[Finding]) -> list[list[str]]:
+    """Read the rows of the most frequent length."""
     try:
         text = text_of(source, _NAME)[1].rstrip("\r\n")
         rows = list(rows_of(text, separators_of(_NAME, text)[1][0], _NAME))
@@ -112,7 +111,7 @@ def _read(source: Any, found: list[Finding]) -> list[list[str]]:
     if others:
         odd = [number for number, row in enumerate(rows, start=1) if len(row) != length]
         what = f"rows that have not {length} column{'s' * (length != 1)} like the others, by their numbers"
-        found.append(_found("error", what, odd))
+        found.append(_finding("error", what, odd))
         rows = [row for row in rows if len(row) == length]
     if not length:
         return []
@@ -130,10 +129,9 @@ def _read(source: Any, found: list[Finding]) -> list[list[str]]:
 
 
 def _domain(rows: Sequence[Sequence[str]], found: list[Finding]) -> dict[str, Sequence[str]]:
-    """Return the first row of every value."""
     twice = repeated(row[0] for row in rows)
     if twice:
-        found.append(_found("error", "values with more than one row", _shown(twice)))
+        found.append(_finding("error", "values with more than one row", _shown(twice)))
     domain: dict[str, Sequence[str]] = {}
     for row in rows:
         domain.setdefault(row[0], row)
@@ -141,7 +139,6 @@ def _domain(rows: Sequence[Sequence[str]], found: list[Finding]) -> dict[str, Se
 
 
 def _check_levels(columns: Sequence[Sequence[str]], found: list[Finding]) -> None:
-    """Check that levels nest, merge groups, and end in a root."""
     for number, (below, own) in enumerate(pairwise(columns), start=1):
         parents: dict[str, dict[str, None]] = {}
         for label, parent in zip(below, own, strict=True):
@@ -151,20 +148,19 @@ def _check_levels(columns: Sequence[Sequence[str]], found: list[Finding]) -> Non
         ]
         if split:
             what = f"level {number} is no coarsening of level {number - 1}, it splits groups"
-            found.append(_found("error", what, split))
+            found.append(_finding("error", what, split))
         elif len(set(own)) == len(parents):
             what = f"level {number} gains nothing: it has as many groups as the one below, {len(parents):,}"
             found.append(Finding("warning", what))
         empty = [value for value, label in zip(columns[0], own, strict=True) if value and not label]
         if empty:
-            found.append(_found("warning", f"values without a label at level {number}", _shown(empty)))
+            found.append(_finding("warning", f"values without a label at level {number}", _shown(empty)))
     if len(set(columns[-1])) > 1:
         what = "the last level is no root: it keeps groups apart"
-        found.append(_found("warning", what, _shown(dict.fromkeys(columns[-1]))))
+        found.append(_finding("warning", what, _shown(dict.fromkeys(columns[-1]))))
 
 
 def _check_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
-    """Find texts that look the same to a person."""
     alike: dict[str, dict[str, None]] = {}
     for value in values:
         if isinstance(value, str):
@@ -172,11 +168,10 @@ def _check_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
             alike.setdefault(same, {})[value] = None
     near = [" and ".join(_shown(texts)) for texts in alike.values() if len(texts) > 1]
     if near:
-        found.append(_found("warning", f"{of} that differ only in case, spaces or the width of their signs", near))
+        found.append(_finding("warning", f"{of} that differ only in case, spaces or character width", near))
 
 
 def _check_values(domain: list[str], values: list[Any], found: list[Finding]) -> None:
-    """Compare the values of a column with the rows of the file."""
     present = list({same_as(value): value for value in values if not is_missing(value)}.values())
     try:
         hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
@@ -187,7 +182,7 @@ def _check_values(domain: list[str], values: list[Any], found: list[Finding]) ->
     places = hierarchy.encode(present)
     unknown = [value for value, place in zip(present, places, strict=True) if place < 0]
     if unknown:
-        found.append(_found("error", "values of the column without a row", _shown(ascending(unknown))))
+        found.append(_finding("error", "values of the column without a row", _shown(ascending(unknown))))
     if "" not in domain and any(map(is_missing, values)):
         found.append(
             Finding("note", "the column has missing values, the file no row for them: missing='keep' adds one")
@@ -195,4 +190,4 @@ def _check_values(domain: list[str], values: list[Any], found: list[Finding]) ->
     held = set(places.tolist())
     idle = [value for i, value in enumerate(domain) if i not in held and value]
     if idle:
-        found.append(_found("note", "values that the column does not hold", _shown(idle)))
+        found.append(_finding("note", "values that the column does not hold", _shown(idle)))

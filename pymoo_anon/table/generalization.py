@@ -24,7 +24,7 @@ SUPPRESSED = ROOT
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Generalization:
-    """A recoding of every quasi-identifier: groups of values and their labels.
+    """A full-domain recoding of every quasi-identifier.
 
     Instances are immutable.
 
@@ -129,7 +129,7 @@ def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[st
 
 
 class LocalGeneralization:
-    """A local recoding: a node of each hierarchy for every class of tuples.
+    """A local recoding, with nodes for every class of tuples.
 
     In a full-domain recoding a value has one group in the whole table. Here it has one in each class, so the same value
     stands at several levels in a release: multidimensional recoding in the words of LeFevre et al. 2006. Equal tuples
@@ -246,7 +246,7 @@ Decoded: TypeAlias = Generalization | LocalGeneralization
 
 
 def of_columns(decoded: Decoded) -> Generalization:
-    """Return a full-domain generalization, or raise for a local one."""
+    """Return a full-domain generalization, or raise."""
     if isinstance(decoded, LocalGeneralization):
         raise TypeError(
             "problem must give every value of a column one group, as a LatticeProblem or a BitStringProblem does, got "
@@ -256,7 +256,7 @@ def of_columns(decoded: Decoded) -> Generalization:
 
 
 def nodes_of_column(name: Name, hierarchy: Hierarchy) -> Nodes:
-    """Return the nodes of the hierarchy of a column, which errors name."""
+    """Return the nodes of a column's hierarchy."""
     try:
         return hierarchy.nodes
     except ValueError as error:

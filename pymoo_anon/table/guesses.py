@@ -37,7 +37,7 @@ _KINDS = {
 }
 # Persons weigh more. Weights of rows in a sample seldom do.
 _LEAST_WEIGHT = 10
-_YEARS = range(1900, 2036)
+_RECENT_YEARS = range(1900, 2036)
 
 
 class Guess(NamedTuple):
@@ -56,9 +56,9 @@ class Guess(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """Distinct values of a column with their counts, None among them for missing ones.
+    """Distinct values of a column with their counts.
 
-    Of too many values it holds a sample, without counts.
+    None among them stands for missing values. Of too many values it holds a sample, without counts.
     """
 
     name: Name
@@ -75,7 +75,7 @@ class Profile(NamedTuple):
 
     @property
     def is_nearly_unique(self) -> bool:
-        """True if a value stands in fewer than two rows on average."""
+        """True if values average fewer than two rows."""
         n_present = self.n_rows - self.n_missing
         return n_present >= TELLING and 2 * self.n_distinct > n_present
 
@@ -100,7 +100,7 @@ class Profile(NamedTuple):
 
 
 def guess_role(name: Name, values: Iterable[Any]) -> Guess:
-    """Guess the role of a column, and the danger of releasing it.
+    """Guess the role of a column.
 
     Args:
         name: Its name.
@@ -134,7 +134,7 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
 def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
     """Guess the roles of columns of a frame, as `guess_role` does.
 
-    The frame is counted by its own engine.
+    The engine of the frame counts the values.
 
     Args:
         frame: pandas, polars, pyarrow, DuckDB, Dask or Spark.
@@ -167,7 +167,7 @@ def guess_of(profile: Profile) -> Guess:
 
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
-    """Count the values of columns, by the engine of their frame."""
+    """Count the values of columns."""
     native, aliases = aliased(frame, names)
     (n_rows,) = totals(nw.from_native(native), n=nw.len())
     if not n_rows:
@@ -260,7 +260,7 @@ class _Looks(NamedTuple):
             pattern = None
         if pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
             pattern = "texts with phone numbers or e-mail addresses"
-        numbers = [number for number in map(_number, values) if is_number(number)] if alike(_is_number) else []
+        numbers = [number for number in map(_read_number, values) if is_number(number)] if alike(_is_number) else []
         near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
         words = [text.casefold() for text in texts]
         known = next((kind for kind in _KINDS if alike(WORDS[kind].__contains__, words)), None)
@@ -281,19 +281,18 @@ class _Looks(NamedTuple):
         return bool(self.numbers) and all(is_whole(number) or number == number // 1 for number in self.numbers)
 
 
-def _number(value: Any) -> Any:
-    """Read a number, also with a decimal comma, or return the value."""
+def _read_number(value: Any) -> Any:
     return spelled(
         value.replace(",", ".") if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value) else value, int
     )
 
 
 def _is_number(value: Any) -> bool:
-    return is_number(_number(value))
+    return is_number(_read_number(value))
 
 
 def _tells_contact(text: str) -> bool:
-    """Tell whether a text holds a telephone number or an e-mail address."""
+    """Tell whether a text holds a phone number or e-mail address."""
     found = (match.group().strip() for match in _CONTACT.finditer(text[:_LOOKED_AT]))
     return any("@" in one or _PATTERNS["phone numbers"].fullmatch(one) for one in found)
 
@@ -315,7 +314,7 @@ def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
 
 
 def _by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str] | None:
-    """Return the role by the name of a column, or None."""
+    """Return a role by the name of a column."""
     if not words:
         return None
     whole = WORDS["whole"].get("".join(words))
@@ -336,7 +335,7 @@ def _by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, st
 
 
 def _by_attribute(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> tuple[str, str] | None:
-    """Return the role of the last word for an attribute of persons."""
+    """Return a role by the last attribute in a name."""
     few = profile.n_distinct <= 2 and profile.n_rows >= TELLING
     counts = _is_count(words, looks) and words[0] != "total"
     is_light = bool(looks.numbers) and max(looks.numbers) < _LEAST_WEIGHT
@@ -356,13 +355,12 @@ def _by_attribute(profile: Profile, words: list[str], said: dict[str, str], look
 
 
 def _is_count(words: list[str], looks: _Looks) -> bool:
-    """Tell whether a column counts things."""
     named = len(words) > 1 and (words[0] in WORDS["counts"] or words[-1] in ("count", "cnt", "anzahl"))
     return named and looks.are_whole and max(looks.numbers) < 10_000
 
 
 def _by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    """Return the role by a name that says "number" or "key", or None."""
+    """Return a role by a word such as "number"."""
     ids = [word for word in words if word in WORDS["numbers"] or word.endswith(tuple(WORDS["number ends"]))]
     if not ids:
         return None
@@ -382,12 +380,12 @@ def _by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tupl
 
 
 def _repeats(profile: Profile) -> bool:
-    """Tell whether a value stands in five rows on average, as codes do."""
+    """Tell whether a value stands in five rows on average."""
     return profile.n_rows >= TELLING and profile.n_rows - profile.n_missing >= 5 * profile.n_distinct
 
 
 def _by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    """Return the role by a name that says "name", "address" or "person", or None."""
+    """Return a role by a word such as "address"."""
     # Two values name nobody: they say, for example, whether there is a telephone.
     if profile.n_distinct <= 2 and profile.n_rows >= TELLING:
         return None
@@ -407,14 +405,14 @@ def _by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> 
 
 
 def _by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
-    """Return the role by the values of a column."""
+    """Return a role by the values of a column."""
     if looks.are_dates:
         return "quasi-identifier", "it holds dates, which others may know of a person"
     if looks.are_places:
         return "quasi-identifier", "it holds coordinates, which are places of a person"
     if looks.known is not None:
         return _KINDS[looks.known], f"it holds {looks.known}, which {_MEANINGS[_KINDS[looks.known]]}"
-    if looks.are_whole and profile.n_distinct > 2 and all(number in _YEARS for number in looks.numbers):
+    if looks.are_whole and profile.n_distinct > 2 and all(number in _RECENT_YEARS for number in looks.numbers):
         return "quasi-identifier", "it holds years, which others may know of a person"
     if looks.are_diagnoses:
         return "sensitive", "it holds codes of the ICD, which nobody should learn of a person"

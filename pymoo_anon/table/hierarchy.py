@@ -131,7 +131,7 @@ class Hierarchy:
 
     @classmethod
     def flat(cls, values: Iterable[Hashable]) -> Hierarchy:
-        """Build a hierarchy of length 1: every value apart, or all as `*`.
+        """Build a hierarchy of the values and `*`.
 
         Args:
             values: The domain.
@@ -215,11 +215,11 @@ class Hierarchy:
         return nodes_of(self.groups, self.labels)
 
     def with_root(self) -> Hierarchy:
-        """Return the hierarchy with a top level `*`, if it has no root yet."""
+        """Return the hierarchy with a top level of one group."""
         return self if self.has_root else Hierarchy([*self._columns(), (ROOT,) * self.n_values], self.bins)
 
     def with_missing(self) -> Hierarchy:
-        """Return the hierarchy with None as a value apart up to the root."""
+        """Return the hierarchy with None as a value, apart up to the root."""
         if None in self.domain:
             return self
         own: list[Hashable] = [None] * len(self.groups)
@@ -229,7 +229,7 @@ class Hierarchy:
         return Hierarchy(columns, self.bins)
 
     def with_numbers(self, kind: Kind) -> Hierarchy:
-        """Return the hierarchy with numbers in place of text that spells them.
+        """Return the hierarchy with numbers in place of their text.
 
         Each value of the domain that spells a number becomes that number, and so do the labels of a level if all of
         them spell numbers.
@@ -279,7 +279,7 @@ class Hierarchy:
         return np.array(found, dtype=np.int64).reshape(-1)
 
     def run_label(self, first: int, last: int) -> Hashable:
-        """Return the label of the values first..last of the domain as one group.
+        """Return the label of the values first..last.
 
         It is the value, the range, or a list of the values.
 
@@ -304,7 +304,7 @@ class Hierarchy:
         return " | ".join(map(str, values))
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        r"""Write the hierarchy in ARX's layout, as `from_csv` reads it.
+        r"""Write the hierarchy in ARX's layout.
 
         Args:
             path: The file, which appears whole or not at all. None returns the text instead.
@@ -343,7 +343,7 @@ class Hierarchy:
         return f"Hierarchy({self.n_values} values, levels of {', '.join(map(str, self.n_groups))} groups)"
 
     def _repr_html_(self) -> str:
-        """Show the first values of the domain with their labels."""
+        """Show the first values with their labels."""
         columns = [["" if own is None else str(own) for own in column[:_PRINTED]] for column in self._columns()]
         headings = ["value", *(f"level {level} ({n:,})" for level, n in enumerate(self.n_groups[1:], start=1))]
         more = f"; the first {_PRINTED}" if self.n_values > _PRINTED else ""
@@ -354,14 +354,13 @@ class Hierarchy:
         return self.groups.tobytes(), *(tuple(map(same_as, labels)) for labels in self.labels)
 
     def _columns(self) -> list[tuple[Hashable, ...]]:
-        """Return the labels of all values, level by level."""
         return [
             tuple(labels[group] for group in groups) for groups, labels in zip(self.groups, self.labels, strict=True)
         ]
 
 
 def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
-    """Check that columns are equally long, without NaN, and with each value once."""
+    """Check the columns of a hierarchy."""
     if not columns or not columns[0]:
         raise ValueError("levels must hold at least one value, got none")
     for number, column in enumerate(columns):
@@ -379,7 +378,7 @@ def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
 
 
 def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Sequence[Hashable]]) -> None:
-    """Raise if a level splits a group of the one below."""
+    """Raise if a level splits groups of the one below."""
     below, own = groups[level - 1], groups[level]
     parent = np.empty(len(labels[level - 1]), dtype=np.int64)
     parent[below] = own
@@ -392,7 +391,7 @@ def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Seque
 
 
 def _place(value: Any, positions: Mapping[Hashable, int], days: Mapping[date | None, int]) -> int:
-    """Find a value by itself, its text, its day, or as missing."""
+    """Find a value by itself, text, day, or as missing."""
     position = positions.get(same_as(value), -1)
     if position < 0 and isinstance(value, bool):
         position = positions.get(str(value), positions.get(str(value).lower(), -1))
@@ -406,7 +405,7 @@ def _place(value: Any, positions: Mapping[Hashable, int], days: Mapping[date | N
 
 
 def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
-    """Return the positions of the days of a domain of days, else none."""
+    """Return the positions of days, if all are days."""
     present = [value for value in domain if value is not None]
     if not all(map(is_day, present)):
         return {}
@@ -417,7 +416,7 @@ def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
 def fitted(
     name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: bool = False
 ) -> tuple[Hierarchy, NDArray[np.int64]]:
-    """Fit a hierarchy to a column, and find the positions of its values."""
+    """Fit a hierarchy to a column, and find its values."""
     try:
         own = matched(hierarchy, values)
     except ValueError as error:
@@ -438,7 +437,7 @@ def fitted(
 
 
 def matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
-    """Return the hierarchy with numbers if the column holds numbers."""
+    """Return the hierarchy with numbers for a numeric column."""
     present = [value for value in values if value is not None]
     numbers = [value for value in present if isinstance(value, Number) and not isinstance(value, bool)]
     if not numbers or len(numbers) < len(present):

@@ -27,18 +27,18 @@ _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE
 
 
 def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str | None, ...]]]:
-    """Read the name and the columns of a hierarchy file, as `Hierarchy.from_csv` does."""
+    """Read the name and columns of a hierarchy file."""
     name, text = text_of(source)
     lines, separators = separators_of(name, text)
     rows = list(rows_of(text.rstrip("\r\n"), separators[0], name))
     _check_lengths(name, rows, lines, separators)
     rows = without_header(name, rows)
     check_last_column(name, rows)
-    return name, with_missing(list(zip(*rows, strict=True)))
+    return name, _none_for_missing(list(zip(*rows, strict=True)))
 
 
-def with_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
-    """Put None for an empty value and for its own empty labels."""
+def _none_for_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
+    """Put None for the empty value and its labels."""
     gaps = [value == "" for value in columns[0]]
     if not any(gaps):
         return list(columns)
@@ -50,7 +50,7 @@ def with_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, .
 
 
 def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike[str] | None) -> str | None:
-    """Write columns in ARX's layout, so that `read_columns` reads them again as text."""
+    """Write columns in ARX's layout."""
     wanted = [tuple(None if label is None else str(label) for label in column) for column in columns]
     # By default the writer quotes neither a carriage return, which ends a row for readers, nor a comma in a single
     # column, which is a separator for readers.
@@ -70,7 +70,7 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
     if not same:
         raise ValueError(
             "labels must be text that a hierarchy file can hold: the first row would be read as a header, its first "
-            "sign as a byte order mark, or an empty text as what is missing"
+            "character as a byte order mark, or an empty text as a missing value"
         )
     if path is None:
         return text
@@ -94,7 +94,7 @@ def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
 
 
 def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
-    """Return the lines of a text without quoted fields, and their separators."""
+    """Return unquoted lines and their separators."""
     text = text.rstrip("\r\n")
     if not text:
         raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
@@ -104,7 +104,7 @@ def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
 
 
 def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
-    """Raise if rows have several lengths, and name another separator that fits."""
+    """Raise if rows have several lengths."""
     unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if unequal:
         message = (
@@ -126,7 +126,7 @@ def check_last_column(name: str, rows: list[list[str]]) -> None:
 
 
 def without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
-    """Leave out a header: a first row that alone numbers the levels."""
+    """Leave out a first row that alone numbers levels."""
     first, *others = rows
     if len(first) == 1 or not others:
         return rows

@@ -127,7 +127,7 @@ class Microdata:
         missing: str = "raise",
         person: Name | None = None,
     ) -> Microdata:
-        """Read a table from a frame, which is not changed.
+        """Read a table from a frame, which stays unchanged.
 
         Columns without a role are left out. Texts that look alike give a warning.
 
@@ -207,7 +207,7 @@ class Microdata:
         return cls(quasi_identifiers, matrix[first], counts, sparse, domains, sensitive, label, person)
 
     def recoded(self, quasi_identifiers: Mapping[Name, Hierarchy]) -> Microdata:
-        """Return the table with other hierarchies for some quasi-identifiers.
+        """Return the table with other hierarchies.
 
         Args:
             quasi_identifiers: The new hierarchies, by column name.
@@ -387,7 +387,7 @@ class Microdata:
 
 
 def names_of(given: Any) -> tuple[Name, ...]:
-    """Return the given names: none, one, or several in a list."""
+    """Return the given names as a tuple."""
     if given is None:
         return ()
     return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
@@ -426,7 +426,7 @@ def _other_columns(
 
 
 def _check_values(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
-    """Refuse values that a recount merges, and warn of similar texts."""
+    """Refuse values that a recount merges."""
     numbers = {value for value in values if is_number(value) and value in (0, 1)}
     both = [value for value in values if isinstance(value, bool | np.bool_) and value in numbers]
     if both:
@@ -438,7 +438,7 @@ def _check_values(name: Name, values: Sequence[Any], released_as_labels: bool) -
         )
     if released_as_labels and any(isinstance(value, str) and value == ROOT for value in values):
         raise ValueError(
-            f"column {name!r} must not hold the text {ROOT!r}, which stands for what is suppressed in a release; write "
+            f"column {name!r} must not hold the text {ROOT!r}, which marks suppressed values in a release; write "
             f'another text in its place, or nothing where no value is known (in a project file: empty = ["{ROOT}"])'
         )
     forms: dict[str, str] = {}

@@ -66,7 +66,7 @@ class Nodes:
 
 
 def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:
-    """Build the nodes of a hierarchy from its groups and labels by level."""
+    """Build the nodes of a hierarchy."""
     if groups[-1].max() > 0:
         raise ValueError(
             f"the hierarchy of {examples(labels[0])} must end in one group, so that every two values have one in common"
@@ -104,7 +104,7 @@ def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:
 
 
 def _check_labels(groups: Ints, labels: Sequence[Sequence[Hashable]], ancestors: Ints) -> None:
-    """Raise if a label names two nodes, which a release could not tell apart."""
+    """Raise if a label names two nodes."""
     named: dict[str | None, tuple[int, int]] = {}
     for level, (own, nodes) in enumerate(zip(groups, ancestors, strict=True)):
         node_of = np.empty(len(labels[level]), dtype=np.int64)

@@ -21,7 +21,7 @@ _SURE = log(1e9)
 
 
 def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
-    """Find the columns that equal an earlier one in every row, with that one."""
+    """Map columns to an earlier one that equals them in every row."""
     alike: dict[Any, list[Name]] = {}
     for own in profiles:
         if own.n_distinct > 1:
@@ -42,7 +42,7 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
 def decided_columns(
     frame: Any, profiles: Sequence[Profile], asked: Sequence[Name], person: Name | None = None
 ) -> dict[Name, Name]:
-    """Find the columns that another one decides, with that one.
+    """Map columns to another one that decides them.
 
     The day of birth decides the age, for example. Only columns of `asked` are compared. A column that decides more than
     half of all columns identifies persons and does not count. Rows of one person are no evidence, nor are so few rows
@@ -84,13 +84,13 @@ def decided_columns(
 
 
 def _surprise(profile: Profile) -> float:
-    """Return minus the logarithm of the probability that two rows agree."""
+    """Return minus the log probability that two rows agree."""
     shares = np.array(profile.counts) / profile.n_rows
     return -log(float((shares**2).sum()))
 
 
 def _first_rows(table: Any) -> Any:
-    """Assign numbers from 0 to the values of the first rows, column by column."""
+    """Assign numbers to the values of the first rows, by column."""
     names = table.collect_schema().names()
     head = fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_ROWS))))
     columns = [factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]

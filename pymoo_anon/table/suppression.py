@@ -29,7 +29,7 @@ class ClassConstraint(Protocol):
     """Interface of constraints for rules of suppression."""
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
-        """Return the names of the columns that the constraint reads."""
+        """Return the names of the columns read."""
 
     @property
     def speaks_of_classes(self) -> bool:
@@ -37,10 +37,10 @@ class ClassConstraint(Protocol):
 
     @property
     def depends_on_kept(self) -> bool:
-        """True if the value of a class depends on the other kept classes."""
+        """True if the value of a class depends on other classes."""
 
     def broken(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Return the classes that break the constraint, as an (n_classes,) Boolean array."""
+        """Find the classes that break the constraint, (n_classes,) Boolean."""
 
 
 class Suppression:
@@ -75,7 +75,7 @@ class Suppression:
 
 
 class _Limited(Suppression):
-    """A rule with a limit in tuples or as a share of all."""
+    """A rule with a limit in tuples or a share."""
 
     limit: float
 
@@ -107,7 +107,7 @@ class _Limited(Suppression):
 
 @dataclass(frozen=True)
 class AtMost(_Limited):
-    """Suppression of the smallest classes, up to a number of tuples.
+    """Suppression of the smallest classes up to a limit.
 
     k is the smallest size for which the classes of at most that size hold more tuples than the limit; all smaller
     classes are suppressed (Dewri et al. 2010, section 6).
@@ -131,7 +131,9 @@ class AtMost(_Limited):
 
 @dataclass(frozen=True)
 class Below(Suppression):
-    """Suppression of every class smaller than k, without limit (Bayardo and Agrawal 2005).
+    """Suppression of every class smaller than k, without limit.
+
+    The rule is that of Bayardo and Agrawal 2005.
 
     Args:
         k: The smallest kept size.
@@ -162,7 +164,7 @@ class Below(Suppression):
 
 @dataclass(frozen=True)
 class Violating(_Limited):
-    """Suppression of exactly the classes that break a constraint, as in ARX.
+    """Suppression of the classes that break a constraint, as in ARX.
 
     Only constraints on single classes count: k, l of each kind, alpha, t, beta, delta. A generalization that would lose
     more tuples than the limit is infeasible.
@@ -232,7 +234,7 @@ def kept_by(
 
 
 def suppression_rule(given: Any) -> Suppression:
-    """Return a rule, or `AtMost` of a bare number."""
+    """Return a rule, or `AtMost` of a number."""
     if isinstance(given, Suppression):
         return given
     if isinstance(given, type) or not isinstance(given, Real):

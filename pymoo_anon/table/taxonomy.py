@@ -91,7 +91,7 @@ class Taxonomy:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Taxonomy:
-        """Read a taxonomy from a JSON file in UTF-8, UTF-16 or UTF-32.
+        """Read a taxonomy from a JSON file.
 
         Raises:
             TypeError: As the class.
@@ -139,7 +139,7 @@ class Taxonomy:
         return bool(valid[0]) if np.ndim(bits) == 1 else valid
 
     def closest(self, bits: ArrayLike, random_state: np.random.Generator | None = None) -> Bits:
-        """Find the cuts nearest to bit strings by Hamming distance.
+        """Find the nearest cuts by Hamming distance.
 
         The result is exact, by a dynamic program from the leaves to the root. A valid string is its own nearest cut.
         Several nearest cuts have equal probability.
@@ -194,7 +194,7 @@ class Taxonomy:
         return tuple(spans[span] for span in pairwise(edges))
 
     def levels(self) -> list[list[str]]:
-        """Return the columns of a hierarchy, from the leaves up to the root.
+        """Return the columns of a hierarchy, leaves first.
 
         Each column has the nodes of one depth. A leaf that is nearer to the root stays itself until its depth is
         reached.
@@ -245,7 +245,7 @@ class Taxonomy:
 
 
 def _nodes_of(tree: Any) -> list[_Node]:
-    """List the nodes of a nested tree of any depth in preorder."""
+    """List the nodes of a nested tree in preorder."""
     nodes: list[_Node] = []
     n_leaves = 0
     # Placed mappings by identity. They are kept, so that no other object gets the identity of one.
@@ -272,7 +272,6 @@ def _nodes_of(tree: Any) -> list[_Node]:
 
 
 def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:
-    """Read one node of a nested tree."""
     name = given.get("name") if isinstance(given, Mapping) else None
     children = given.get("children") if isinstance(given, Mapping) else None
     children = [] if children is None else children
@@ -287,7 +286,6 @@ def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object with distinct keys."""
     twice = repeated(key for key, _ in pairs)
     if twice:
         raise ValueError(f"an object must name each key once, got more than once: {examples(twice)}")
@@ -296,7 +294,7 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @njit(cache=True, nogil=True)
 def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
-    """Find the nearest cuts of all trees by Hamming distance, ties decided by draws.
+    """Find the nearest cuts of all trees.
 
     Returns:
         (n, n_bits) Boolean array.
@@ -344,7 +342,7 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, inline="always")
 def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
-    """Merge a node or keep its children apart, and return the next node."""
+    """Merge a node or split it, and return the next."""
     first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
     if merges:
         bits[first : last - 1] = False
@@ -373,7 +371,7 @@ def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def valid_cuts(strings, spans):  # type: ignore[no-untyped-def]
-    """Tell whether strings are cuts of all trees, as an (n,) Boolean array."""
+    """Tell whether strings are cuts of all trees."""
     valid = np.ones(len(strings), dtype=np.bool_)
     for s in range(len(strings)):
         node = 0

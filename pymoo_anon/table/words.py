@@ -15,7 +15,7 @@ from typing import Any
 
 
 def words_of(name: str) -> list[str]:
-    """Split a name into words in small letters, without accents.
+    """Split a name into words without accents.
 
     >>> words_of("dateOfBirth"), words_of("Straße_Nr"), words_of("ZIP-Code")
     (['date', 'of', 'birth'], ['strasse', 'nr'], ['zip', 'code'])
@@ -27,8 +27,8 @@ def words_of(name: str) -> list[str]:
     return re.findall(r"[a-z]+", bare)
 
 
-def _read() -> dict[str, dict[str, Any]]:
-    """Read the data file into tables by kind of line, each by word."""
+def _read_words() -> dict[str, dict[str, Any]]:
+    """Read the data file into tables by kind."""
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     text = (files("pymoo_anon.table") / "words.csv").read_text(encoding="utf-8")
     for line in text.splitlines()[1:]:
@@ -60,7 +60,7 @@ def _add_roles(found: dict[str, dict[str, Any]], role: str, words: str) -> None:
 
 
 def _add_abbreviations(found: dict[str, dict[str, Any]]) -> None:
-    """Add abbreviations such as "wrk", and mistakes such as "adress"."""
+    """Add words such as "wrk" and "adress"."""
     short: dict[str, set[str]] = defaultdict(set)
     for word, role in found["joined"].items():
         consonants = word[0] + re.sub("[aeiou]", "", word[1:])
@@ -80,7 +80,7 @@ _SHORTEST, _LONG = 3, 7
 _INFLECTIONS = ("s", "es", "en")
 
 #: Tables of the data file, each by word: roles ("joined", "begins", "ends", "whole"), scales, lists.
-WORDS = _read()
+WORDS = _read_words()
 
 
 @lru_cache(maxsize=4096)
@@ -102,7 +102,7 @@ def role_of_word(word: str) -> str | None:
 
 
 def role_of_lettered(word: str) -> str | None:
-    """Return the role of a word behind one letter, or None.
+    """Return the role of a word behind one letter.
 
     Surveys put a letter before a word: "Medu" is the education of the mother.
 
