@@ -1,4 +1,4 @@
-"""Drafts of hierarchies: every value has a row, every level gains, labels say what is in their group."""
+"""Drafts of hierarchies: a row for every value, levels that gain, labels that fit."""
 
 import io
 import math
@@ -21,7 +21,7 @@ from pymoo_anon.table.drafts import KINDS
 DATES = st.dates(date(1900, 1, 1), date(2100, 12, 31))
 CODES = st.from_regex(r"\A[A-Z][0-9]{2}(\.[0-9]{1,3})?\Z") | st.from_regex(r"\A0[0-9]{4}\Z")
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\ufeff\0"), min_size=1, max_size=4)
-#: Columns of one kind each; what they hold may have another spelling in the next row.
+#: Columns of one kind each, perhaps with several spellings.
 COLUMNS = {
     "whole": st.integers(-(10**6), 10**6),
     "few whole": st.integers(0, 9),
@@ -53,7 +53,7 @@ def test_a_draft_holds_every_value_and_can_be_written_and_read(kind, data):
     hierarchy = draft.hierarchy
     assert draft.kind in KINDS
     assert "\n" not in draft.reason
-    # Every level has fewer groups than the one below; the last one is a root.
+    # Every level has fewer groups than the one below, and the last one is a root.
     assert all(above < below for below, above in pairwise(hierarchy.n_groups))
     assert hierarchy.has_root
     used = as_table(column, hierarchy)
@@ -62,7 +62,7 @@ def test_a_draft_holds_every_value_and_can_be_written_and_read(kind, data):
     assert partition(used, column)[1:] == partition(read, column)[1:]
     findings = [str(one) for one in check_hierarchy(io.StringIO(text, newline=""), column)]
     assert not [one for one in findings if not one.startswith(("note: values that", "warning: values that differ"))]
-    # What is missing is alone up to the root.
+    # Missing values are alone up to the root.
     if None in column and hierarchy.length:
         place = hierarchy.encode([None])[0]
         assert all((groups == groups[place]).sum() == 1 for groups in hierarchy.groups[:-1])
@@ -72,7 +72,7 @@ def test_a_draft_holds_every_value_and_can_be_written_and_read(kind, data):
 
 
 def holds(label, value):
-    """Whether a label, read as a person reads it, says that a number is in the interval."""
+    """Tell whether a label, as a person reads it, holds a number."""
     if label[0] in "<≥":
         return value < Decimal(label[1:]) if label[0] == "<" else value >= Decimal(label[1:])
     if label[0] == "[":
@@ -152,7 +152,7 @@ def test_whole_numbers_get_a_row_for_those_between_them():
     assert draft_hierarchy(["17", "+30", "42.0", "55", "68", "71", "80", "90", "21", "25"]).hierarchy.domain == tuple(
         {30: "+30", 42: "42.0"}.get(i, str(i)) for i in range(10, 100)
     )
-    # Not where they lie far apart, or are too many.
+    # Numbers that lie far apart or are too many get no rows between them.
     assert draft_hierarchy([1, 1000, 500, 700]).hierarchy.n_values == 4
     assert draft_hierarchy(range(0, 2000, 3)).hierarchy.n_values == 667
 
@@ -285,7 +285,7 @@ def test_numbers_that_are_names_of_something_have_no_order(name, top, kind):
 @given(st.lists(CODES | st.from_regex(r"\A[A-C0-2]{1,6}\Z"), min_size=1, max_size=40))
 @example(["E11.9", "E11.8", "E11", "I10", "J45.909", "J45.901"])
 def test_codes_are_redacted_by_prefix(column):
-    """Twin: codes are together if their first characters are the same, a shorter one filled up with blanks."""
+    """Twin: codes padded with blanks are grouped by their first characters."""
     hierarchy = draft_hierarchy(column, kind="codes").hierarchy
     length = max(map(len, column))
     levels, below = [column], len(set(column))
@@ -315,7 +315,7 @@ def test_codes_read_well():
 @given(st.lists(st.integers(1, 1000), min_size=2, max_size=200), st.randoms(use_true_random=False))
 @example([1] * 200, random.Random(0))
 def test_groups_of_categories_have_a_similar_weight(counts, shuffler):
-    """The heaviest group is lighter than the lightest one with the least part of its own: no part is better moved."""
+    """Moving any part of the heaviest group to the lightest one does not help."""
     values = [f"v{i}" for i in range(len(counts))]
     weight = dict(zip(values, counts, strict=True))
     shuffler.shuffle(values)
@@ -416,7 +416,7 @@ def test_counts_are_those_of_the_values_or_given():
     ],
     ids=range(11),
 )
-def test_what_is_no_draft(arguments, message):
+def test_values_without_a_draft(arguments, message):
     with pytest.raises(ValueError) as caught:
         draft_hierarchy(*arguments)
     assert str(caught.value) == message

@@ -41,7 +41,7 @@ from pymoo_anon.table import Hierarchy, draft_hierarchy
     ],
     ids=range(22),
 )
-def test_neighbours_in_their_order(values, levels):
+def test_neighbors_in_their_order(values, levels):
     draft = draft_hierarchy(values)
     assert draft.kind == "ordered"
     assert [list(own) for own in draft.hierarchy.labels[1:-1]] == levels
@@ -64,7 +64,7 @@ def test_neighbours_in_their_order(values, levels):
     ],
     ids=range(8),
 )
-def test_what_has_no_order_gets_none(values):
+def test_values_without_an_order_get_none(values):
     assert draft_hierarchy(values).kind == "categories"
     with pytest.raises(
         ValueError, match=r"^ordered categories must be intervals written as text, months, weekdays or "
@@ -78,7 +78,7 @@ def test_letters_are_marks_where_the_name_says_so():
 
 @given(st.lists(st.integers(0, 40), min_size=3, max_size=30, unique=True), st.sampled_from([1, 5, 10]))
 def test_a_label_of_intervals_holds_what_is_in_its_group(starts, width):
-    """Twin: the ends of the first and the last interval of a group, and none of another group between them."""
+    """Twin: a label has the ends of its group, and no other group between them."""
     column = [f"[{start * width}-{(start + 1) * width})" for start in starts]
     hierarchy = draft_hierarchy(column).hierarchy
     n_seen = 0

@@ -1,4 +1,4 @@
-"""Drafts of columns with odd values, of numbers as persons write them, and of any spread."""
+"""Drafts of columns with odd values, written numbers, and any spread."""
 
 import io
 from datetime import date, timedelta
@@ -20,7 +20,7 @@ def german(number, places):
 
 @cache
 def hospital():
-    """Columns of a German hospital, by what a draft has to find: kind, first level, and text that is no value."""
+    """Return columns of a German hospital, with the kind, first level and odd text to find."""
     rng = np.random.default_rng(5)
     ages, towns = rng.integers(18, 96, HOSPITAL), rng.integers(1000, 99999, 1600)
     codes = rng.choice([f"{letter}{number:02}" for letter in "EIJK" for number in range(99)], HOSPITAL)
@@ -53,7 +53,7 @@ def test_odd_values_are_named_and_never_decide(name):
     what = "not in the order" if kind == "ordered" else f"no {kind[:-1]}"
     assert draft.question == f"{odd!r} in {n_odd:,} rows is {what}: is it a missing value?"
     assert draft.reason.endswith(f"; apart: {odd!r}")
-    # The others have the levels that they have without it, and it is alone up to the root.
+    # Other values keep their levels, and the odd one is alone up to the root.
     if n_odd < 0.1 * HOSPITAL:
         assert draft.hierarchy.length == clean.hierarchy.length
     for labels, own in zip(partition(draft.hierarchy, spoilt)[:-1], draft.hierarchy.groups[:-1], strict=True):
@@ -65,7 +65,7 @@ def test_odd_values_are_named_and_never_decide(name):
 
 @pytest.mark.parametrize(("n_odd", "kind"), [(4, "numbers"), (5, "numbers"), (6, "categories")])
 def test_a_kind_is_that_of_95_of_a_hundred_rows(n_odd, kind):
-    """Of rows and not of values, and of those that hold one."""
+    """The share is that of rows with a value."""
     column = [str(20 + i % 40) for i in range(100 - n_odd)] + ["x"] * n_odd
     for own in (column, column + ["k.A."] * 50 + [None] * 50):
         draft = draft_hierarchy(own)
@@ -74,7 +74,7 @@ def test_a_kind_is_that_of_95_of_a_hundred_rows(n_odd, kind):
     many = [str(20 + i % 40) for i in range(1000)] + [f"word {'abcdefghijklmnopqrst'[i]}" for i in range(20)]
     draft = draft_hierarchy(many)
     assert (draft.kind, len(draft.odd)) == ("numbers", 20)
-    # However many they are, they are one group.
+    # Odd values are one group, however many they are.
     assert draft.hierarchy.labels[1][-1] == "word a and 19 others"
 
 

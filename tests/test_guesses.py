@@ -1,4 +1,7 @@
-"""Guesses of roles: measured on the columns of public data sets, a third of them set aside while rules were chosen."""
+"""Guesses of roles, measured on columns of public data sets.
+
+A third of the columns was kept aside while rules were chosen.
+"""
 
 import csv
 import random
@@ -18,7 +21,7 @@ from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, guess_role,
 from pymoo_anon.table.words import words_of
 
 ROWS = 500
-#: Roles whose columns do not leave the building; "other" stops everything until a person decides.
+#: Roles of columns that are not released. "other" stops every command until a person decides.
 WITHHELD = ("identifier", "person", "drop")
 
 
@@ -53,7 +56,7 @@ def day(rng, low, high):
     return datetime(int(low), 1, 1) + timedelta(minutes=rng.randrange(525_600 * (int(high) - int(low) + 1)))
 
 
-#: A cell of every kind of column, drawn from a stream of random numbers, with what the kind is told.
+#: Draws of a cell by kind of column, from random numbers and the arguments of the kind.
 CELLS = {
     "whole": lambda rng, low, high: str(rng.randint(int(low), int(high))),
     "real": lambda rng, low, high: f"{rng.uniform(float(low), float(high)):.2f}",
@@ -101,7 +104,7 @@ CELLS = {
 
 
 def column(source, name, values):
-    """A column of such values, the same every time."""
+    """Draw a column, the same every time."""
     rng = random.Random(crc32(f"{source} {name}".encode()))
     kind, _, given = values.partition(" ")
     if kind == "serial":
@@ -112,7 +115,10 @@ def column(source, name, values):
 
 
 def labelled():
-    """The columns with their roles, and the part of each: that of the rules, the third aside, or a later round."""
+    """Yield the columns with their parts.
+
+    A part is that of the rules, the third kept aside, or a later round.
+    """
     with Path(__file__).with_name("columns.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter=";"):
             aside = crc32(row["name"].encode()) % 3 == 0
@@ -122,7 +128,7 @@ def labelled():
 
 
 def measured(part):
-    """The names by their true role and the guessed one."""
+    """Collect names of columns by true and guessed role."""
     found = {}
     for row, own in labelled():
         if own == part:
@@ -131,7 +137,7 @@ def measured(part):
     return found
 
 
-#: Of each part, at least what share of the quasi-identifiers is found, and what share of the guesses is right.
+#: Least shares by part: of quasi-identifiers that are found, and of guesses that are right.
 SHARES = {
     "rules": (0.97, 0.98),
     "aside": (0.95, 0.95),
@@ -144,10 +150,10 @@ SHARES = {
 
 @pytest.mark.parametrize("part", SHARES)
 def test_no_identifier_is_released_and_quasi_identifiers_are_found(part):
-    """No identifier and no person is taken for what is released; most quasi-identifiers are found.
+    """No identifier is guessed as released, and most quasi-identifiers are found.
 
-    Names of surveys' codebooks, of which rounds 2 and 3 have many, and those that only one data set has tell nobody
-    anything. They are not decided then.
+    Names of survey codebooks, which are frequent in rounds 2 and 3, and names of a single data set tell nothing. They
+    stay undecided.
     """
     found = measured(part)
     of = Counter()
@@ -156,7 +162,7 @@ def test_no_identifier_is_released_and_quasi_identifiers_are_found(part):
     assert min(of[role] for role in ("identifier", "quasi-identifier", "sensitive", "other")) > 0
     released = ("quasi-identifier", "sensitive", "label", "keep")
     assert [names for (role, guessed), names in found.items() if role in WITHHELD and guessed in released] == []
-    # What is withheld is so by the guess, and not for want of one: but for digits that tell nothing.
+    # Withheld columns are guessed so, except for digits that tell nothing.
     undecided = sum(len(names) for (role, guessed), names in found.items() if role in WITHHELD and guessed == "other")
     assert undecided <= (2 if part == "round 2" else 0)
     assert len(found["quasi-identifier", "quasi-identifier"]) >= SHARES[part][0] * of["quasi-identifier"]
@@ -165,7 +171,10 @@ def test_no_identifier_is_released_and_quasi_identifiers_are_found(part):
 
 
 def outcomes(parts):
-    """How many columns are guessed rightly, wrongly, and not at all; what is withheld is so by any of its roles."""
+    """Count columns that are guessed rightly, wrongly, and not at all.
+
+    The roles that are not released count as one.
+    """
     right = wrong = undecided = 0
     for part in parts:
         for (role, guessed), names in measured(part).items():
@@ -230,7 +239,7 @@ def test_the_set_is_large_and_a_third_is_aside():
     ],
     ids=range(34),
 )
-def test_names_and_values_say_what_a_column_is(name, values, role):
+def test_names_and_values_tell_roles(name, values, role):
     found = guess_role(name, values)
     assert (found.role, bool(found.reason)) == (role, True)
     assert guess_role(name, pd.Series(list(values), dtype=object)) == found
@@ -248,7 +257,7 @@ def test_names_and_values_say_what_a_column_is(name, values, role):
         ("hlth", [1, 2, 3] * 20, "sensitive"),
         ("Handcap", [0, 1, 2] * 20, "sensitive"),
         ("Adresse_Adress", ["a", "b", "c"] * 20, "identifier"),
-        # Numbers of what is counted, of rooms, and weights of rows.
+        # Counts, numbers of rooms, and weights of rows.
         ("NumCompaniesWorked", [*range(9)] * 20, "other"),
         ("number of children", [*range(4)] * 20, "quasi-identifier"),
         ("Zimmernummer", [*range(300)] * 2, "quasi-identifier"),
@@ -284,7 +293,7 @@ def test_rules_of_names_and_of_values(name, values, role):
         ("x", [i % 60 + 0.5 for i in range(100)], "it is nearly unique: 60 values in 100 rows"),
         ("salary", [1000.5 + i for i in range(60)] + [None] * 40, "it is nearly unique: 60 values in 60 rows"),
         ("x", [i % 50 + 0.5 for i in range(100)], None),
-        # So few rows do not tell.
+        # Too few rows tell nothing.
         ("x", [0.5, 1.5, 2.5], None),
         (
             "seen",
@@ -299,7 +308,7 @@ def test_rules_of_names_and_of_values(name, values, role):
     ],
     ids=range(12),
 )
-def test_what_speaks_against_a_release_as_it_stands(name, values, danger):
+def test_dangers_of_a_release(name, values, danger):
     assert guess_role(name, values).danger == danger
 
 
@@ -312,7 +321,7 @@ def test_columns_of_frames_are_guessed_as_their_values():
     assert guesses_of(pl.from_pandas(frame, nan_to_null=True).lazy(), list(frame)) == expected
 
 
-def test_of_values_that_are_too_many_only_the_name_and_the_number_tell():
+def test_too_many_values_leave_the_name_and_the_count():
     def guess(name, n_distinct):
         return guess_of(Profile(name, 10**6, n_distinct, 0, [], []))
 
@@ -345,12 +354,12 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_too_many_values_a_sample_is_fetched(kind, monkeypatch):
+def test_too_many_values_are_sampled(kind, monkeypatch):
     monkeypatch.setattr("pymoo_anon.table.guesses.MOST_VALUES", 3)
     monkeypatch.setattr("pymoo_anon.table.guesses._SAMPLE", 2)
     frame = pd.DataFrame({"a": [*"feafdcb", None], "b": [*"xyxyxyxy"]})
     many, few = profiles_of(KINDS[kind](frame), ["a", "b"])
-    # Every third one of six, in order, wherever they stand.
+    # Every third one of six in order.
     assert (many.n_distinct, many.n_missing, sorted(many.values), many.is_sampled) == (6, 1, ["a", "d"], True)
     assert (few.n_distinct, sorted(few.values), few.counts, few.is_sampled) == (2, ["x", "y"], [4, 4], False)
 
@@ -368,7 +377,7 @@ def test_of_too_many_values_a_sample_is_fetched(kind, monkeypatch):
         ("iban", "it holds IBANs"),
     ],
 )
-def test_what_may_name_persons_is_known_by_its_form_at_any_size(kind, reason, most, monkeypatch):
+def test_texts_about_persons_are_known_by_their_form_at_any_size(kind, reason, most, monkeypatch):
     monkeypatch.setattr("pymoo_anon.table.guesses.MOST_VALUES", most)
     values = [value for i in range(6) for value in column(f"text {i}", "x", kind)]
     frame = pd.DataFrame({"x": values})
@@ -390,7 +399,7 @@ def test_what_may_name_persons_is_known_by_its_form_at_any_size(kind, reason, mo
     ],
     ids=range(8),
 )
-def test_what_is_no_phone_number(values):
+def test_other_digits_are_no_phone_numbers(values):
     assert "phone" not in guess_role("x", values * 20).reason
 
 
