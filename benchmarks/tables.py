@@ -60,13 +60,13 @@ def crossover_problem(
     taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
     hierarchies = {
         "age": Hierarchy.flat(ages),
-        "workclass": Hierarchy.from_taxonomy(taxonomies["workclass"]),
-        "education": Hierarchy.from_taxonomy(taxonomies["education"]),
-        "marital-status": Hierarchy.from_taxonomy(taxonomies["marital-status"]),
+        "workclass": Hierarchy(taxonomies["workclass"].levels()),
+        "education": Hierarchy(taxonomies["education"].levels()),
+        "marital-status": Hierarchy(taxonomies["marital-status"].levels()),
         "occupation": Hierarchy.flat(sorted(frame["occupation"].unique())),
         "race": load_hierarchy("race"),
         "sex": load_hierarchy("sex"),
-        "native-country": Hierarchy.from_taxonomy(taxonomies["native-country"]),
+        "native-country": Hierarchy(taxonomies["native-country"].levels()),
     }
     table = Microdata.from_frame(frame, hierarchies, label=label)
     return BitStringProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)

@@ -368,7 +368,7 @@ def test_bad_orders_and_taxonomies_are_refused():
     assert refused(ValueError, lambda: make(orders={"work": LEAVES})) == (
         "quasi-identifier 'work' must not have both an order and a taxonomy"
     )
-    for bad in (WORK, "workclass.json", Hierarchy.from_taxonomy(tree)):
+    for bad in (WORK, "workclass.json", Hierarchy(tree.levels())):
         assert refused(TypeError, lambda bad=bad: make(taxonomies={"work": bad})) == (
             f"taxonomies['work'] must be a Taxonomy, got {bad!r}"
         )

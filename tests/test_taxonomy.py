@@ -232,8 +232,7 @@ def test_labels_name_the_leaves_below_them(tree):
 @given(trees())
 def test_a_hierarchy_has_the_nodes_as_its_groups(tree):
     taxonomy = Taxonomy(tree)
-    hierarchy = Hierarchy.from_taxonomy(taxonomy)
-    assert hierarchy == Hierarchy(taxonomy.levels())
+    hierarchy = Hierarchy(taxonomy.levels())
     every = nodes(tree)
     assert hierarchy.domain == taxonomy.leaves == tuple(name for name, *_, leaf in every if leaf)
     assert hierarchy.length == max(depth for _, depth, *_ in every)
@@ -249,7 +248,7 @@ def test_a_hierarchy_has_the_nodes_as_its_groups(tree):
 
 
 def test_the_hierarchy_of_work_classes():
-    assert Hierarchy.from_taxonomy(WORKCLASS).n_groups.tolist() == [8, 4, 1]
+    assert Hierarchy(WORKCLASS.levels()).n_groups.tolist() == [8, 4, 1]
     assert (
         WORKCLASS.levels()[1]
         == ["Self-employed"] * 2 + ["Public employer"] * 3 + ["Private"] + ["Unpaid or never employed"] * 2
@@ -263,7 +262,7 @@ def test_a_single_leaf_has_one_cut():
     assert taxonomy.is_valid(none).tolist() == [True] * 3
     assert taxonomy.closest(none).shape == taxonomy.sample(3, np.random.default_rng(0)).shape == (3, 0)
     assert taxonomy.labels(none[0]) == ("only",)
-    assert Hierarchy.from_taxonomy(taxonomy).domain == ("only",)
+    assert Hierarchy(taxonomy.levels()).domain == ("only",)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])

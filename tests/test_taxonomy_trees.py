@@ -91,7 +91,7 @@ def test_trees_may_be_nested_deeply():
     for twin in (copy.deepcopy(taxonomy), pickle.loads(pickle.dumps(taxonomy))):
         assert (twin.leaves == taxonomy.leaves, twin.name) == (True, "n4999")
     some = Taxonomy(deep(300))
-    assert Hierarchy.from_taxonomy(some).length == 299
+    assert Hierarchy(some.levels()).length == 299
     bad = refused(TypeError, lambda: Taxonomy(deep(5000, {"title": "v0"})))
     assert bad == "taxonomy must be of nodes {'name': text, 'children': [...]}, got {'title': 'v0'}"
 
@@ -187,5 +187,5 @@ def test_groups_of_a_release_have_names_of_their_own():
         for cut in cuts(tree):
             labels = taxonomy.labels(np.array(cut))
             assert len(set(labels)) == len(labels)
-        for groups in Hierarchy.from_taxonomy(taxonomy).groups:
+        for groups in Hierarchy(taxonomy.levels()).groups:
             assert taxonomy.is_valid(np.diff(groups) != 0)

@@ -33,7 +33,6 @@ from pymoo_anon.table.domain_values import (
 )
 from pymoo_anon.table.hierarchy_csv import read_columns, write_columns
 from pymoo_anon.table.nodes import Nodes, nodes_of
-from pymoo_anon.table.taxonomy import Taxonomy
 
 # Number of values of a domain in a notebook.
 _PRINTED = 20
@@ -45,7 +44,8 @@ class Hierarchy:
 
     It holds an ordered domain of values and, per level, the group of every value and the label of every group. Level 0
     is the domain itself, each level is a coarsening of the one below, and the top level usually is one group, `*`.
-    Instances are immutable. Other builders are `from_csv`, `from_taxonomy`, `intervals` and `flat`.
+    Instances are immutable. Other builders are `from_csv`, `intervals` and `flat`. `Taxonomy.levels` gives the levels
+    of a tree.
 
     Args:
         levels: One sequence of labels per level, each as long as the domain; level 0 holds the values themselves.
@@ -177,18 +177,6 @@ class Hierarchy:
         """
         levels, bins = nested_bins(low, high, widths, step, closed)
         return cls([*levels, [ROOT] * len(bins)], bins)
-
-    @classmethod
-    def from_taxonomy(cls, taxonomy: Taxonomy) -> Hierarchy:
-        """Build the hierarchy of a taxonomy.
-
-        The leaves are the domain, and each level is the nodes one step nearer the root. A leaf that is nearer to the
-        root than others stays itself until its own depth is reached.
-
-        Args:
-            taxonomy: The tree.
-        """
-        return cls(taxonomy.levels())
 
     @property
     def length(self) -> int:
