@@ -336,6 +336,12 @@ def _by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, st
 
 def _by_attribute(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> tuple[str, str] | None:
     """Return a role by the last attribute in a name."""
+    exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
+    if exits and manners:
+        return "sensitive", f"the name says {exits[0]!r} and {manners[0]!r}, which {_MEANINGS['sensitive']}"
+    # The purpose of a loan or of a visit tells little about a person.
+    if words[-1] in WORDS["purposes"]:
+        return None
     few = profile.n_distinct <= 2 and profile.n_rows >= TELLING
     counts = _is_count(words, looks) and words[0] != "total"
     is_light = bool(looks.numbers) and max(looks.numbers) < _LEAST_WEIGHT
