@@ -60,13 +60,13 @@ def crossover_problem(
     taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
     hierarchies = {
         "age": Hierarchy.flat(ages),
-        "workclass": Hierarchy.from_taxonomy(taxonomies["workclass"]),
-        "education": Hierarchy.from_taxonomy(taxonomies["education"]),
-        "marital-status": Hierarchy.from_taxonomy(taxonomies["marital-status"]),
+        "workclass": Hierarchy(taxonomies["workclass"].levels()),
+        "education": Hierarchy(taxonomies["education"].levels()),
+        "marital-status": Hierarchy(taxonomies["marital-status"].levels()),
         "occupation": Hierarchy.flat(sorted(frame["occupation"].unique())),
         "race": load_hierarchy("race"),
         "sex": load_hierarchy("sex"),
-        "native-country": Hierarchy.from_taxonomy(taxonomies["native-country"]),
+        "native-country": Hierarchy(taxonomies["native-country"].levels()),
     }
     table = Microdata.from_frame(frame, hierarchies, label=label)
     return BitStringProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)
@@ -84,7 +84,7 @@ def large_table() -> Microdata:
         "Not-in-family": "No relative",
     }
     hierarchies = {name: load_hierarchy(name) for name in QUASI_IDENTIFIERS}
-    hierarchies["relationship"] = Hierarchy.from_levels([list(relationships), list(relationships.values()), ["*"] * 6])
+    hierarchies["relationship"] = Hierarchy([list(relationships), list(relationships.values()), ["*"] * 6])
     hierarchies["hours-per-week"] = Hierarchy.intervals(0, 100, widths=[5, 10, 20])
     hierarchies["capital-gain"] = _amounts(frame["capital-gain"], [1000, 5000, 25_000])
     hierarchies["capital-loss"] = _amounts(frame["capital-loss"], [100, 500])
@@ -130,7 +130,7 @@ def _doubling(column: pd.Series, first: int) -> Hierarchy:
     """Return the numbers of a column in ever wider intervals."""
     values = sorted(column.unique().tolist())
     bins = [[f"{v // w * w}–{v // w * w + w - 1}" for v in values] for w in _widths(column, first)]
-    return Hierarchy.from_levels([values, *bins, ["*"] * len(values)])
+    return Hierarchy([values, *bins, ["*"] * len(values)])
 
 
 def _rare_together(column: pd.Series) -> Hierarchy:
@@ -143,11 +143,11 @@ def _rare_together(column: pd.Series) -> Hierarchy:
             levels.append(level)
     if len(set(levels[-1])) > 1:
         levels.append(["*"] * len(counts))
-    return Hierarchy.from_levels(levels)
+    return Hierarchy(levels)
 
 
 def _amounts(column: pd.Series, widths: list[int]) -> Hierarchy:
     """Amounts in ever wider bins, nothing apart from something until the root."""
     values = sorted(column.unique().tolist())
     bins = [[0 if v == 0 else f"{v // w * w}–{v // w * w + w - 1}" for v in values] for w in widths]
-    return Hierarchy.from_levels([values, *bins, [0 if v == 0 else "more" for v in values], ["*"] * len(values)])
+    return Hierarchy([values, *bins, [0 if v == 0 else "more" for v in values], ["*"] * len(values)])

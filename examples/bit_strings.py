@@ -13,7 +13,7 @@ from pymoo_anon.table import Below, Hierarchy, Microdata
 
 (frame,) = census_rows(5000)
 trees = {name: load_taxonomy(name) for name in ("workclass", "education", "marital-status")}
-ways = {name: Hierarchy.from_taxonomy(tree) for name, tree in trees.items()}
+ways = {name: Hierarchy(tree.levels()) for name, tree in trees.items()}
 ways["age"] = Hierarchy.intervals(15, 95, widths=[10, 20, 40], step=5)
 ways["sex"] = Hierarchy.flat(["Female", "Male"])
 table = Microdata.from_frame(frame, ways, sensitive="occupation")

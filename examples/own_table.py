@@ -25,7 +25,7 @@ zips = sorted(set(patients["zip"]))
 ways = {
     "age": Hierarchy.intervals(20, 60, widths=[5, 10, 20]),
     # A file in ARX's layout does as well: Hierarchy.from_csv("zip.csv").
-    "zip": Hierarchy.from_levels([zips, [z[:4] + "*" for z in zips], [z[:3] + "**" for z in zips], ["*"] * len(zips)]),
+    "zip": Hierarchy([zips, [z[:4] + "*" for z in zips], [z[:3] + "**" for z in zips], ["*"] * len(zips)]),
     "sex": Hierarchy.flat(["f", "m"]),
 }
 table = Microdata.from_frame(patients, quasi_identifiers=ways, sensitive="diagnosis")

@@ -21,7 +21,7 @@ patients = pd.DataFrame(
         "diagnosis": rng.choice(["flu", "cold", "asthma"], 3000, p=[0.6, 0.3, 0.1]),
     }
 )
-zips = Hierarchy.from_levels([["4711", "4712", "8000", "8001"], ["47**", "47**", "80**", "80**"], ["*"] * 4])
+zips = Hierarchy([["4711", "4712", "8000", "8001"], ["47**", "47**", "80**", "80**"], ["*"] * 4])
 ages = Hierarchy.intervals(0, 100, widths=[5, 10, 20])
 table = Microdata.from_frame(patients, {"age": ages, "zip": zips}, sensitive="diagnosis")
 goals = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()]

@@ -45,7 +45,7 @@ def frame(n=600, seed=0):
 def hierarchies():
     halves = [HOSTILE, ["<i>front</i>"] * 4 + ["back & forth"] * 4, ["*"] * 8]
     return {
-        SCRIPT: Hierarchy.from_levels(halves),
+        SCRIPT: Hierarchy(halves),
         BRACES: Hierarchy.flat(["yes", "no"]),
         DOTTED: Hierarchy.intervals(0, 40, widths=[10, 20]),
     }
@@ -67,13 +67,13 @@ def courts(n=1500, seed=4):
     years = [[day[:4] for day in days], [f"{day[:3]}0s" for day in days], ["*"] * len(days)]
     quasi = {
         "sex": Hierarchy.flat(["Female", "Male"]),
-        "dob": Hierarchy.from_levels([days, *years]),
+        "dob": Hierarchy([days, *years]),
         "age": Hierarchy.intervals(18, 98, widths=[5, 20]),
         "age_cat": Hierarchy.flat(["Less than 25", "25 - 45", "Greater than 45"]),
         "race": Hierarchy.flat(["African-American", "Asian", "Caucasian", "Hispanic", "Native American", "Other"]),
         "c_charge_degree": Hierarchy.flat(["F", "M"]),
-        "c_jail_in": Hierarchy.from_levels([days, *years]),
-        "c_jail_out": Hierarchy.from_levels([days, *years]),
+        "c_jail_in": Hierarchy([days, *years]),
+        "c_jail_out": Hierarchy([days, *years]),
     }
     rows = {name: [own.domain[place] for place in rng.integers(0, own.n_values, n)] for name, own in quasi.items()}
     charges = [

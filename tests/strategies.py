@@ -102,7 +102,7 @@ class Table:
 
 @st.composite
 def level_columns(draw: st.DrawFn, domain: Sequence[Any], rooted: bool | None = None) -> list[list[Any]]:
-    """Columns for `Hierarchy.from_levels`: random coarsenings of a domain, one after the other.
+    """Columns of a `Hierarchy`: random coarsenings of a domain, one after the other.
 
     `rooted` tells whether the last one is a root; None draws it.
     """
@@ -124,7 +124,7 @@ def hierarchies(draw: st.DrawFn, max_values: int = 6, rooted: bool | None = None
     """Hierarchies over small domains of text or numbers, their values in any order."""
     of = draw(st.sampled_from([st.text(max_size=3), st.integers(-9, 9)]))
     domain = draw(st.lists(of, min_size=1, max_size=max_values, unique=True))
-    return Hierarchy.from_levels(draw(level_columns(domain, rooted)))
+    return Hierarchy(draw(level_columns(domain, rooted)))
 
 
 @st.composite
@@ -143,7 +143,7 @@ def tables(draw: st.DrawFn, max_attributes: int = 4, max_rows: int = 30, rooted:
     frame = pd.DataFrame(columns)
     microdata = Microdata.from_frame(
         frame,
-        {name: Hierarchy.from_levels([list(level.values()) for level in own]) for name, own in levels.items()},
+        {name: Hierarchy([list(level.values()) for level in own]) for name, own in levels.items()},
         sensitive=["s0", "s1"],
         label=draw(st.sampled_from(["label", "q0"])),
     )
@@ -228,7 +228,7 @@ def trees(min_leaves: int = 1, max_leaves: int = 12) -> st.SearchStrategy[dict[s
 
 def taxonomies(min_leaves: int = 1, max_leaves: int = 12) -> st.SearchStrategy[Taxonomy]:
     """Taxonomies of such trees."""
-    return trees(min_leaves, max_leaves).map(Taxonomy.from_nested)
+    return trees(min_leaves, max_leaves).map(Taxonomy)
 
 
 def cuts(tree: dict[str, Any]) -> list[tuple[bool, ...]]:
@@ -258,7 +258,7 @@ class Partition:
     def arguments(self) -> dict[str, Any]:
         return {
             "orders": self.orders,
-            "taxonomies": {name: Taxonomy.from_nested(tree) for name, tree in self.trees.items()},
+            "taxonomies": {name: Taxonomy(tree) for name, tree in self.trees.items()},
         }
 
     def labels_of(self, x: Sequence[bool]) -> dict[str, Levels]:

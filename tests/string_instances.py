@@ -106,7 +106,7 @@ def invented(seed: int, sizes: tuple[int, ...] = ()) -> Strings:
     for n in sizes:
         own = [(i, j) for i in range(n) for j in range(i + 1, n + 1)]
         if n > 1 and rng.random() < 0.4:
-            tree = Taxonomy.from_nested(grown(lambda low, high: int(rng.integers(low, high + 1)), n))
+            tree = Taxonomy(grown(lambda low, high: int(rng.integers(low, high + 1)), n))
             own = sorted(set(map(tuple, tree.spans[:, :2].tolist())))
         spans.append(np.array(own, dtype=np.int64))
         worths.append(float(rng.integers(1, 4)) * (n - np.diff(spans[-1], axis=1)[:, 0]))

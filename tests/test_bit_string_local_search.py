@@ -33,7 +33,7 @@ from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.proofs.strings.instance import asks_no_more
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
-TREES = {"q0": Taxonomy.from_nested(grown(lambda low, high: min(low + 1, high), 7))}
+TREES = {"q0": Taxonomy(grown(lambda low, high: min(low + 1, high), 7))}
 
 
 def table(seed=0, n_values=7, n_rows=120):

@@ -76,7 +76,7 @@ OBJECTIVES = [KAnonymity(), GeneralLossMetric()]
 
 
 def make(objectives=OBJECTIVES, **kwargs):
-    kwargs.setdefault("taxonomies", {"work": Taxonomy.from_nested(WORK)})
+    kwargs.setdefault("taxonomies", {"work": Taxonomy(WORK)})
     return BitStringProblem(TABLE, objectives, **kwargs)
 
 
@@ -187,7 +187,7 @@ def test_valid_strings_are_counted(partition):
 
 
 def test_every_valid_string_is_drawn_alike():
-    tree = Taxonomy.from_nested(WORK)
+    tree = Taxonomy(WORK)
     frame = pd.DataFrame({"work": LEAVES[:2], "sex": ["F", "M"], "again": LEAVES[:2], "size": [1, 3]})
     quasi_identifiers = {name: Hierarchy.flat(sorted(frame[name])) for name in frame}
     own = BitStringProblem(
@@ -225,7 +225,7 @@ def test_numbers_in_an_order_have_ranges_where_they_follow_each_other():
 
 
 def test_leaves_that_no_row_holds_count_in_the_domain():
-    alone = make([GeneralLossMetric()], taxonomies={"work": Taxonomy.from_nested(WORK)})
+    alone = make([GeneralLossMetric()], taxonomies={"work": Taxonomy(WORK)})
     together = make([GeneralLossMetric()], taxonomies={}, orders={"work": LEAVES[:4]})
     ones = np.ones(24, bool)
     ones[19:23] = [0, 0, 1, 1]
@@ -277,7 +277,7 @@ def test_copies_share_the_memory_and_pickles_keep_it():
 def test_the_table_stays_as_it_was():
     table = small_table()
     before = pickle.dumps(table)
-    taxonomy = Taxonomy.from_nested(WORK)
+    taxonomy = Taxonomy(WORK)
     own = BitStringProblem(table, OBJECTIVES, taxonomies={"work": taxonomy}, orders={"sex": ["Male", "Female"]})
     own.evaluate(own.sample(20, np.random.default_rng(0)))
     assert pickle.dumps(table) == before
@@ -310,7 +310,7 @@ def test_to_frame_has_numbers_of_groups_and_natural_signs():
 def test_an_attribute_of_one_value_has_no_bits():
     frame = pd.DataFrame({"same": ["a"] * 4, "sex": ["F", "M", "F", "M"], "too": [1] * 4})
     table = Microdata.from_frame(frame, {name: Hierarchy.flat(sorted(set(frame[name]))) for name in frame})
-    own = BitStringProblem(table, OBJECTIVES, taxonomies={"too": Taxonomy.from_nested({"name": "1"})})
+    own = BitStringProblem(table, OBJECTIVES, taxonomies={"too": Taxonomy({"name": "1"})})
     assert own.bit_offsets.tolist() == [0, 0, 1, 1]
     assert own.natural(own.evaluate(every_string(1))).tolist() == [[4, 4], [2, 0]]
     assert own.decode([True]).n_groups == (1, 2, 1)
@@ -353,8 +353,8 @@ def test_bad_strings_are_refused():
 
 
 def test_bad_orders_and_taxonomies_are_refused():
-    tree = Taxonomy.from_nested(WORK)
-    smaller = Taxonomy.from_nested({**WORK, "children": WORK["children"][1:]})
+    tree = Taxonomy(WORK)
+    smaller = Taxonomy({**WORK, "children": WORK["children"][1:]})
     missing = "column 'work' must hold values of its hierarchy only, got without a row there: "
     gov = "'Federal-gov', 'Local-gov', 'State-gov'"
     assert refused(ValueError, lambda: make(taxonomies={"work": smaller})) == missing + gov
@@ -368,7 +368,7 @@ def test_bad_orders_and_taxonomies_are_refused():
     assert refused(ValueError, lambda: make(orders={"work": LEAVES})) == (
         "quasi-identifier 'work' must not have both an order and a taxonomy"
     )
-    for bad in (WORK, "workclass.json", Hierarchy.from_taxonomy(tree)):
+    for bad in (WORK, "workclass.json", Hierarchy(tree.levels())):
         assert refused(TypeError, lambda bad=bad: make(taxonomies={"work": bad})) == (
             f"taxonomies['work'] must be a Taxonomy, got {bad!r}"
         )

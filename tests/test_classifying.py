@@ -131,7 +131,7 @@ def test_what_a_release_keeps_is_learned_and_what_it_merges_is_not():
     pairs = [f"p{number // 2:02}" for number in range(40)]
     for values, hierarchy in (
         (numbers, Hierarchy.intervals(0, 40, widths=[2])),
-        ([words[number] for number in numbers], Hierarchy.from_levels([words, pairs, ["*"] * 40])),
+        ([words[number] for number in numbers], Hierarchy([words, pairs, ["*"] * 40])),
     ):
         table = table_of(values, hierarchy, **own)
         half, odd = (learned(table, target, pairs=[1]).loc["pairs"] for target in ("half", "odd"))

@@ -63,7 +63,21 @@ def test_every_column_gets_a_draft():
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n"
     assert Path("hierarchies/zip.csv").read_text().startswith("02130;*\n02131;*\n")
     rows = [line.split() for line in result.stdout.splitlines()]
-    assert ["zip", "codes", "10", "→", "1", "codes", "of", "5", "signs,", "redacted", "from", "the", "right"] in rows
+    assert [
+        "zip",
+        "codes",
+        "10",
+        "→",
+        "1",
+        "codes",
+        "of",
+        "5",
+        "characters,",
+        "redacted",
+        "from",
+        "the",
+        "right",
+    ] in rows
     assert result.stdout.endswith(
         "Written: hierarchies/zip.csv, hierarchies/sex.csv, hierarchies/diagnosis.csv, hierarchies/paid.csv, "
         "hierarchies/note.csv\nNext: read and edit them, then: pymoo-anon hierarchy check hierarchies --data mine.csv\n"
@@ -301,7 +315,7 @@ def test_check_says_everything_of_every_file():
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
         "trees/sex.csv: error: rows that have not 3 columns like the others, by their numbers: 4",
-        "trees/sex.csv: warning: values that differ only in case, spaces or the width of their signs: 'M' and 'm '",
+        "trees/sex.csv: warning: values that differ only in case, spaces or character width: 'M' and 'm '",
         "trees/sex.csv: note: values that the column does not hold: 'm '",
         "trees/zip.csv: no findings",
         "1 error, 1 warning, 1 note.",

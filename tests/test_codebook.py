@@ -17,8 +17,8 @@ TOWNS = ["Bonn", "Cologne", "Paris", "a, b"]
 HIERARCHIES = {
     "age": Hierarchy.intervals(0, 20, widths=[5, 10]),
     "weight": Hierarchy.intervals(40, 60, widths=[10], step=5),
-    "code": Hierarchy.from_levels([["007", "8", "9", "10"], ["low", "high", "high", "high"], ["*"] * 4]),
-    "town": Hierarchy.from_levels([TOWNS, ["DE", "DE", "FR", "FR"], ["*"] * 4]),
+    "code": Hierarchy([["007", "8", "9", "10"], ["low", "high", "high", "high"], ["*"] * 4]),
+    "town": Hierarchy([TOWNS, ["DE", "DE", "FR", "FR"], ["*"] * 4]),
 }
 
 
@@ -91,7 +91,7 @@ def test_marked_rows_are_told_apart_where_no_label_is_the_root():
 
 @pytest.mark.parametrize("counts", [{"x": 8, "y": 6}, {"x": 4, "y": 6, "z": 4}])
 def test_a_star_of_some_values_may_be_that_of_a_suppressed_row(counts):
-    towns = Hierarchy.from_levels([["x", "y", "z"], ["*", "west", "east"], ["*"] * 3])
+    towns = Hierarchy([["x", "y", "z"], ["*", "west", "east"], ["*"] * 3])
     rows = pd.DataFrame({"town": [town for town, n in counts.items() for _ in range(n)]})
     own = LatticeProblem(Microdata.from_frame(rows, {"town": towns}), [KAnonymity()], Below(5))
     book = codebook(own, [1]).set_index("label")

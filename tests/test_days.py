@@ -46,7 +46,7 @@ SPELLINGS = {
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_every_spelling_matches_its_day(domain, spelling):
-    hierarchy = Hierarchy.from_levels([DOMAINS[domain], MONTHS]).with_missing()
+    hierarchy = Hierarchy([DOMAINS[domain], MONTHS]).with_missing()
     values = [*map(SPELLINGS[spelling], [*DAYS, date(2021, 3, 7)]), None]
     assert hierarchy.encode(values).tolist() == [0, 1, 2, -1, 3]
 

@@ -35,8 +35,7 @@ def said(text, values=None):
             None,
             [
                 "error: values with more than one row: 'Male'",
-                "warning: values that differ only in case, spaces or the width of their signs: 'Male' and 'male ' and "
-                "'MALE'",
+                "warning: values that differ only in case, spaces or character width: 'Male' and 'male ' and 'MALE'",
             ],
         ),
         (
@@ -44,7 +43,7 @@ def said(text, values=None):
             ["New  York", "Boston", "boston", "Ｂoston"],
             [
                 "error: values of the column without a row: 'New  York', 'boston', 'Ｂoston'",
-                "warning: values that differ only in case, spaces or the width of their signs: 'New York' and 'New  "
+                "warning: values that differ only in case, spaces or character width: 'New York' and 'New  "
                 "York', 'Boston' and 'boston' and 'Ｂoston'",
                 "note: values that the column does not hold: 'New York'",
             ],
@@ -54,7 +53,7 @@ def said(text, values=None):
             None,
             [
                 "error: level 2 is no coarsening of level 1, it splits groups: 'x' into '1' and '2'",
-                "warning: labels of level 1 that differ only in case, spaces or the width of their signs: 'y' and 'Y '",
+                "warning: labels of level 1 that differ only in case, spaces or character width: 'y' and 'Y '",
             ],
         ),
         (

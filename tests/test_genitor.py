@@ -45,7 +45,7 @@ TREE = {
 
 
 def problem(below=5):
-    taxonomies = {"education": Taxonomy.from_nested(TREE)}
+    taxonomies = {"education": Taxonomy(TREE)}
     return BitStringProblem(CENSUS, [GeneralLossMetric()], suppression=Below(below), taxonomies=taxonomies)
 
 
@@ -135,7 +135,7 @@ def test_it_ends_where_there_is_nothing_new_to_find():
     table = CENSUS.recoded({})
     names = {"sex": {"name": "any", "children": [{"name": "Female"}, {"name": "Male"}]}}
     own = BitStringProblem(table, [GeneralLossMetric()], suppression=Below(5), taxonomies={
-        name: Taxonomy.from_nested(
+        name: Taxonomy(
             names.get(name) or {"name": name, "children": [{"name": str(value)} for value in hierarchy.domain]}
         )
         for name, hierarchy in table.quasi_identifiers.items()

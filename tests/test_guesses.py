@@ -1,4 +1,7 @@
-"""Guesses of roles: measured on the columns of public data sets, a third of them set aside while rules were chosen."""
+"""Guesses of roles, measured on columns of public data sets.
+
+A third of the columns was kept aside while rules were chosen.
+"""
 
 import csv
 import random
@@ -14,10 +17,11 @@ import polars as pl
 import pytest
 
 from pymoo_anon.table import guesses
-from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, guess_role, guesses_of, profiles_of, words_of
+from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, guess_role, guesses_of, profiles_of
+from pymoo_anon.table.words import words_of
 
 ROWS = 500
-#: Roles whose columns do not leave the building; "other" stops everything until a person decides.
+#: Roles of columns that are not released. "other" stops every command until a person decides.
 WITHHELD = ("identifier", "person", "drop")
 
 
@@ -52,7 +56,7 @@ def day(rng, low, high):
     return datetime(int(low), 1, 1) + timedelta(minutes=rng.randrange(525_600 * (int(high) - int(low) + 1)))
 
 
-#: A cell of every kind of column, drawn from a stream of random numbers, with what the kind is told.
+#: Draws of a cell by kind of column, from random numbers and the arguments of the kind.
 CELLS = {
     "whole": lambda rng, low, high: str(rng.randint(int(low), int(high))),
     "real": lambda rng, low, high: f"{rng.uniform(float(low), float(high)):.2f}",
@@ -100,7 +104,7 @@ CELLS = {
 
 
 def column(source, name, values):
-    """A column of such values, the same every time."""
+    """Draw a column, the same every time."""
     rng = random.Random(crc32(f"{source} {name}".encode()))
     kind, _, given = values.partition(" ")
     if kind == "serial":
@@ -111,7 +115,10 @@ def column(source, name, values):
 
 
 def labelled():
-    """The columns with their roles, and the part of each: that of the rules, the third aside, or a later round."""
+    """Yield the columns with their parts.
+
+    A part is that of the rules, the third kept aside, or a later round.
+    """
     with Path(__file__).with_name("columns.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter=";"):
             aside = crc32(row["name"].encode()) % 3 == 0
@@ -121,7 +128,7 @@ def labelled():
 
 
 def measured(part):
-    """The names by their true role and the guessed one."""
+    """Collect names of columns by true and guessed role."""
     found = {}
     for row, own in labelled():
         if own == part:
@@ -130,23 +137,23 @@ def measured(part):
     return found
 
 
-#: Of each part, at least what share of the quasi-identifiers is found, and what share of the guesses is right.
+#: Least shares by part: of quasi-identifiers that are found, and of guesses that are right.
 SHARES = {
-    "rules": (0.94, 0.97),
-    "aside": (0.93, 0.95),
-    "round 2": (0.75, 0.98),
-    "round 3": (0.95, 0.97),
-    "rules 4": (0.92, 0.95),
-    "aside 4": (0.77, 0.89),
+    "rules": (0.96, 0.98),
+    "aside": (0.95, 0.95),
+    "round 2": (0.85, 0.98),
+    "round 3": (0.97, 0.98),
+    "rules 4": (0.97, 0.98),
+    "aside 4": (0.8, 0.93),
 }
 
 
 @pytest.mark.parametrize("part", SHARES)
 def test_no_identifier_is_released_and_quasi_identifiers_are_found(part):
-    """No identifier and no person is taken for what is released; most quasi-identifiers are found.
+    """No identifier is guessed as released, and most quasi-identifiers are found.
 
-    Names of surveys' codebooks, of which rounds 2 and 3 have many, and those that only one data set has tell nobody
-    anything. They are not decided then.
+    Names of survey codebooks, which are frequent in rounds 2 and 3, and names of a single data set tell nothing. They
+    stay undecided.
     """
     found = measured(part)
     of = Counter()
@@ -155,7 +162,7 @@ def test_no_identifier_is_released_and_quasi_identifiers_are_found(part):
     assert min(of[role] for role in ("identifier", "quasi-identifier", "sensitive", "other")) > 0
     released = ("quasi-identifier", "sensitive", "label", "keep")
     assert [names for (role, guessed), names in found.items() if role in WITHHELD and guessed in released] == []
-    # What is withheld is so by the guess, and not for want of one: but for digits that tell nothing.
+    # Withheld columns are guessed so, except for digits that tell nothing.
     undecided = sum(len(names) for (role, guessed), names in found.items() if role in WITHHELD and guessed == "other")
     assert undecided <= (2 if part == "round 2" else 0)
     assert len(found["quasi-identifier", "quasi-identifier"]) >= SHARES[part][0] * of["quasi-identifier"]
@@ -164,7 +171,10 @@ def test_no_identifier_is_released_and_quasi_identifiers_are_found(part):
 
 
 def outcomes(parts):
-    """How many columns are guessed rightly, wrongly, and not at all; what is withheld is so by any of its roles."""
+    """Count columns that are guessed rightly, wrongly, and not at all.
+
+    The roles that are not released count as one.
+    """
     right = wrong = undecided = 0
     for part in parts:
         for (role, guessed), names in measured(part).items():
@@ -175,10 +185,9 @@ def outcomes(parts):
     return right, wrong, undecided
 
 
-def test_nineteen_of_twenty_guesses_are_right():
+def test_nineteen_of_twenty_columns_are_guessed_rightly():
     right, wrong, undecided = outcomes(SHARES)
-    assert right >= 0.95 * (right + wrong)
-    assert right >= 0.91 * (right + wrong + undecided)
+    assert right >= 0.95 * (right + wrong + undecided)
 
 
 def test_the_set_is_large_and_a_third_is_aside():
@@ -230,10 +239,53 @@ def test_the_set_is_large_and_a_third_is_aside():
     ],
     ids=range(34),
 )
-def test_names_and_values_say_what_a_column_is(name, values, role):
+def test_names_and_values_tell_roles(name, values, role):
     found = guess_role(name, values)
     assert (found.role, bool(found.reason)) == (role, True)
     assert guess_role(name, pd.Series(list(values), dtype=object)) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        # A letter before a word, a word without its vowels, a letter that is missing.
+        ("Medu", [i % 5 for i in range(100)], "quasi-identifier"),
+        ("tage", [i % 90 for i in range(500)], "quasi-identifier"),
+        ("page", [i % 90 for i in range(500)], "other"),
+        ("Medu", range(100), "identifier"),
+        ("wrkstat", [1, 2, 3] * 20, "quasi-identifier"),
+        ("hlth", [1, 2, 3] * 20, "sensitive"),
+        ("Handcap", [0, 1, 2] * 20, "sensitive"),
+        ("Adresse_Adress", ["a", "b", "c"] * 20, "identifier"),
+        # Counts, numbers of rooms, and weights of rows.
+        ("NumCompaniesWorked", [*range(9)] * 20, "other"),
+        ("number of children", [*range(4)] * 20, "quasi-identifier"),
+        ("Zimmernummer", [*range(300)] * 2, "quasi-identifier"),
+        ("weight", [0.25, 1.5, 2.75] * 20, "other"),
+        ("weight", [62.5, 71, 104.5] * 20, "quasi-identifier"),
+        ("total day minutes", [10.5, 250.25, 99] * 20, "other"),
+        ("charge_degree", ["F", "M"] * 20, "sensitive"),
+        ("degree", ["BA", "MA"] * 20, "quasi-identifier"),
+        ("Versichertenstatus", ["M", "F", "R"] * 20, "quasi-identifier"),
+        ("customer_status", ["new", "old"] * 20, "other"),
+        ("years_of_service", [*range(40)] * 9, "quasi-identifier"),
+        ("release type", ["bail", "transfer"] * 20, "sensitive"),
+        ("cause_of_death", ["a", "b", "c"] * 20, "sensitive"),
+        ("date_of_death", ["a", "b", "c"] * 20, "quasi-identifier"),
+        ("loan_purpose", [1, 2, 3] * 20, "other"),
+        # Values alone.
+        ("x", [1998, 2004, 2011] * 20, "quasi-identifier"),
+        ("x", [1998, 2004, 2111] * 20, "other"),
+        ("x", ["I10.1", "E11.9", "J45"] * 20, "sensitive"),
+        ("x", ["I10", "E11", "J45"] * 20, "other"),
+        ("x", ["Catholic", "Protestant", "none"] * 20, "sensitive"),
+        ("x", ["A+", "0-", "AB+"] * 20, "sensitive"),
+        ("x", ["urban", "rural"] * 20, "quasi-identifier"),
+    ],
+    ids=range(30),
+)
+def test_rules_of_names_and_of_values(name, values, role):
+    assert guess_role(name, values).role == role
 
 
 @pytest.mark.parametrize(
@@ -244,7 +296,7 @@ def test_names_and_values_say_what_a_column_is(name, values, role):
         ("x", [i % 60 + 0.5 for i in range(100)], "it is nearly unique: 60 values in 100 rows"),
         ("salary", [1000.5 + i for i in range(60)] + [None] * 40, "it is nearly unique: 60 values in 60 rows"),
         ("x", [i % 50 + 0.5 for i in range(100)], None),
-        # So few rows do not tell.
+        # Too few rows tell nothing.
         ("x", [0.5, 1.5, 2.5], None),
         (
             "seen",
@@ -259,7 +311,7 @@ def test_names_and_values_say_what_a_column_is(name, values, role):
     ],
     ids=range(12),
 )
-def test_what_speaks_against_a_release_as_it_stands(name, values, danger):
+def test_dangers_of_a_release(name, values, danger):
     assert guess_role(name, values).danger == danger
 
 
@@ -272,7 +324,7 @@ def test_columns_of_frames_are_guessed_as_their_values():
     assert guesses_of(pl.from_pandas(frame, nan_to_null=True).lazy(), list(frame)) == expected
 
 
-def test_of_values_that_are_too_many_only_the_name_and_the_number_tell():
+def test_too_many_values_leave_the_name_and_the_count():
     def guess(name, n_distinct):
         return guess_of(Profile(name, 10**6, n_distinct, 0, [], []))
 
@@ -305,12 +357,12 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_too_many_values_a_sample_is_fetched(kind, monkeypatch):
+def test_too_many_values_are_sampled(kind, monkeypatch):
     monkeypatch.setattr("pymoo_anon.table.guesses.MOST_VALUES", 3)
     monkeypatch.setattr("pymoo_anon.table.guesses._SAMPLE", 2)
     frame = pd.DataFrame({"a": [*"feafdcb", None], "b": [*"xyxyxyxy"]})
     many, few = profiles_of(KINDS[kind](frame), ["a", "b"])
-    # Every third one of six, in order, wherever they stand.
+    # Every third one of six in order.
     assert (many.n_distinct, many.n_missing, sorted(many.values), many.is_sampled) == (6, 1, ["a", "d"], True)
     assert (few.n_distinct, sorted(few.values), few.counts, few.is_sampled) == (2, ["x", "y"], [4, 4], False)
 
@@ -328,7 +380,7 @@ def test_of_too_many_values_a_sample_is_fetched(kind, monkeypatch):
         ("iban", "it holds IBANs"),
     ],
 )
-def test_what_may_name_persons_is_known_by_its_form_at_any_size(kind, reason, most, monkeypatch):
+def test_texts_about_persons_are_known_by_their_form_at_any_size(kind, reason, most, monkeypatch):
     monkeypatch.setattr("pymoo_anon.table.guesses.MOST_VALUES", most)
     values = [value for i in range(6) for value in column(f"text {i}", "x", kind)]
     frame = pd.DataFrame({"x": values})
@@ -350,7 +402,7 @@ def test_what_may_name_persons_is_known_by_its_form_at_any_size(kind, reason, mo
     ],
     ids=range(8),
 )
-def test_what_is_no_phone_number(values):
+def test_other_digits_are_no_phone_numbers(values):
     assert "phone" not in guess_role("x", values * 20).reason
 
 
@@ -379,8 +431,8 @@ def test_the_words_are_of_languages_and_each_has_one_role():
     text = (Path(guesses.__file__).parent / "words.csv").read_text(encoding="utf-8")
     roles = {}
     for line in text.splitlines()[1:]:
-        role, language, words = line.split(";")
-        if role in ("list", "values"):
+        role, language, words = line.split(";", 2)
+        if role in ("list", "values", "scale"):
             continue
         assert role.removeprefix("whole ") in ("identifier", "person", "quasi-identifier", "sensitive", "plain")
         assert language

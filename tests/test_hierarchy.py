@@ -17,7 +17,7 @@ from strategies import hierarchies
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.table.domain_values import Bins
 
-CITIES = Hierarchy.from_levels([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
+CITIES = Hierarchy([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
 
 
 def test_a_hierarchy_has_a_domain_groups_and_labels():
@@ -27,7 +27,7 @@ def test_a_hierarchy_has_a_domain_groups_and_labels():
     assert CITIES.n_groups.tolist() == [3, 2, 1]
     assert (CITIES.length, CITIES.n_values, CITIES.has_root) == (2, 3, True)
     assert repr(CITIES) == "Hierarchy(3 values, levels of 3, 2, 1 groups)"
-    assert Hierarchy.flat("xy") == Hierarchy.from_levels([["x", "y"], ["*", "*"]])
+    assert Hierarchy.flat("xy") == Hierarchy([["x", "y"], ["*", "*"]])
 
 
 @given(hierarchies())
@@ -47,14 +47,14 @@ def test_hierarchies_of_the_same_values_are_equal_and_hash_alike():
             assert hash(one) == hash(other)
     assert Hierarchy.flat([1]) != Hierarchy.flat([True])
     left, right = (Hierarchy.intervals(0, 4, [], 2, closed) for closed in ("left", "right"))
-    assert Hierarchy.from_levels([left.domain, ["*"] * 2]) != left != right
+    assert Hierarchy([left.domain, ["*"] * 2]) != left != right
 
 
 def test_values_are_the_same_where_they_are_equal_and_of_one_kind():
-    assert Hierarchy.from_levels([[1, True, "1"], ["a", "b", "c"]]).n_groups.tolist() == [3, 3]
-    assert Hierarchy.from_levels([["a", "b", "c"], [1, True, 1.0]]).groups[1].tolist() == [0, 1, 0]
+    assert Hierarchy([[1, True, "1"], ["a", "b", "c"]]).n_groups.tolist() == [3, 3]
+    assert Hierarchy([["a", "b", "c"], [1, True, 1.0]]).groups[1].tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match=r"given more than once: 0\.1$"):
-        Hierarchy.from_levels([[Decimal("0.1"), 0.1]])
+        Hierarchy([[Decimal("0.1"), 0.1]])
 
 
 def test_runs_of_values_are_labelled_by_what_they_hold():
@@ -117,7 +117,7 @@ def test_instances_do_not_change(hierarchy):
 )
 def test_levels_that_are_refused(levels, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        Hierarchy.from_levels(levels)
+        Hierarchy(levels)
 
 
 def holds(label, value):
@@ -230,7 +230,7 @@ def test_intervals_take_any_real_number_or_refuse_it():
 
 
 def test_encode_tells_numbers_text_and_truth_apart():
-    mixed = Hierarchy.from_levels([[17, "17", "07", True, None, 2.5]])
+    mixed = Hierarchy([[17, "17", "07", True, None, 2.5]])
     assert mixed.encode([17, 17.0, "17", "07", True, None, 2.5, 7, 1, "None"]).tolist() == [
         0,
         0,
@@ -248,7 +248,7 @@ def test_encode_tells_numbers_text_and_truth_apart():
 
 
 def test_with_numbers_reads_what_text_spells():
-    text = Hierarchy.from_levels([["17", "018", "2.50", "x"], ["1", "1", "2", "2"], ["low", "low", "2", "2"]])
+    text = Hierarchy([["17", "018", "2.50", "x"], ["1", "1", "2", "2"], ["low", "low", "2", "2"]])
     numbers = text.with_numbers(int)
     assert numbers.domain == (17, 18, 2.5, "x")
     assert numbers.labels[1:] == ((1, 2), ("low", "2"))
@@ -256,7 +256,7 @@ def test_with_numbers_reads_what_text_spells():
     assert [type(v) for v in Hierarchy.flat(["1", "2.0"]).with_numbers(int).domain] == [int, int]
     assert [type(v) for v in Hierarchy.flat(["1", "2.0"]).with_numbers(float).domain] == [float, float]
     # Labels that spell the same number stay the text they are, so that no two groups merge.
-    assert Hierarchy.from_levels([["1", "2"], ["1", "01"]]).with_numbers(int).labels[1] == ("1", "01")
+    assert Hierarchy([["1", "2"], ["1", "01"]]).with_numbers(int).labels[1] == ("1", "01")
     with pytest.raises(ValueError, match=r"^the hierarchy must name each number once, spelled more than once: 7$"):
         Hierarchy.flat(["7", "07"]).with_numbers(int)
 

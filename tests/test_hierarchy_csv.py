@@ -11,7 +11,7 @@ from strategies import level_columns
 
 from pymoo_anon.table import Hierarchy, Microdata
 
-CITIES = Hierarchy.from_levels([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
+CITIES = Hierarchy([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
 # All that UTF-8 holds but the mark at the beginning of a file and NUL, which are no text, and the signs of a header.
 texts = st.text(
     st.characters(codec="utf-8", exclude_characters="\ufeff\0*lL") | st.sampled_from(';,\t"\n\r '), max_size=4
@@ -26,18 +26,16 @@ def text_hierarchies(draw):
     labels = draw(st.lists(texts.filter(bool), min_size=6, max_size=6, unique=True))
     groups = [list(dict.fromkeys(level)) for level in levels]
     names = [dict(zip(own, labels[: len(own)], strict=True)) for own in groups]
-    return Hierarchy.from_levels(
-        [domain, *([name[x] for x in level] for name, level in zip(names, levels, strict=True))]
-    )
+    return Hierarchy([domain, *([name[x] for x in level] for name, level in zip(names, levels, strict=True))])
 
 
 @given(text_hierarchies())
 @example(Hierarchy.flat(["with\rreturn", None]))
 @example(Hierarchy.flat(["a", "b"]).with_missing())
-@example(Hierarchy.from_levels([[None]]))
-@example(Hierarchy.from_levels([["a", None, "b"], ["x", "", ""], ["*", "*", "*"]]))
-@example(Hierarchy.from_levels([["a,b", "c,d"]]))
-@example(Hierarchy.from_levels([["a\tb", "c;d"]]))
+@example(Hierarchy([[None]]))
+@example(Hierarchy([["a", None, "b"], ["x", "", ""], ["*", "*", "*"]]))
+@example(Hierarchy([["a,b", "c,d"]]))
+@example(Hierarchy([["a\tb", "c;d"]]))
 def test_csv_gives_back_what_was_written(tmp_path_factory, hierarchy):
     path = tmp_path_factory.getbasetemp() / "hierarchy.csv"
     assert hierarchy.to_csv(path) is None
@@ -65,28 +63,28 @@ UNWRITABLE = "labels must be text that a hierarchy file can hold: "
         ),
         (
             [["city", "a"], ["level 1", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["\ufeffa", "b"], ["*", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["a", ""], ["*", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["a", "b"], [None, "b"], ["*", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["a", None, "b"], ["", None, "b"], ["*", "*", "*"]],
-            "the first row would be read as a header, its first sign as a byte order mark, or an empty text as what is "
-            "missing",
+            "the first row would be read as a header, its first character as a byte order mark, or an empty text as a "
+            "missing value",
         ),
         (
             [["a", "b", "c"], ["x", "*", "*"]],
@@ -97,7 +95,7 @@ UNWRITABLE = "labels must be text that a hierarchy file can hold: "
 )
 def test_what_would_not_be_read_back_is_not_written(tmp_path, levels, message):
     with pytest.raises(ValueError, match=f"^{re.escape(UNWRITABLE + message)}$"):
-        Hierarchy.from_levels(levels).to_csv(tmp_path / "h.csv")
+        Hierarchy(levels).to_csv(tmp_path / "h.csv")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -131,11 +129,9 @@ def test_an_empty_first_field_is_what_is_missing():
         'a\n""': [["a", None]],
     }.items():
         read = Hierarchy.from_csv(io.StringIO(text))
-        assert read == Hierarchy.from_levels(levels), text
-        assert read.labels == Hierarchy.from_levels(levels).labels
-    assert (
-        Hierarchy.from_csv(io.StringIO("a;x;*\n;;*\n")) == Hierarchy.from_levels([["a"], ["x"], ["*"]]).with_missing()
-    )
+        assert read == Hierarchy(levels), text
+        assert read.labels == Hierarchy(levels).labels
+    assert Hierarchy.from_csv(io.StringIO("a;x;*\n;;*\n")) == Hierarchy([["a"], ["x"], ["*"]]).with_missing()
     with pytest.raises(ValueError, match=r"^the file: levels must name each value once, given more than once: None$"):
         Hierarchy.from_csv(io.StringIO("a;*\n;*\n;*\n"))
 
@@ -177,7 +173,7 @@ def test_a_separator_within_labels_is_part_of_them():
         "a\nb": [["a", "b"]],
         '5" pipe;*\n6" pipe;*\n': [['5" pipe', '6" pipe'], ["*", "*"]],
     }.items():
-        assert Hierarchy.from_csv(io.StringIO(text)) == Hierarchy.from_levels(levels), text
+        assert Hierarchy.from_csv(io.StringIO(text)) == Hierarchy(levels), text
 
 
 def test_a_first_row_that_may_be_a_value_is_one():

@@ -383,6 +383,21 @@ ASKED = {
 }
 
 
+def test_what_is_proposed_as_missing_decides_on_its_own_columns_alone(monkeypatch):
+    """Redundancy is found once, and only the columns with proposed values are drafted again."""
+    ward().to_csv("ward.csv", index=False, sep=";")
+    called = []
+    for name in ("equal_columns", "draft_hierarchy"):
+        own = getattr(initializing, name)
+        monkeypatch.setattr(
+            initializing, name, lambda *given, n=name, f=own, **named: called.append(n) or f(*given, **named)
+        )
+    assert init("ward.csv", *(f"--role={name}=quasi-identifier" for name in [*ASKED, "test", "sex"])).exit_code == 0
+    assert called.count("equal_columns") == 1
+    # Nine columns first, and then those with "k.A.", "n. b.", "n/a" and "grün".
+    assert called.count("draft_hierarchy") == 9 + 5
+
+
 def test_odd_values_are_proposed_as_missing_and_a_search_runs():
     ward().to_csv("ward.csv", index=False, sep=";")
     roles = [f"--role={name}=quasi-identifier" for name in [*ASKED, "test", "sex"]]

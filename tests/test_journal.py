@@ -157,7 +157,7 @@ def test_what_makes_a_search_another_one(tmp_path):
 
 def small(rows, tree=("x", "x", "y")):
     frame = pd.DataFrame(rows, columns=["q", "s"])
-    hierarchy = Hierarchy.from_levels([["a", "b", "c"], list(tree), ["*"] * 3])
+    hierarchy = Hierarchy([["a", "b", "c"], list(tree), ["*"] * 3])
     return LatticeProblem(Microdata.from_frame(frame, {"q": hierarchy}, sensitive="s"), [KAnonymity()])
 
 

@@ -25,7 +25,7 @@ from pymoo_anon.publishing import Kept, RecountError, codebook, release
 from pymoo_anon.publishing.release import Asked, recode
 from pymoo_anon.table import Hierarchy, Microdata
 
-CITIES = Hierarchy.from_levels([["Bonn", "Nice", "Paris"], ["DE", "FR", "FR"], ["*", "*", "*"]])
+CITIES = Hierarchy([["Bonn", "Nice", "Paris"], ["DE", "FR", "FR"], ["*", "*", "*"]])
 N = 40
 FRAME = pd.DataFrame(
     {

@@ -259,7 +259,7 @@ def test_a_recoding_of_another_table_is_refused():
 def test_a_hierarchy_that_makes_no_tree_is_refused_with_its_column():
     import pandas as pd
 
-    rootless = Hierarchy.from_levels([["a", "b"]])
+    rootless = Hierarchy([["a", "b"]])
     table = Microdata.from_frame(pd.DataFrame({"p": ["a", "b"]}), {"p": rootless})
     with pytest.raises(ValueError, match=r"'p'.*with_root"):
         _ = table.forest

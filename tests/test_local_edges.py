@@ -13,7 +13,7 @@ from pymoo_anon.publishing import release
 from pymoo_anon.table import Hierarchy, LocalGeneralization, Microdata
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
-LETTERS = Hierarchy.from_levels([list("xyz"), ["xy", "xy", "z"], ["*"] * 3])
+LETTERS = Hierarchy([list("xyz"), ["xy", "xy", "z"], ["*"] * 3])
 FRAME = pd.DataFrame({"a": list("xyxzyx"), "b": [0, 1, 2, 3, 0, 1], "s": list("uvuvuv")})
 NAN = float("nan")
 
@@ -33,12 +33,12 @@ def released(frame, *constraints):
 
 BAD = {
     "a hierarchy without root": (
-        lambda: problem_of(table=table_of(Hierarchy.from_levels([list("xyz"), ["xy", "xy", "z"]]))),
+        lambda: problem_of(table=table_of(Hierarchy([list("xyz"), ["xy", "xy", "z"]]))),
         "column 'a': the hierarchy of 'x', 'y', 'z' must end in one group, so that every two values have one in "
         "common; Hierarchy.with_root() adds a level '*'",
     ),
     "a label of two nodes": (
-        lambda: problem_of(table=table_of(Hierarchy.from_levels([list("xyz"), ["o", "o", "z"], ["o"] * 3]))),
+        lambda: problem_of(table=table_of(Hierarchy([list("xyz"), ["o", "o", "z"], ["o"] * 3]))),
         "column 'a': a label must name the same values at every level, 'o' stands for 'x', 'y' at level 1 and for "
         "'x', 'y', 'z' at level 2; give one of them another label",
     ),
@@ -127,7 +127,7 @@ def is_recoded(problem, k, l_of_s=1):
 def test_odd_tables_are_recoded(method):
     one_value = Microdata.from_frame(
         pd.DataFrame({"a": ["x"] * 4, "b": [0, 0, 3, 3]}),
-        {"a": Hierarchy.from_levels([["x"]]), "b": Hierarchy.intervals(0, 4, [2])},
+        {"a": Hierarchy([["x"]]), "b": Hierarchy.intervals(0, 4, [2])},
     )
     assert is_recoded(problem_of(table=one_value, method=method), 2) == 2
     alike = Microdata.from_frame(pd.DataFrame({"a": ["x"] * 4}), {"a": LETTERS})

@@ -137,7 +137,7 @@ def test_an_order_and_a_tree_of_values_are_held():
     rng = np.random.default_rng(3)
     sizes = {"q": (0, 16), "r": (0, 4), "grade": (1, 7)}
     frame = pd.DataFrame({name: rng.integers(*ends, 300) for name, ends in sizes.items()})
-    tree = Hierarchy.from_levels([[1, 2, 3, 4, 5, 6], ["a", "a", "a", "b", "b", "b"], ["*"] * 6])
+    tree = Hierarchy([[1, 2, 3, 4, 5, 6], ["a", "a", "a", "b", "b", "b"], ["*"] * 6])
     table = Microdata.from_frame(
         frame, {"q": Hierarchy.intervals(0, 16, [4]), "r": Hierarchy.flat(range(4))}, sensitive="grade"
     )
@@ -269,10 +269,10 @@ def test_points_out_of_range_are_refused(census, x, words):
 
 def test_a_table_without_roots_or_with_a_label_of_two_sets_is_refused():
     frame = pd.DataFrame({"q": ["a", "b", "c"]})
-    rootless = Microdata.from_frame(frame, {"q": Hierarchy.from_levels([["a", "b", "c"]])})
+    rootless = Microdata.from_frame(frame, {"q": Hierarchy([["a", "b", "c"]])})
     with pytest.raises(ValueError, match=r"'q'.*with_root"):
         LocalRecodingProblem(rootless, GOALS)
-    twice = Hierarchy.from_levels([["a", "b", "c"], ["o", "o", "c"], ["o", "o", "o"]])
+    twice = Hierarchy([["a", "b", "c"], ["o", "o", "c"], ["o", "o", "o"]])
     with pytest.raises(ValueError, match=r"'q'.*label.*'o'"):
         LocalRecodingProblem(Microdata.from_frame(frame, {"q": twice}), GOALS)
 

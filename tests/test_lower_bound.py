@@ -32,7 +32,7 @@ from pymoo_anon.table import Hierarchy, Microdata
 
 HIERARCHIES = {
     "a": Hierarchy.intervals(0, 8, [2, 4]),
-    "b": Hierarchy.from_levels([["x", "y", "z"], ["xy", "xy", "z"], ["*"] * 3]),
+    "b": Hierarchy([["x", "y", "z"], ["xy", "xy", "z"], ["*"] * 3]),
     "c": Hierarchy.flat(range(4)),
 }
 

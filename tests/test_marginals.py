@@ -87,7 +87,7 @@ def test_what_has_numbers():
     numbers = {
         "year": Hierarchy.intervals(0, 20, widths=[10], step=5, closed="right"),
         "bin": Hierarchy.intervals(0.0, 1.0, widths=[], step=0.5),
-        "text": Hierarchy.from_levels([["3", "4", "10"], ["a", "a", "b"], ["*"] * 3]),
+        "text": Hierarchy([["3", "4", "10"], ["a", "a", "b"], ["*"] * 3]),
         "day": Hierarchy.flat(["2021-03-05", "2021-03-06"]),
         "zip": Hierarchy.flat(["02139", "10001"]),
     }

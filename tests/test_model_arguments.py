@@ -34,7 +34,7 @@ def test_bad_arguments_are_refused():
     assert refused(ValueError, lambda: TCloseness("s", ["a", "b", "a"])) == (
         "distance must list every value once, got more than once: 'a'"
     )
-    assert refused(ValueError, lambda: TCloseness("s", Hierarchy.from_levels(["ab"]))) == (
+    assert refused(ValueError, lambda: TCloseness("s", Hierarchy(["ab"]))) == (
         "the hierarchy of 's' must end in one group, so that every two values have a distance; "
         "Hierarchy.with_root() adds a level '*'"
     )

@@ -103,7 +103,7 @@ def test_distances_are_what_the_rows_say(data, table):
         (TCloseness("s0", order), partial(plain.ordered_t, column="s0", order=order)),
         (TCloseness("s0", tuple(order)), partial(plain.ordered_t, column="s0", order=order)),
         (
-            TCloseness("s0", Hierarchy.from_levels(columns)),
+            TCloseness("s0", Hierarchy(columns)),
             partial(plain.hierarchical_t, column="s0", levels=levels),
         ),
     )
@@ -173,7 +173,7 @@ def test_the_hierarchical_distance_is_a_transport(values_of_class, columns):
     common = [[np.argmax(levels[:, a] == levels[:, b]) for b in range(6)] for a in range(6)]
     expected = max(earth_moved(p, q, np.array(common) / (len(levels) - 1)) for p in ps)
     classes = raw(one_class_each(values_of_class))
-    found = TCloseness("s", Hierarchy.from_levels(columns)).evaluate(classes)
+    found = TCloseness("s", Hierarchy(columns)).evaluate(classes)
     np.testing.assert_allclose(found, [expected], rtol=1e-7, atol=1e-9)
 
 
@@ -203,7 +203,7 @@ def test_what_nobody_has_is_no_step():
 
 def test_a_hierarchy_of_one_value_has_no_distance():
     classes = raw(one_class_each(["aa", "a"]))
-    assert TCloseness("s", Hierarchy.from_levels([["a"]])).evaluate(classes).tolist() == [0]
+    assert TCloseness("s", Hierarchy([["a"]])).evaluate(classes).tolist() == [0]
 
 
 def test_c_beyond_the_rows_is_as_good_as_the_rows():
@@ -245,7 +245,7 @@ def test_the_salaries_of_li_et_al():
 )
 def test_the_diseases_of_li_et_al(other, distance):
     """Flu is 1/3 from bronchitis, 2/3 from pulmonary embolism and 1 from stomach cancer (section 4.2)."""
-    diseases = Hierarchy.from_levels(
+    diseases = Hierarchy(
         [
             ["flu", "bronchitis", "pulmonary embolism", "stomach cancer"],
             ["respiratory infection", "respiratory infection", "vascular lung disease", "stomach disease"],
@@ -302,8 +302,8 @@ def test_the_precisions_of_sweeney(node, expected):
     races = ["asian", "black", "white"]
     zips = ["02138", "02139", "02141", "02142"]
     hierarchies = {
-        "race": Hierarchy.from_levels([races, ["person"] * 3, ["*"] * 3]),
-        "zip": Hierarchy.from_levels([zips, ["0213*", "0213*", "0214*", "0214*"], ["021**"] * 4, ["*"] * 4]),
+        "race": Hierarchy([races, ["person"] * 3, ["*"] * 3]),
+        "zip": Hierarchy([zips, ["0213*", "0213*", "0214*", "0214*"], ["021**"] * 4, ["*"] * 4]),
     }
     frame = pd.DataFrame([(race, zip_) for race in races for zip_ in zips], columns=["race", "zip"])
     table = Microdata.from_frame(frame, hierarchies)

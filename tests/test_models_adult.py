@@ -54,7 +54,7 @@ MODELS = [
         partial(plain.ordered_t, column="education-num", order=range(1, 17)),
     ),
     (
-        TCloseness("occupation", Hierarchy.from_levels(OCCUPATIONS)),
+        TCloseness("occupation", Hierarchy(OCCUPATIONS)),
         partial(
             plain.hierarchical_t,
             column="occupation",

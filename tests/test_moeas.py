@@ -301,7 +301,7 @@ def test_all_algorithms_search_strings_of_taxonomies():
     parts = [{"name": part, "children": [{"name": leaf} for leaf in part]} for part in ("01", "23", "456")]
     leaves = Taxonomy({"name": "*", "children": parts})
     frame = pd.DataFrame({"q": list("0123456" * 9), "r": list("012345665" * 7), "s": list("xyz" * 21)})
-    table = Microdata.from_frame(frame, {name: Hierarchy.from_taxonomy(leaves) for name in "qr"}, sensitive="s")
+    table = Microdata.from_frame(frame, {name: Hierarchy(leaves.levels()) for name in "qr"}, sensitive="s")
     objectives = [KAnonymity(), DistinctLDiversity("s"), GeneralLossMetric()]
     problem = BitStringProblem(table, objectives, taxonomies=dict.fromkeys("qr", leaves))
     for name, make in ALGORITHMS.items():

@@ -54,7 +54,7 @@ def test_the_nodes_are_the_groups_of_all_levels(hierarchy):
 
 
 def test_nodes_do_not_change_and_are_not_pickled():
-    cities = Hierarchy.from_levels([["Bonn", "Paris", "Cologne"], ["DE", "FR", "DE"], ["*", "*", "*"]])
+    cities = Hierarchy([["Bonn", "Paris", "Cologne"], ["DE", "FR", "DE"], ["*", "*", "*"]])
     nodes = cities.nodes
     assert cities.nodes is nodes
     for array in (nodes.order, nodes.first, nodes.stop, nodes.parent, nodes.level, nodes.ancestors):
@@ -71,21 +71,19 @@ def test_a_domain_of_one_value_is_one_node_that_loses_nothing():
 
 
 def test_a_hierarchy_without_a_root_is_refused():
-    forest = Hierarchy.from_levels([["a", "b", "c"], ["x", "x", "y"]])
+    forest = Hierarchy([["a", "b", "c"], ["x", "x", "y"]])
     with pytest.raises(ValueError, match=re.escape("'a', 'b', 'c' must end in one group")):
         _ = forest.nodes
     assert forest.with_root().nodes.labels == ("*", "x", "a", "b", "c")
 
 
 def test_a_label_of_two_sets_is_refused_naming_them():
-    other = Hierarchy.from_levels(
-        [["a", "b", "c", "d"], ["Other", "Other", "c", "d"], ["Other", "Other", "Other", "d"]]
-    )
+    other = Hierarchy([["a", "b", "c", "d"], ["Other", "Other", "c", "d"], ["Other", "Other", "Other", "d"]])
     text = "'Other' stands for 'a', 'b' at level 1 and for 'a', 'b', 'c' at level 2; give one of them another label"
     with pytest.raises(ValueError, match=re.escape(text)):
         _ = other.with_root().nodes
     # One label for one set, at two levels, is one node.
-    fine = Hierarchy.from_levels([["a", "b", "c"], ["Other", "Other", "c"], ["Other", "Other", "c"]]).with_root()
+    fine = Hierarchy([["a", "b", "c"], ["Other", "Other", "c"], ["Other", "Other", "c"]]).with_root()
     assert fine.nodes.labels == ("*", "Other", "a", "b", "c")
 
 
@@ -97,7 +95,7 @@ def test_what_is_missing_is_no_text():
     ("number", "text"), [(17, "17"), (17.0, "17"), (Decimal("17.50"), "17.5"), (datetime(2021, 3, 5), "2021-03-05")]
 )
 def test_a_value_and_its_text_in_a_release_read_alike(number, text):
-    mixed = Hierarchy.from_levels([[number, 18, 19], [text, text, "19"], ["*", "*", "*"]])
+    mixed = Hierarchy([[number, 18, 19], [text, text, "19"], ["*", "*", "*"]])
     found = f"{text!r} stands for {number!r} at level 0 and for {number!r}, 18 at level 1"
     with pytest.raises(ValueError, match=re.escape(found)):
         _ = mixed.nodes

@@ -15,7 +15,7 @@ from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 N_TABLES = times(5)
 TOWNS, AGES = [f"town {i}" for i in range(6)], [10, 20, 30, 40]
-TOWN = Hierarchy.from_levels([TOWNS, ["north"] * 3 + ["south"] * 3, ["*"] * 6])
+TOWN = Hierarchy([TOWNS, ["north"] * 3 + ["south"] * 3, ["*"] * 6])
 HIERARCHIES = {"town": TOWN, "age": Hierarchy.flat(AGES)}
 CELLS = [(town, age) for town in TOWNS for age in AGES]
 
@@ -34,7 +34,7 @@ def two_originals(seed):
 
 def for_outsiders(frame, n, rng, folder):
     """All that is published of a table of which much is asked; raw incomes and counties are drawn anew."""
-    counties = Hierarchy.from_levels([list("abcd"), list("xxyy")])
+    counties = Hierarchy([list("abcd"), list("xxyy")])
     raw = {"income": 1000 * (np.arange(len(frame)) % 7), "county": np.where(np.arange(len(frame)) % 3, 0, 2)}
     raw["income"] = raw["income"] + np.where(np.arange(len(frame)) < len(frame) - n, rng.integers(-499, 500), 10**6)
     frame = frame.assign(income=raw["income"], county=np.array(list("abcd"))[raw["county"] + rng.integers(2)])

@@ -245,7 +245,7 @@ def test_tournaments_go_by_the_papers_rules(members):
 
 def census(preferences=((0.2, 1.0),), **kwargs):
     leaves = [{"name": value} for value in CENSUS.quasi_identifiers["workclass"].domain]
-    taxonomy = Taxonomy.from_nested({"name": "any", "children": leaves})
+    taxonomy = Taxonomy({"name": "any", "children": leaves})
     return preferring(CENSUS, preferences, taxonomies={"workclass": taxonomy}, **kwargs)
 
 

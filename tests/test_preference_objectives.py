@@ -97,7 +97,7 @@ def test_quasi_identifiers_may_have_any_name():
 def test_columns_of_frames_may_be_tuples():
     frame = pd.DataFrame({"a": [0, 1, 0, 1], "b": [0, 0, 1, 1]})
     frame.columns = pd.Index([("a", 1), ("b", 2)], tupleize_cols=False)
-    hierarchies = {name: Hierarchy.from_levels([[0, 1], ["*", "*"]]) for name in frame.columns}
+    hierarchies = {name: Hierarchy([[0, 1], ["*", "*"]]) for name in frame.columns}
     table = Microdata.from_frame(frame, hierarchies)
     res = Result()
     for own, x in (

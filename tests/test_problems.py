@@ -62,7 +62,7 @@ def small_table(n_rows=60, seed=0):
     quasi_identifiers = {
         "age": Hierarchy.intervals(0, 20, widths=[5, 10]),
         "sex": Hierarchy.flat(["Female", "Male"]),
-        "zip": Hierarchy.from_levels([["07", "7", "8"], ["7x", "7x", "8"], ["*", "*", "*"]]),
+        "zip": Hierarchy([["07", "7", "8"], ["7x", "7x", "8"], ["*", "*", "*"]]),
     }
     return Microdata.from_frame(frame, quasi_identifiers, sensitive="diagnosis")
 
@@ -326,7 +326,7 @@ def test_bad_points_are_refused(problem):
 
 def test_a_hierarchy_without_a_root_is_announced():
     frame = pd.DataFrame({"zip": ["a", "b"]})
-    table = Microdata.from_frame(frame, {"zip": Hierarchy.from_levels([["a", "b"]])})
+    table = Microdata.from_frame(frame, {"zip": Hierarchy([["a", "b"]])})
     with pytest.warns(UserWarning, match=r"the hierarchies of 'zip' do not end in one group.*with_root"):
         LatticeProblem(table, [KAnonymity()])
 

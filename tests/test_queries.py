@@ -78,7 +78,7 @@ def test_the_fully_generalized_table_answers_as_if_all_values_were_equally_likel
 
 def test_groups_need_not_be_neighbours():
     """Of a, b, c, d the groups are a and d, b and c: two rows of a are one of a and one of d."""
-    hierarchy = Hierarchy.from_levels(["abcd", ["a|d", "b|c", "b|c", "a|d"], "****"])
+    hierarchy = Hierarchy(["abcd", ["a|d", "b|c", "b|c", "a|d"], "****"])
     table = Microdata.from_frame(pd.DataFrame({"q": list("aab")}), {"q": hierarchy})
     nodes = hierarchy.nodes.ancestors[1][table.tuples.codes[:, 0]]
     whole = LatticeProblem(table, [KAnonymity()]).equivalence_classes([1])

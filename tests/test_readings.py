@@ -83,7 +83,7 @@ def test_large_whole_numbers_beside_a_gap_stay_apart(kind, gap):
         "pyarrow": lambda: plain,
         "duckdb": lambda: duckdb.from_arrow(plain),
     }[kind]()
-    hierarchy = Hierarchy.from_levels([sorted(set(LARGE)), ["*"] * 4])
+    hierarchy = Hierarchy([sorted(set(LARGE)), ["*"] * 4])
     sensitive = ["s"] if kind == "objects" else []
     table = Microdata.from_frame(frame, {"q": hierarchy}, sensitive, missing="keep")
     assert table.n_distinct == 5
@@ -99,7 +99,7 @@ def test_large_whole_numbers_beside_a_gap_stay_apart(kind, gap):
 def test_a_text_that_stands_for_what_is_suppressed_is_refused():
     frame = pd.DataFrame({"q": ["a", "*", "a"], "s": ["*", "x", "y"]})
     message = (
-        r"^column 'q' must not hold the text '\*', which stands for what is suppressed in a release; write another "
+        r"^column 'q' must not hold the text '\*', which marks suppressed values in a release; write another "
         r"text in its place, or nothing where no value is known \(in a project file: empty = \[\"\*\"\]\)$"
     )
     with pytest.raises(ValueError, match=message):

@@ -37,7 +37,7 @@ def nested(n_values):
     while width < n_values:
         columns.append([f"{width}:{i // width}" for i in range(n_values)])
         width *= 2
-    return Hierarchy.from_levels([*columns, ["*"] * n_values])
+    return Hierarchy([*columns, ["*"] * n_values])
 
 
 @st.composite
@@ -59,7 +59,7 @@ def microdata(draw, max_rows=24, max_attributes=3, sizes=(1, 2, 3, 4, 5, 6)):
 
 
 #: How coarse the sensitive values are at the level between themselves and their root.
-PAIRS = Hierarchy.from_levels([list(VALUES), ["ab", "ab", "cd", "cd"], ["*"] * 4])
+PAIRS = Hierarchy([list(VALUES), ["ab", "ab", "cd", "cd"], ["*"] * 4])
 
 
 def requirement(kind, column, bound, table):

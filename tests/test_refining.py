@@ -103,7 +103,7 @@ def test_suppressed_rows_that_are_too_few_stay_so():
 
 def test_suppressed_rows_that_are_enough_are_released():
     values = [0] * 6 + [1] * 6 + [2, 2, 3, 3, 4, 4]
-    pairs = Hierarchy.from_levels([list(range(6)), ["01", "01", "2-4", "2-4", "2-4", "5"], ["*"] * 6])
+    pairs = Hierarchy([list(range(6)), ["01", "01", "2-4", "2-4", "2-4", "5"], ["*"] * 6])
     table = Microdata.from_frame(pd.DataFrame({"q": values}), {"q": pairs})
     problem = LatticeProblem(table, GOALS, Below(6))
     after = table.equivalence_classes(refine(problem, [0]))
@@ -151,7 +151,7 @@ def test_a_local_recoding_is_refined_already(census):
 
 def test_a_column_of_one_value_is_refined():
     frame = pd.DataFrame({"p": ["a"] * 6, "q": [0, 0, 1, 1, 3, 3]})
-    table = Microdata.from_frame(frame, {"p": Hierarchy.from_levels([["a"]]), "q": Hierarchy.intervals(0, 4, [2])})
+    table = Microdata.from_frame(frame, {"p": Hierarchy([["a"]]), "q": Hierarchy.intervals(0, 4, [2])})
     made = refine(LatticeProblem(table, GOALS), [0, 2])
     assert sorted(table.equivalence_classes(made).sizes.tolist()) == [6]
     made = refine(LatticeProblem(table, [*GOALS], 0), [0, 0])

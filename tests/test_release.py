@@ -45,7 +45,7 @@ OF_THE_TABLE = (
 def all_measures(data, table):
     """Every objective that can be counted again, with arguments of any kind."""
     n = len(table.levels)
-    order = Hierarchy.from_levels([[*"abcd"], ["x", "x", "y", "z"], ["u", "u", "u", "z"], ["*"] * 4])
+    order = Hierarchy([[*"abcd"], ["x", "x", "y", "z"], ["u", "u", "u", "z"], ["*"] * 4])
     weights = data.draw(st.lists(st.floats(0.1, 5), min_size=n, max_size=n))
     return [
         *(kind(column) for kind in OF_A_COLUMN for column in ("s0", "s1")),

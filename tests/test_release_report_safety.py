@@ -107,9 +107,7 @@ def without_titles(found):
 # ---------------------------------------------------------------- outside the building
 
 NAMED = {
-    "town": Hierarchy.from_levels(
-        [[f"raw town {i}" for i in range(12)], [f"region {i // 4}" for i in range(12)], ["*"] * 12]
-    ),
+    "town": Hierarchy([[f"raw town {i}" for i in range(12)], [f"region {i // 4}" for i in range(12)], ["*"] * 12]),
     "age": Hierarchy.intervals(0, 100, widths=[10, 50]),
 }
 
@@ -147,7 +145,7 @@ def test_the_report_for_outsiders_depends_on_the_release_alone(tmp_path):
 
 
 SMALL = {
-    "town": Hierarchy.from_levels([[f"t{i}" for i in range(6)], ["a", "a", "b", "b", "c", "c"], ["*"] * 6]),
+    "town": Hierarchy([[f"t{i}" for i in range(6)], ["a", "a", "b", "b", "c", "c"], ["*"] * 6]),
     "age": Hierarchy.intervals(0, 40, widths=[10, 20]),
 }
 
@@ -241,7 +239,7 @@ def test_outsiders_count_the_released_rows(tmp_path, how):
 
 def test_rows_that_have_a_star_in_every_label_are_told_like_marked_ones(tmp_path):
     """A level may have * for some values only: nobody tells who was generalized from who was suppressed."""
-    towns = Hierarchy.from_levels([["x", "y", "z"], ["*", "west", "east"], ["*"] * 3])
+    towns = Hierarchy([["x", "y", "z"], ["*", "west", "east"], ["*"] * 3])
     files = set()
     # Eight rows are "*": all x in the first table, and four x and four z, all suppressed, in the second one.
     for counts, n_suppressed in (({"x": 8, "y": 6}, 0), ({"x": 4, "y": 6, "z": 4}, 8)):

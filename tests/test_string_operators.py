@@ -37,7 +37,7 @@ def free(*lengths, trees=None):
     domains = {f"q{j}": [f"v{i}" for i in range(length + 1)] for j, length in enumerate(lengths)}
     frame = pd.DataFrame({name: domain[:1] for name, domain in domains.items()})
     table = Microdata.from_frame(frame, {name: Hierarchy.flat(domain) for name, domain in domains.items()})
-    taxonomies = {name: Taxonomy.from_nested(tree) for name, tree in (trees or {}).items()}
+    taxonomies = {name: Taxonomy(tree) for name, tree in (trees or {}).items()}
     return BitStringProblem(table, [KAnonymity(), GeneralLossMetric()], taxonomies=taxonomies)
 
 
@@ -383,7 +383,7 @@ def test_any_algorithm_of_pymoo_keeps_strings_boolean_and_valid(algorithm, opera
             *({"name": name} for name in ("Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
         ],
     }
-    own = BitStringProblem(CENSUS, objectives, suppression=Below(5), taxonomies={"race": Taxonomy.from_nested(nested)})
+    own = BitStringProblem(CENSUS, objectives, suppression=Below(5), taxonomies={"race": Taxonomy(nested)})
     res = minimize(own, algorithm(pop_size=12, sampling=BitStringSampling(), **operators), ("n_gen", 8), seed=1)
     assert res.pop.get("X").dtype == bool
     assert own.is_valid(res.pop.get("X")).all()

@@ -30,7 +30,7 @@ def flat(n, name="root"):
 
 
 WORK = packaged("workclass")
-WORKCLASS = Taxonomy.from_nested(WORK)
+WORKCLASS = Taxonomy(WORK)
 CHAIN = grown(lambda low, high: low, 12)  # one leaf, and the rest as the other child, eleven times
 PAIRS = {"name": "root", "children": [flat(2, f"pair{i}") for i in range(6)]}
 
@@ -72,7 +72,7 @@ def assert_alike(counts, n_kinds):
 
 @given(trees(max_leaves=9))
 def test_cuts_are_counted_checked_and_found_as_by_hand(tree):
-    taxonomy, every = Taxonomy.from_nested(tree), cuts(tree)
+    taxonomy, every = Taxonomy(tree), cuts(tree)
     assert taxonomy.n_cuts == len(every) == len(set(every)) == n_tilings(tree)
     strings = every_string(taxonomy.n_bits)
     valid = taxonomy.is_valid(strings)
@@ -86,7 +86,7 @@ def test_cuts_are_counted_checked_and_found_as_by_hand(tree):
 @pytest.mark.parametrize("name", PACKAGED)
 def test_the_packaged_trees_have_their_cuts(name):
     tree = packaged(name)
-    taxonomy = Taxonomy.from_nested(tree)
+    taxonomy = Taxonomy(tree)
     n_leaves, n_cuts = PACKAGED[name]
     assert taxonomy.n_cuts == n_cuts == n_tilings(tree) == len(set(cuts(tree)))
     assert (len(taxonomy.leaves), taxonomy.n_bits) == (n_leaves, n_leaves - 1)
@@ -98,7 +98,7 @@ def test_the_packaged_trees_have_their_cuts(name):
 
 def test_the_number_of_cuts_is_exact_however_large():
     pairs = {"name": "root", "children": [flat(2, f"pair {i}:") for i in range(400)]}
-    taxonomy = Taxonomy.from_nested(pairs)
+    taxonomy = Taxonomy(pairs)
     assert taxonomy.n_cuts == 2**400 + 1
     drawn = taxonomy.sample(50, np.random.default_rng(0))
     assert taxonomy.is_valid(drawn).all()
@@ -108,7 +108,7 @@ def test_the_number_of_cuts_is_exact_however_large():
 
 
 def assert_nearest(tree):
-    taxonomy = Taxonomy.from_nested(tree)
+    taxonomy = Taxonomy(tree)
     strings = every_string(taxonomy.n_bits)
     every, best = nearest(tree, strings)
     plain, drawn = taxonomy.closest(strings), taxonomy.closest(strings, np.random.default_rng(0))
@@ -154,7 +154,7 @@ def test_the_closest_cut_is_exact_on_every_string_of_known_trees(tree):
 
 @pytest.mark.parametrize("tree", [WORK, CHAIN, PAIRS, flat(5)], ids=lambda tree: tree["name"])
 def test_all_nearest_cuts_are_equally_likely(tree):
-    taxonomy = Taxonomy.from_nested(tree)
+    taxonomy = Taxonomy(tree)
     rng = np.random.default_rng(1)
     strings = every_string(taxonomy.n_bits)
     every, best = nearest(tree, strings)
@@ -176,7 +176,7 @@ def test_closest_draws_only_from_the_random_state():
 
 @given(trees(min_leaves=2), st.integers(0, 2**32 - 1))
 def test_one_string_or_many(tree, seed):
-    taxonomy = Taxonomy.from_nested(tree)
+    taxonomy = Taxonomy(tree)
     strings = np.random.default_rng(seed).random((5, taxonomy.n_bits)) < 0.5
     strings.flags.writeable = False
     before = strings.copy()
@@ -199,7 +199,7 @@ def test_one_string_or_many(tree, seed):
 
 @pytest.mark.parametrize("tree", [WORK, CHAIN, PAIRS, packaged("education")], ids=lambda tree: tree["name"])
 def test_every_cut_is_drawn_alike(tree):
-    taxonomy = Taxonomy.from_nested(tree)
+    taxonomy = Taxonomy(tree)
     drawn = taxonomy.sample(20_000, np.random.default_rng(0))
     assert drawn.shape == (20_000, taxonomy.n_bits)
     assert drawn.dtype == bool
@@ -222,7 +222,7 @@ def test_labels_are_the_nodes():
 
 @given(trees())
 def test_labels_name_the_leaves_below_them(tree):
-    taxonomy = Taxonomy.from_nested(tree)
+    taxonomy = Taxonomy(tree)
     spans = {name: (first, last) for name, _, first, last, _ in nodes(tree)}
     for cut in cuts(tree)[:50]:
         edges = [0, *(i + 1 for i, bit in enumerate(cut) if bit), len(taxonomy.leaves)]
@@ -231,9 +231,8 @@ def test_labels_name_the_leaves_below_them(tree):
 
 @given(trees())
 def test_a_hierarchy_has_the_nodes_as_its_groups(tree):
-    taxonomy = Taxonomy.from_nested(tree)
-    hierarchy = Hierarchy.from_taxonomy(taxonomy)
-    assert hierarchy == Hierarchy.from_levels(taxonomy.levels())
+    taxonomy = Taxonomy(tree)
+    hierarchy = Hierarchy(taxonomy.levels())
     every = nodes(tree)
     assert hierarchy.domain == taxonomy.leaves == tuple(name for name, *_, leaf in every if leaf)
     assert hierarchy.length == max(depth for _, depth, *_ in every)
@@ -249,7 +248,7 @@ def test_a_hierarchy_has_the_nodes_as_its_groups(tree):
 
 
 def test_the_hierarchy_of_work_classes():
-    assert Hierarchy.from_taxonomy(WORKCLASS).n_groups.tolist() == [8, 4, 1]
+    assert Hierarchy(WORKCLASS.levels()).n_groups.tolist() == [8, 4, 1]
     assert (
         WORKCLASS.levels()[1]
         == ["Self-employed"] * 2 + ["Public employer"] * 3 + ["Private"] + ["Unpaid or never employed"] * 2
@@ -257,19 +256,19 @@ def test_the_hierarchy_of_work_classes():
 
 
 def test_a_single_leaf_has_one_cut():
-    taxonomy = Taxonomy.from_nested({"name": "only", "children": []})
+    taxonomy = Taxonomy({"name": "only", "children": []})
     assert (taxonomy.leaves, taxonomy.n_bits, taxonomy.n_cuts) == (("only",), 0, 1)
     none = np.zeros((3, 0), bool)
     assert taxonomy.is_valid(none).tolist() == [True] * 3
     assert taxonomy.closest(none).shape == taxonomy.sample(3, np.random.default_rng(0)).shape == (3, 0)
     assert taxonomy.labels(none[0]) == ("only",)
-    assert Hierarchy.from_taxonomy(taxonomy).domain == ("only",)
+    assert Hierarchy(taxonomy.levels()).domain == ("only",)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_copies_are_the_same(copied):
     strings = every_string(7)
-    for original in (WORKCLASS, Taxonomy.from_nested(WORK)):
+    for original in (WORKCLASS, Taxonomy(WORK)):
         twin = copied(original)
         assert twin.levels() == original.levels()
         assert twin.n_cuts == 9

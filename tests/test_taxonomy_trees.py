@@ -14,7 +14,7 @@ from strategies import cuts, renamed
 from pymoo_anon.table import Hierarchy, Taxonomy
 
 WORK = json.loads((files("pymoo_anon.datasets") / "taxonomies" / "workclass.json").read_text(encoding="utf-8"))
-WORKCLASS = Taxonomy.from_nested(WORK)
+WORKCLASS = Taxonomy(WORK)
 PAIRS = {
     "name": "root",
     "children": [{"name": f"pair{i}", "children": [{"name": "x"}, {"name": "y"}]} for i in range(6)],
@@ -38,7 +38,7 @@ def test_bad_trees_are_refused(tmp_path):
 
     def both(error, tree):
         bad.write_text(json.dumps(tree), encoding="utf-8")
-        message = refused(error, lambda: Taxonomy.from_nested(tree))
+        message = refused(error, lambda: Taxonomy(tree))
         assert refused(error, lambda: Taxonomy.from_json(bad)) == f"{bad}: {message}"
         return message
 
@@ -59,7 +59,7 @@ def test_bad_trees_are_refused(tmp_path):
 
 @pytest.mark.parametrize("children", [5, True, "ab", {"a": 1, "b": 2}], ids=str)
 def test_children_that_are_no_list_are_refused(children):
-    message = refused(TypeError, lambda: Taxonomy.from_nested({"name": "root", "children": children}))
+    message = refused(TypeError, lambda: Taxonomy({"name": "root", "children": children}))
     assert message.startswith("taxonomy must be of nodes {'name': text, 'children': [...]}, got ")
 
 
@@ -81,7 +81,7 @@ def deep(n, inner=None):
 
 
 def test_trees_may_be_nested_deeply():
-    taxonomy = Taxonomy.from_nested(deep(5000))
+    taxonomy = Taxonomy(deep(5000))
     assert taxonomy.leaves == tuple(f"v{i}" for i in range(5000))
     assert taxonomy.n_cuts == 5000
     assert repr(taxonomy) == "Taxonomy('n4999', 5000 leaves, 5000 cuts)"
@@ -90,9 +90,9 @@ def test_trees_may_be_nested_deeply():
     assert taxonomy.is_valid(taxonomy.closest(~drawn[:3])).all()
     for twin in (copy.deepcopy(taxonomy), pickle.loads(pickle.dumps(taxonomy))):
         assert (twin.leaves == taxonomy.leaves, twin.name) == (True, "n4999")
-    some = Taxonomy.from_nested(deep(300))
-    assert Hierarchy.from_taxonomy(some).length == 299
-    bad = refused(TypeError, lambda: Taxonomy.from_nested(deep(5000, {"title": "v0"})))
+    some = Taxonomy(deep(300))
+    assert Hierarchy(some.levels()).length == 299
+    bad = refused(TypeError, lambda: Taxonomy(deep(5000, {"title": "v0"})))
     assert bad == "taxonomy must be of nodes {'name': text, 'children': [...]}, got {'title': 'v0'}"
 
 
@@ -123,7 +123,7 @@ def test_nodes_may_be_any_mappings():
 def test_deep_files_are_refused_with_what_serves(tmp_path):
     path = tmp_path / "deep.json"
     path.write_text('{"name": "a", "children": [' * 100_000, encoding="utf-8")
-    message = f"{path} must be nested less deeply; from_nested takes trees of any depth"
+    message = f"{path} must be nested less deeply; Taxonomy(tree) takes trees of any depth"
     assert refused(ValueError, lambda: Taxonomy.from_json(path)) == message
 
 
@@ -132,12 +132,12 @@ def test_what_is_no_tree_is_refused():
     inner = {"name": "inner", "children": [{"name": "other"}, cyclic]}
     cyclic["children"].append(inner)
     message = "taxonomy must be a tree, got the node 'root' below itself or in two places"
-    assert refused(ValueError, lambda: Taxonomy.from_nested(cyclic)) == message
+    assert refused(ValueError, lambda: Taxonomy(cyclic)) == message
     shared = {"name": "shared"}
     for i in range(60):  # 2^60 leaves, if they were all placed
         shared = {"name": f"shared{i}", "children": [shared, shared]}
     message = "taxonomy must be a tree, got the node 'shared' below itself or in two places"
-    assert refused(ValueError, lambda: Taxonomy.from_nested(shared)) == message
+    assert refused(ValueError, lambda: Taxonomy(shared)) == message
     del cyclic["children"]
 
 
@@ -181,11 +181,11 @@ def test_groups_of_a_release_have_names_of_their_own():
     }
     for tree in ({"name": "root", "children": others}, leaf_and_node):
         try:
-            taxonomy = Taxonomy.from_nested(tree)
+            taxonomy = Taxonomy(tree)
         except ValueError:
             continue
         for cut in cuts(tree):
             labels = taxonomy.labels(np.array(cut))
             assert len(set(labels)) == len(labels)
-        for groups in Hierarchy.from_taxonomy(taxonomy).groups:
+        for groups in Hierarchy(taxonomy.levels()).groups:
             assert taxonomy.is_valid(np.diff(groups) != 0)

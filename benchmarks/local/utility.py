@@ -50,7 +50,7 @@ def table_of(name: str) -> Microdata:
     for column, levels in own.levels.items():
         domain = [value if column in numbers else f"{column} {value}" for value in levels[0]]
         between = [[f"{i}: {group}" for group in level] for i, level in enumerate(levels[1:-1], start=1)]
-        hierarchies[column] = Hierarchy.from_levels([domain, *between, ["*"] * len(domain)])
+        hierarchies[column] = Hierarchy([domain, *between, ["*"] * len(domain)])
         codes.append(own.rows[column])
     weights = np.ones(len(codes[0]), dtype=np.int64)
     domains = {target: range(int(own.rows[target].max()) + 1)}

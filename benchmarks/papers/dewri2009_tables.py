@@ -43,13 +43,13 @@ def _ages_in(*edges: int) -> list[str]:
 
 MARRIED = ["Married" if status in ("CF-Spouse", "Spouse Present") else "Not Married" for status in _STATUSES]
 HIERARCHIES = {
-    "zip code": Hierarchy.from_levels([_ZIPS, _digits_kept(4), _digits_kept(3), _digits_kept(2), ["*"] * 6]),
-    "age": Hierarchy.from_levels([_AGES, _ages_in(25, 35, 45, 55), ["*"] * 10]),
-    "marital status": Hierarchy.from_levels([_STATUSES, MARRIED, ["*"] * 6]),
+    "zip code": Hierarchy([_ZIPS, _digits_kept(4), _digits_kept(3), _digits_kept(2), ["*"] * 6]),
+    "age": Hierarchy([_AGES, _ages_in(25, 35, 45, 55), ["*"] * 10]),
+    "marital status": Hierarchy([_STATUSES, MARRIED, ["*"] * 6]),
 }
 # The ages of the three anonymizations do not nest in one another: other hierarchies of the same domain.
-WIDER_AGES = Hierarchy.from_levels([_AGES, _ages_in(15, 35, 55), ["*"] * 10])
-OTHER_AGES = Hierarchy.from_levels([_AGES, _ages_in(20, 40, 60), ["*"] * 10])
+WIDER_AGES = Hierarchy([_AGES, _ages_in(15, 35, 55), ["*"] * 10])
+OTHER_AGES = Hierarchy([_AGES, _ages_in(20, 40, 60), ["*"] * 10])
 
 
 def _node(ages: Hierarchy, **levels: int) -> Generalization:

@@ -161,8 +161,8 @@ def country_trees(problem: BitStringProblem) -> dict[str, Taxonomy]:
     regions = [{"name": one["name"], "children": leaves(one)} for one in nodes(tree) if one["name"] in REGIONS]
     found = {
         "packaged, five levels": problem.taxonomies["native-country"],
-        "one level of six regions": Taxonomy.from_nested({"name": tree["name"], "children": regions}),
-        "flat, no regions": Taxonomy.from_nested({"name": tree["name"], "children": leaves(tree)}),
+        "one level of six regions": Taxonomy({"name": tree["name"], "children": regions}),
+        "flat, no regions": Taxonomy({"name": tree["name"], "children": leaves(tree)}),
     }
     assert len({one.n_bits for one in found.values()}) == 1
     return found

@@ -35,7 +35,7 @@ def of_package(instance: Instance) -> AnonymizationProblem:
         else:
             levels = instance.told["attributes"][j]["levels"]
             above = [[f"level {i}: {g}" for g in own] for i, own in enumerate(levels) if i]
-            hierarchies[name] = Hierarchy.from_levels([values, *above])
+            hierarchies[name] = Hierarchy([values, *above])
     asked = (*instance.told["objectives"], *instance.told["constraints"])
     read = {own["column"]: own["measure"] for own in asked if "column" in own}
     labels = [column for column, measure in read.items() if measure == "CM"]
@@ -66,7 +66,7 @@ def _taxonomy(nodes: Sequence[Sequence[int]], first: int, last: int) -> Taxonomy
     for begin, end in sorted(nodes, key=lambda node: node[1] - node[0]):
         within = [own for own in sorted(tree) if begin <= own[0] and own[1] <= end]
         tree[begin, end] = {"name": f"{begin} to {end}", "children": [tree.pop(own) for own in within]}
-    return Taxonomy.from_nested(tree[first, last])
+    return Taxonomy(tree[first, last])
 
 
 def _objective(wanted: dict[str, Any]) -> Objective:

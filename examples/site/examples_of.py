@@ -32,7 +32,7 @@ PERSONS = pd.DataFrame(
 ZIPS = ["4711", "4712", "8000", "8001"]
 WAYS = {
     "age": Hierarchy.intervals(20, 60, widths=[10, 20]),
-    "zip": Hierarchy.from_levels([ZIPS, ["47**", "47**", "80**", "80**"], ["*"] * 4]),
+    "zip": Hierarchy([ZIPS, ["47**", "47**", "80**", "80**"], ["*"] * 4]),
 }
 TABLE = Microdata.from_frame(PERSONS, WAYS, sensitive="illness", label="stay")
 #: The node of the example: ages of 20 years, regions of two places.

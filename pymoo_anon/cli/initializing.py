@@ -67,12 +67,14 @@ def initialize(request: InitRequest) -> None:
             hierarchies = _given(request, source, names)
             asked = _asked(request.role, names)
             asked |= dict.fromkeys(hierarchies, ("quasi-identifier", "--hierarchies has a file for it"))
-            columns = first = _columns(profiles, asked, hierarchies, frame)
+            decisions = _decisions(profiles, asked)
+            redundant = _redundant(profiles, decisions, asked, frame)
+            columns = first = _columns(profiles, decisions, redundant, hierarchies)
             proposed = _proposed(columns)
             if proposed:
                 empty += proposed
                 profiles = _without(reading, profiles, empty)
-                columns = _columns(profiles, asked, hierarchies, frame)
+                columns = _columns(profiles, _decisions(profiles, asked), redundant, hierarchies, first)
         questions = _questions(first, proposed)
         used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
         data = {
@@ -202,10 +204,8 @@ def _given(request: InitRequest, source: Source, names: Sequence[str]) -> dict[s
     return {name: _relative(Source("csv", path), request.output) for name, path in found.items()}
 
 
-def _columns(
-    profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]], hierarchies: Mapping[str, str], frame: Any
-) -> list[ColumnText]:
-    """Decide the role of every column, and draft the hierarchies."""
+def _decisions(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """Decide on the role of every column, with the reason."""
     decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in profiles}
     persons = [name for name, (role, _) in asked.items() if role == "person"]
     for name, (role, reason) in decisions.items():
@@ -218,7 +218,18 @@ def _columns(
             # Columns that name a person are proposed to be left out.
             role, reason = "drop", f"an identifier: {reason}"
         decisions[name] = role, reason
-    redundant = _redundant(profiles, decisions, asked, frame)
+    return decisions
+
+
+def _columns(
+    profiles: Sequence[Profile],
+    decisions: Mapping[str, tuple[str, str]],
+    redundant: Mapping[str, tuple[str, str]],
+    hierarchies: Mapping[str, str],
+    earlier: Sequence[ColumnText] = (),
+) -> list[ColumnText]:
+    """Draft the hierarchies of all columns but those of the same earlier profiles."""
+    made_before = {id(column.profile): column for column in earlier if column.made is not None}
     columns: list[ColumnText] = []
     for profile, file in zip(profiles, file_names(list(decisions)), strict=True):
         role, reason = decisions[profile.name]
@@ -228,7 +239,8 @@ def _columns(
         own = hierarchies.get(profile.name, "")
         draft, levels, made = None, "", None
         if role == "quasi-identifier" and not own:
-            draft, levels, made = _drafted(profile)
+            before = made_before.get(id(profile))
+            draft, levels, made = _drafted(profile) if before is None else (before.draft, before.levels, before.made)
             own = f"{HIERARCHIES}/{file}"
             if draft is None:
                 own, role, reason = "", "other", f"{reason}, but {levels}"

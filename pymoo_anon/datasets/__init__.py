@@ -1,4 +1,4 @@
-"""Tables to start with: the real Adult, and an invented census like it."""
+"""Tables for examples: the real Adult, and an invented census like it."""
 
 from pymoo_anon.datasets.adult import fetch_adult, fetch_adult_frame, load_hierarchy, load_taxonomy
 from pymoo_anon.datasets.census import census_rows, make_census

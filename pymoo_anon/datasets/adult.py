@@ -55,9 +55,9 @@ def fetch_adult(
     sensitive: str | Iterable[str] | None = "occupation",
     label: str | None = None,
 ) -> Microdata:
-    """The Adult table, 30,162 rows without missing values, with hierarchies as long as those of Dewri et al. 2010.
+    """Load the Adult table of 30,162 rows, with hierarchies.
 
-    The rows are read as `fetch_adult_frame` reads them.
+    The rows are those of `fetch_adult_frame`, and the hierarchies are as long as those of Dewri et al. 2010.
 
     Args:
         quasi_identifiers: Names of columns with a packaged hierarchy, or a hierarchy of one's own for each column.
@@ -69,9 +69,9 @@ def fetch_adult(
     Raises:
         KeyError: A column has no packaged hierarchy, or is none of Adult's.
         TypeError: A quasi-identifier has no `Hierarchy`.
-        ValueError: There is no quasi-identifier, roles exclude each other, a hierarchy lacks a value, or the file that
-            is there is not UCI's.
-        OSError: The file is not there, and could not be downloaded.
+        ValueError: There is no quasi-identifier, roles exclude each other, a hierarchy lacks a value, or the file found
+            is not UCI's.
+        OSError: There is no file, and it could not be downloaded.
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive or ())
     if quasi_identifiers is None:
@@ -82,25 +82,25 @@ def fetch_adult(
 
 
 def fetch_adult_frame() -> pd.DataFrame:
-    """Adult's rows (UCI `adult.data`, CC BY 4.0, https://doi.org/10.24432/C5XW20) without those that miss a value.
+    """Load the rows of Adult without missing values.
 
-    The file is looked for in the folder that the environment variable PYMOO_ANON_DATA names, as `adult/adult.data`,
-    then in pooch's cache; where neither has it, it is downloaded from UCI's archive into the first of the two. Its
-    sha256 is checked.
+    The data are UCI's `adult.data` (CC BY 4.0, https://doi.org/10.24432/C5XW20). The file is `adult/adult.data` in the
+    folder of the environment variable PYMOO_ANON_DATA, or in pooch's cache if the variable is not set. A missing file
+    is downloaded from UCI's archive into that folder. Its sha256 is checked.
 
     Returns:
         A frame of 30,162 rows and 15 columns.
 
     Raises:
-        ValueError: The file that is there is not UCI's.
-        OSError: There is none, and it could not be downloaded.
+        ValueError: The file found is not UCI's.
+        OSError: There is no file, and it could not be downloaded.
     """
     source = pooch.create(
         path=pooch.os_cache("pymoo_anon"),
         base_url="https://archive.ics.uci.edu/ml/machine-learning-databases/",
         registry={_FILE: "sha256:5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"},
         env="PYMOO_ANON_DATA",
-        # A file of the user's own is never overwritten.
+        # Files of users are never overwritten.
         allow_updates=False,
     )
     try:
@@ -115,7 +115,7 @@ def fetch_adult_frame() -> pd.DataFrame:
 
 
 def load_hierarchy(name: str) -> Hierarchy:
-    """The packaged hierarchy of one of Adult's columns.
+    """Load the packaged hierarchy of a column of Adult.
 
     Args:
         name: The column, one of `QUASI_IDENTIFIERS`.
@@ -133,7 +133,7 @@ def load_hierarchy(name: str) -> Hierarchy:
 
 
 def load_taxonomy(name: str) -> Taxonomy:
-    """The packaged taxonomy of one of Adult's columns.
+    """Load the packaged taxonomy of a column of Adult.
 
     Args:
         name: The column, one of `TAXONOMIES`.

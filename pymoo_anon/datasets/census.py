@@ -1,4 +1,4 @@
-"""An invented census, for examples and tests that need no download and for tables of any size."""
+"""An invented census of any size, without a download."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pymoo_anon.table.microdata import Microdata
 
 _SENSITIVE = "occupation"
 
-# Rows that are drawn at a time; the draws of a seed depend on it.
+# Rows in one draw. The draws of a seed depend on it.
 _CHUNK = 1 << 20
 
 
 def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
-    """An invented table of any size with the nine columns of Adult that Dewri et al. 2010 use, and their domains.
+    """Draw an invented table like Adult of any size.
 
-    Eight quasi-identifiers with the packaged hierarchies, and the sensitive column "occupation". Rows are drawn
-    independently from a tree-shaped Bayesian network (Chow and Liu 1968), which joins each column to one other and
-    whose tables are Adult's. So the table has Adult's marginals and the strongest of its two-way dependencies, and no
-    person of Adult in it.
+    It has the nine columns of Adult in Dewri et al. 2010, and their domains: eight quasi-identifiers with the packaged
+    hierarchies, and the sensitive column "occupation". Rows are drawn independently from a tree-shaped Bayesian network
+    (Chow and Liu 1968), which joins each column to one other by the counts of Adult. So the table has Adult's marginals
+    and the strongest of its two-way dependencies, and no person of Adult in it.
 
     Total variation between Adult and the 30,162 rows of seed 0: of the nine one-way marginals 0.005 on average and
     0.019 at most (age), of the 36 two-way marginals 0.046 on average and 0.161 at most (sex with occupation).
@@ -42,7 +42,7 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
         The table, without a class label.
 
     Raises:
-        ValueError: `n_rows` is no positive whole number, or `seed` none from 0.
+        ValueError: `n_rows` is not a positive whole number, or `seed` not one from 0.
 
     >>> make_census(1000)
     Microdata(1000 rows, 867 distinct tuples of 8 quasi-identifiers, sensitive 'occupation')
@@ -67,7 +67,7 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
 
 
 def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
-    """The rows that `make_census` counts, some at a time, for files of any size.
+    """Draw the rows of `make_census` in parts.
 
     Args:
         n_rows: Number of rows.
@@ -92,7 +92,6 @@ def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
 
 
 def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, NDArray[np.int64]]]:
-    """Codes of the rows, column by column, some rows at a time."""
     n_rows, seed = positive_whole("n_rows", n_rows), whole_from_0("seed", seed)
     network, rng = _network(), np.random.default_rng(seed)
     return (_draw(network["columns"], min(_CHUNK, n_rows - start), rng) for start in range(0, n_rows, _CHUNK))
@@ -113,17 +112,13 @@ def _domains(hierarchies: dict[str, Hierarchy]) -> dict[str, Sequence[Hashable]]
 
 
 def _draw(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
-    """Codes of n rows, column by column.
-
-    Returns:
-        Per column an (n,) int64 array.
-    """
+    """Draw n rows, an (n,) int64 array of codes for each column."""
     codes: dict[str, NDArray[np.int64]] = {}
     for name, column in network.items():
         counts = np.array(column["counts"], dtype=np.int64)
         parent = codes[column["parent"]] if column["parent"] is not None else np.zeros(n, dtype=np.int64)
         totals = counts.sum(axis=1)
-        # Counts laid end to end: a number below the parent's total, past what comes before, falls into one cell.
+        # With counts laid end to end, a number below the parent's total, plus all counts before, falls into one cell.
         ends = np.cumsum(counts.ravel())
         within = np.minimum((rng.random(n) * totals[parent]).astype(np.int64), totals[parent] - 1)
         cells = np.searchsorted(ends, (np.cumsum(totals) - totals)[parent] + within, side="right")

@@ -243,7 +243,7 @@ def _recoded(
             raise TypeError(f"taxonomies[{name!r}] must be a Taxonomy, got {taxonomy!r}")
         if name in orders:
             raise ValueError(f"quasi-identifier {name!r} must not have both an order and a taxonomy")
-    hierarchies = {name: Hierarchy.from_taxonomy(taxonomy) for name, taxonomy in taxonomies.items()}
+    hierarchies = {name: Hierarchy(taxonomy.levels()) for name, taxonomy in taxonomies.items()}
     hierarchies.update((name, _ordered(name, order, table)) for name, order in orders.items())
     return table.recoded(hierarchies)
 

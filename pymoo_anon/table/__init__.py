@@ -1,4 +1,4 @@
-"""Tables about persons: microdata, what its values generalize to, and what is suppressed."""
+"""Tables about persons: microdata, hierarchies, generalizations and suppression."""
 
 from typing import TYPE_CHECKING
 

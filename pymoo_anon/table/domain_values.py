@@ -1,4 +1,4 @@
-"""Values of a domain: what makes two of them the same, how they read as text, and bins over numbers."""
+"""Values of a domain: their identity, their text, and bins over numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pandas as pd
 
 from pymoo_anon._messages import one_of
 
-#: What stands for a value that is wholly generalized or suppressed.
+#: The label of a value that is wholly generalized or suppressed.
 ROOT = "*"
 
 #: A column's name: text or, in a pandas frame, anything hashable, such as a whole number or a tuple.
@@ -31,7 +31,7 @@ Kind: TypeAlias = type[int] | type[float] | type[Decimal]
 # Longer texts are no numbers: a float cannot hold them.
 _LONGEST = 300
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
-# A day, and perhaps a time of it, as ISO 8601 writes them, and Python, too, which leaves the T out.
+# A day with or without a time, as in ISO 8601. Python writes a blank for the T.
 _MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:[.,]\d+)?)?)? ?(?:Z|[+-]\d{2}(?::?\d{2}){0,2})?)?", re.ASCII
 )
@@ -49,7 +49,9 @@ class _Truth:
 
 
 def same_as(value: Any) -> Hashable:
-    """What makes two values the same: 17 is 17.0, but neither "17" nor True; the Decimal 0.1 is the float 0.1.
+    """Return a key that equal values share.
+
+    17 equals 17.0, but neither "17" nor True. The Decimal 0.1 equals the float 0.1.
 
     >>> same_as(Decimal("0.10")), same_as(17.0) == same_as(17), same_as(True) == same_as(1)
     (0.1, True, False)
@@ -65,7 +67,7 @@ def same_as(value: Any) -> Hashable:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN of any kind, NaT.
+    """Tell whether a value is None, NaN or NaT.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing(Decimal("sNaN")), is_missing(""), is_missing(0)
     (True, True, True, False, False)
@@ -76,21 +78,23 @@ def is_missing(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number and no truth value."""
+    """Tell whether a value is a real number."""
     return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
 
 
 def is_whole(value: Any) -> bool:
-    """Whether a value is a whole number and no truth value."""
+    """Tell whether a value is a whole number."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def meant(number: Any) -> Fraction:
-    """The fraction that a person means who writes a number: the simple one that has this float, else the decimal.
+    """Return the fraction that a number stands for.
 
-    1/3 as a float is a little less than a third, and 0.29 is not 29 of 100. Of the fractions whose denominators are at
-    most a million, no two below a thousand have the same float, so that the one that was written is found again; of
-    smaller numbers, larger denominators count.
+    It is the simple fraction with this float, else the decimal.
+
+    1/3 as a float is a little less than a third, and 0.29 is not 29 of 100. No two fractions below a thousand with
+    denominators of at most a million have the same float, so the written one is found again. For smaller numbers the
+    denominators may be larger.
 
     >>> meant(1 / 3), meant(0.29), meant(0.123456789), meant(12)
     (Fraction(1, 3), Fraction(29, 100), Fraction(123456789, 1000000000), Fraction(12, 1))
@@ -103,7 +107,7 @@ def meant(number: Any) -> Fraction:
 
 
 def spelled(value: Any, kind: Kind) -> Any:
-    """The number that a text spells, or the value itself.
+    """Read the number of a text, or return the value.
 
     >>> spelled("017", int), spelled("2.5", int), spelled("17", float), spelled("2.50", Decimal), spelled("x", int)
     (17, 2.5, 17.0, Decimal('2.50'), 'x')
@@ -122,7 +126,7 @@ def spelled(value: Any, kind: Kind) -> Any:
 
 
 def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:
-    """Number labels in the order of their first appearance."""
+    """Assign numbers to labels in order of appearance."""
     numbers: dict[Hashable, int] = {}
     groups = [numbers.setdefault(same_as(label), len(numbers)) for label in labels]
     firsts: dict[int, Hashable] = {}
@@ -132,7 +136,9 @@ def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...
 
 
 def day_of(value: Any) -> date | None:
-    """The day of a date, of a moment with or without an offset from UTC, or of the ISO text of either; else None.
+    """Return the day of a date, a moment or ISO text.
+
+    The day is None for any other value. An offset from UTC is ignored.
 
     >>> day_of("2021-03-05T23:30+02:00"), day_of(datetime(2021, 3, 5, 10)), day_of("05.03.2021")
     (datetime.date(2021, 3, 5), datetime.date(2021, 3, 5), None)
@@ -147,12 +153,14 @@ def day_of(value: Any) -> date | None:
     try:
         return date.fromisoformat(found[1]) if found else None
     except ValueError:
-        # No such day, as February 30.
+        # There is no such day, such as February 30.
         return None
 
 
 def is_day(value: Any) -> bool:
-    """Whether a value is a whole day: a date, a midnight without offset from UTC, or a day's ISO text.
+    """Tell whether a value is a whole day.
+
+    It is a date, a midnight without an offset from UTC, or the ISO text of a day.
 
     >>> is_day("2021-03-05"), is_day(datetime(2021, 3, 5)), is_day("2021-03-05 00:00"), is_day("2021-02-30")
     (True, True, False, False)
@@ -165,16 +173,18 @@ def is_day(value: Any) -> bool:
 
 
 def ascending(values: Sequence[Any]) -> list[Any]:
-    """Values in their order or, where they have none, by type and text."""
+    """Sort values, or sort by type and text."""
     try:
-        # True equals 1 for Python, and stands behind it.
+        # True equals 1 in Python, and is put behind it.
         return sorted(values, key=lambda value: (value, isinstance(value, bool | np.bool_)))
     except (TypeError, ArithmeticError):
         return sorted(values, key=lambda value: (type(value).__name__, str(value)))
 
 
 def label_text(label: Any) -> str | None:
-    """A label as text, which depends on its value alone; None, which stands for a missing value, stays None.
+    """Return the text of a label.
+
+    Equal labels have equal texts.
 
     >>> label_text(17.0), label_text("15–19"), label_text(2.5), label_text(None)
     ('17', '15–19', '2.5', None)
@@ -190,7 +200,7 @@ def label_text(label: Any) -> str | None:
     if isinstance(label, Integral):
         return str(int(label))
     if isinstance(label, Decimal) and label.is_finite():
-        # Not normalize(), which rounds to so many digits as the context has.
+        # normalize() would round to the digits of the context.
         return str(int(label)) if label == label.to_integral_value() else format(label, "f").rstrip("0")
     if isinstance(label, Real) and float(label).is_integer():
         return str(int(float(label)))
@@ -210,16 +220,16 @@ class Bins:
     whole: bool
 
     def __len__(self) -> int:
-        """Number of bins."""
+        """Count the bins."""
         return len(self.edges) - 1
 
     def find(self, value: Any) -> int:
-        """The bin that holds a value, counted from 0; -1 where none does or the value is no number."""
+        """Return the bin of a value, or -1."""
         if not is_number(value) or is_missing(value):
             return -1
         value = same_as(value)
         bisect: Any = bisect_right if self.closed == "left" else bisect_left
-        # No float is written like what is a Decimal still, so that the edges have to be read as they are written, too.
+        # A value that is still a Decimal equals no float, so it is compared with the edges as they are written.
         key = (lambda edge: Decimal(repr(edge))) if isinstance(value, Decimal) else None
         position = bisect(self.edges, value, key=key) - 1
         if not 0 <= position < len(self) or (self.whole and value % 1 != 0):
@@ -227,7 +237,7 @@ class Bins:
         return int(position)
 
     def label(self, first: int, last: int) -> Hashable:
-        """A label that says what is in the bins first..last: "15–19" for whole numbers, else "[1.5, 2.0)"."""
+        """Return the label of the bins first..last."""
         low, high = self.edges[first], self.edges[last + 1]
         if not self.whole:
             return f"[{low!r}, {high!r})" if self.closed == "left" else f"({low!r}, {high!r}]"
@@ -238,12 +248,11 @@ class Bins:
 def nested_bins(
     low: float, high: float, widths: Sequence[float], step: float, closed: str
 ) -> tuple[list[list[Hashable]], Bins]:
-    """The label of every bin, for the bins themselves and for each width as in `Hierarchy.intervals`; and the bins."""
+    """Build the bins and labels of `Hierarchy.intervals`."""
     one_of("closed", closed, ("left", "right"))
     arguments = _numbers(low, high, step, widths)
     whole = all(isinstance(argument, Integral) for argument in arguments)
-    # Exact fractions of the decimals that a person writes, so that the edge after 0.2 in steps of 0.1 is 0.3. Counted
-    # in units of their common denominator they are whole numbers.
+    # Edges are counted in units of the common denominator of the decimals, so that 0.2 and 0.1 make 0.3 exactly.
     exact = [Fraction(str(argument)) for argument in arguments]
     unit = lcm(*(fraction.denominator for fraction in exact))
     start, end, size, *sizes = (int(fraction * unit) for fraction in exact)
@@ -260,13 +269,12 @@ def nested_bins(
                 f"widths must nest, each a larger multiple of the one before: {arguments[j]}, {arguments[j + 1]}"
             )
     edges = range(start, end + 1, size)
-    # Python's own numbers, which compare exactly with those of a table, however large.
+    # Python's numbers compare exactly with those of a table, however large.
     bins = Bins(tuple(edges) if whole else tuple(edge / unit for edge in edges), closed, whole)
-    return [_level(bins, width // size) for width in [size, *sizes]], bins
+    return [_bin_labels(bins, width // size) for width in [size, *sizes]], bins
 
 
 def _numbers(low: float, high: float, step: float, widths: Sequence[float]) -> list[float]:
-    """The arguments of `nested_bins` one after the other."""
     if not isinstance(widths, Iterable) or isinstance(widths, str):
         raise TypeError(f"widths must be a list of numbers, got {widths!r}")
     arguments = [low, high, step, *widths]
@@ -280,8 +288,7 @@ def _numbers(low: float, high: float, step: float, widths: Sequence[float]) -> l
     return arguments
 
 
-def _level(bins: Bins, together: int) -> list[Hashable]:
-    """The label of every bin where so many of them, counted from the first, are one group; the last may be shorter."""
+def _bin_labels(bins: Bins, together: int) -> list[Hashable]:
     labels: list[Hashable] = []
     for first in range(0, len(bins), together):
         last = min(first + together, len(bins)) - 1

@@ -1,4 +1,4 @@
-"""Drafts for values that tell their groups themselves: numbers, dates, codes; and what all drafts share."""
+"""Drafts of hierarchies for numbers, dates and codes, and the parts of all drafts."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from typing import Any
 from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import ROOT, day_of, is_number, label_text, spelled
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.words import WORDS
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A hierarchy that was made from the values of a column.
+    """A hierarchy drafted from the values of a column.
 
     Attributes:
         hierarchy: The hierarchy. It holds every value of the column.
-        kind: What the values were taken for: "numbers", "dates", "ordered", "codes" or "categories".
-        reason: Why, and what the levels are, in one line.
-        odd: The values that are not of the kind, and how many rows hold each. They are one group below the root.
+        kind: The kind of the values: "numbers", "dates", "ordered", "codes" or "categories".
+        reason: Why, and the levels, in one line.
+        odd: The values that are not of the kind, with their numbers of rows. They are one group below the root.
     """
 
     hierarchy: Hierarchy
@@ -34,7 +35,7 @@ class Draft:
 
     @property
     def question(self) -> str | None:
-        """Question whether the odd values are missing ones, or None without any."""
+        """Question about the odd values, or None."""
         if not self.odd:
             return None
         what = "not in the order" if self.kind == "ordered" else f"no {self.kind[:-1]}"
@@ -43,7 +44,7 @@ class Draft:
 
 
 def enough(fits: Iterable[bool], counts: Sequence[int], percent: int = 95) -> bool:
-    """Tell whether some rows fit, and at least this share of all that hold a value."""
+    """Tell whether at least this share of rows fits."""
     held = sum(count for fit, count in zip(fits, counts, strict=True) if fit)
     return held > 0 and 100 * held >= percent * sum(counts)
 
@@ -51,7 +52,10 @@ def enough(fits: Iterable[bool], counts: Sequence[int], percent: int = 95) -> bo
 def useful(
     values: Sequence[Hashable], levels: Mapping[str, Sequence[Hashable]], share: float = 1
 ) -> tuple[Hierarchy, list[str]]:
-    """The hierarchy of the levels that have fewer groups than the one below, and their names; the last level is `*`."""
+    """Build a hierarchy of the levels that merge groups.
+
+    The last level is `*`.
+    """
     columns, names = [values], []
     for name, level in levels.items():
         n_groups, below = len(set(level)), len(set(columns[-1]))
@@ -60,13 +64,16 @@ def useful(
             names.append(name)
     if len(values) > 1:
         columns.append([ROOT] * len(values))
-    return Hierarchy.from_levels(columns), names
+    return Hierarchy(columns), names
 
 
 def one_node_each(
     levels: Mapping[str, Sequence[tuple[Hashable, Hashable]]], rows: Sequence[Hashable]
 ) -> dict[str, list[Hashable]]:
-    """The label of every row by the key of its group and a text, so that over all levels a label names one group."""
+    """Label every row by level, one node for each label.
+
+    The groups of a level are given by a key and a text. A text that names another group gets a number.
+    """
     taken: dict[str, tuple[Hashable, ...]] = {ROOT: ()}
     for row in rows:
         taken.setdefault(str(row), (row,))
@@ -88,30 +95,30 @@ def one_node_each(
 
 
 def fills(n_rows: int, n_distinct: int) -> bool:
-    """Whether a hierarchy has a row for every value of a range, also for those that the column lacks yet."""
+    """Tell whether a hierarchy is to have missing rows, too."""
     return n_rows <= 1000 and n_rows <= max(100, 10 * n_distinct)
 
 
-# Larger numbers count nothing: they are codes.
+# Larger numbers are codes.
 _LARGEST = Decimal(10) ** 18
 # The last place of the smallest float.
 _SMALLEST = -340
-# A level of nearly as many groups as the one below gains little, too.
+# A level with more than this share of the groups below gains too little.
 _GAIN = 0.75
-# The first level of intervals has at most so many, and by the steps of the widths at least five.
+# The finest level has at most this many intervals, and by the steps of the widths at least five.
 _MOST_GROUPS = 12
-# A fortieth of the rows at either end does not count in the spread of numbers.
+# The spread of numbers leaves out a fortieth of the rows at either end.
 _ENDS = 40
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
-# Exact for all of these numbers.
+# The precision is exact for all of these numbers.
 _EXACT = Context(prec=700)
 
 
 def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Draft nested intervals, whose widths are 1, 2 or 5 times a power of ten.
+    """Draft nested intervals of round widths.
 
-    The finest has 5 to 12 intervals over the spread of the rows. Where the numbers go far beyond, its first and last
-    interval are open.
+    A width is 1, 2 or 5 times a power of ten. The finest has 5 to 12 intervals over the spread of the rows. If the
+    numbers go far beyond, its first and last interval are open.
 
     >>> draft_numbers([17, 18, 34, 45, 66, 90], [1] * 6).hierarchy
     Hierarchy(90 values, levels of 90, 9, 5, 1 groups)
@@ -133,12 +140,14 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
         filled = rows if sign else _filled_range(rows, widths)
         words += f", a row for each of {filled[0][1]} to {filled[-1][1]}" if len(filled) > len(rows) else ""
         rows = filled
-    levels = {f"{width:f}": _level([number for number, _ in rows], width, whole, ends, sign) for width in widths}
+    levels = {
+        f"{width:f}": _interval_labels([number for number, _ in rows], width, whole, ends, sign) for width in widths
+    }
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
 
-# How numbers are written for persons, by their decimal sign: thousands may be parted.
+# Numbers as persons write them, by decimal separator. Thousands may be grouped.
 _WRITTEN = {
     sign: re.compile(
         rf"\s*[+-]?(?:\d+|[1-9]\d{{0,2}}(?:[{parting}'’ \u00a0\u202f]\d{{3}})+)(?:[{sign}]\d+)?\s*", re.ASCII
@@ -148,15 +157,16 @@ _WRITTEN = {
 
 
 def numbers_of(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
-    """Read numbers in the one way that reads the most rows; None for a value that it does not read.
+    """Read numbers in the one notation that fits most rows.
 
-    The way is named by its decimal sign, or by an empty text where Python reads numbers so, too.
+    Returns:
+        A number or None for every value, and the decimal separator of the notation, empty for that of Python.
 
     >>> numbers_of(["1.234,50", "7", "k.A."], [1, 1, 1])
     ([Decimal('1234.50'), Decimal('7'), None], ',')
     """
     plain = [number_of(value) for value in values]
-    # 950 and 1.204 are thousands, if every point stands before three digits: decimals would all have a point.
+    # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
     texts = [
         value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
     ]
@@ -176,8 +186,8 @@ def _written(value: Any, sign: str) -> Decimal | None:
 
 
 def number_of(value: Any) -> Decimal | None:
-    """The number that a value is or, as text, spells; None where it is none of at most 10^18."""
-    # Beyond 2^53 the digits of a float are not the whole number that it is.
+    """Read a number of at most 10^18, or return None."""
+    # Beyond 2^53 the text of a float rounds its whole number.
     own = int(value) if isinstance(value, float) and value.is_integer() else value
     number = Decimal(str(own)) if is_number(value) else spelled(value, Decimal)
     if not isinstance(number, Decimal) or not number.is_finite():
@@ -186,14 +196,14 @@ def number_of(value: Any) -> Decimal | None:
 
 
 def has_leading_zero(value: Any) -> bool:
-    """Whether a text is written like a code: 02139 is no number of anything."""
+    """Tell whether a text is a number like 02139."""
     return isinstance(value, str) and _LEADING_ZERO.fullmatch(value) is not None
 
 
 def _intervals(
     numbers: Sequence[Decimal], counts: Sequence[int], whole: bool
 ) -> tuple[tuple[Decimal, Decimal], list[Decimal]]:
-    """Choose the ends of intervals over ordered numbers, and nested widths from fine to coarse."""
+    """Choose the ends and nested widths of intervals."""
     every, below = (numbers[0], numbers[-1]), list(accumulate(counts))
     cut = below[-1] // _ENDS
     ends = numbers[bisect_right(below, cut)], numbers[bisect_left(below, below[-1] - cut)]
@@ -205,7 +215,7 @@ def _intervals(
     open_or_not = product((every[0], ends[0]), (every[1], ends[1]))
     ends = next(own for own in open_or_not if _n_bins(own, width) <= _MOST_GROUPS or own == ends)
     widths: list[Decimal] = []
-    # Negative and positive numbers stay apart at any width.
+    # At any width zero parts negative from positive numbers.
     while _n_bins(ends, width := _width(factor, exponent)) > 1 and (not widths or _n_bins(ends, widths[-1]) > 2):
         widths.append(width)
         factor, exponent = (2, exponent) if factor == 1 else (1, exponent + 1)
@@ -221,14 +231,13 @@ def _width(factor: int, exponent: int) -> Decimal:
 
 
 def _bin(number: Decimal, width: Decimal) -> int:
-    """The interval of a number, counted from zero."""
     return int(_EXACT.divide(number, width).to_integral_value(ROUND_FLOOR))
 
 
-def _level(
+def _interval_labels(
     numbers: Sequence[Decimal], width: Decimal, whole: bool, ends: tuple[Decimal, Decimal], sign: str
 ) -> list[str]:
-    """Label ordered numbers with their intervals, as `Hierarchy.intervals` does.
+    """Label ordered numbers with their intervals.
 
     The first and the last interval are open where numbers lie beyond the ends.
     """
@@ -236,7 +245,7 @@ def _level(
     first, last = (_bin(end, width) for end in ends)
     beyond = None
     for number in numbers:
-        # Most lie in the interval of the one before.
+        # Most numbers lie in the interval of the one before.
         if beyond is None or number >= beyond:
             place = min(max(_bin(number, width), first), last)
             low, high = _EXACT.multiply(place, width), _EXACT.multiply(place + 1, width)
@@ -253,7 +262,6 @@ def _level(
 
 
 def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:
-    """Rows with one for every whole number of the finest intervals, where these are not too many."""
     if not widths:
         return rows
     first = _bin(rows[0][0], widths[0]) * int(widths[0])
@@ -270,33 +278,18 @@ _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
 _TWO_ORDERS = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCII)
 _MONTH_ALONE = re.compile(r"([^\W\d_]{3,10})\.?[-. /]*(\d{4})|(\d{4})[-./](\d{2})")
 _YEAR_FIRST = re.compile(rf"(\d{{4}})([./-]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII)
-# Eight digits are a date only where they can be one of a person's life.
+# Eight digits are a date only in these years.
 _YEARS = range(1850, 2101)
 
 
-def steps_of(text: str) -> dict[str, int]:
-    """The place of every word in a scale: its steps are parted by semicolons, words for one step by strokes."""
-    steps = [step.split("|") for step in " ".join(text.split()).split(";")]
-    return {word.strip().replace("ß", "ss"): place for place, words in enumerate(steps) for word in words}
-
-
-#: The months by their names and what these are shortened to.
-MONTHS = steps_of("""
-    january|jan|januar|jänner|enero|janvier; february|feb|februar|febrero|février;
-    march|mar|märz|maerz|mär|mrz|marzo|mars;
-    april|apr|abril|avril; may|mai|mayo; june|jun|juni|junio|juin; july|jul|juli|julio|juillet; august|aug|agosto|août;
-    september|sep|sept|septiembre|septembre; october|oct|oktober|okt|octubre|octobre; november|nov|noviembre|novembre;
-    december|dec|dezember|dez|diciembre|décembre
-""")
-
-# How dates are written, and where year, month and day stand then.
+# Notations of dates, with the places of year, month and day.
 _ORDERS = {
     "year, month, day": (_YEAR_FIRST, (1, 3, 4)),
     "day, month, year": (_TWO_ORDERS, (4, 3, 1)),
     "month, day, year": (_TWO_ORDERS, (4, 1, 3)),
 }
 
-# What dates are called that are written as ISO 8601 says, and those that name no day.
+# The notation of ISO 8601, and that without a day.
 _ISO, _MONTHS_ALONE = "ISO dates", "dates (month, year)"
 
 #: The levels above the days, from fine to general.
@@ -310,29 +303,29 @@ LEVELS: dict[str, Callable[[date], str]] = {
 
 
 class AmbiguousDates(ValueError):  # noqa: N818
-    """Dates of which it cannot be told whether the day or the month comes first."""
+    """Dates with the day or the month first."""
 
 
 def looks_like_a_date(value: Any) -> bool:
-    """Whether a value is a date or a moment, or a text or number that is written like one."""
+    """Tell whether a value is written like a date."""
     if day_of(value) is not None:
         return True
     text = _text(value)
     return _month(text) is not None or any(
-        _found(pattern, text, places) is not None for pattern, places in _ORDERS.values()
+        _day_by(pattern, text, places) is not None for pattern, places in _ORDERS.values()
     )
 
 
 def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Draft days, months, quarters, years and decades: those of them that gain something.
+    """Draft days, months, quarters, years and decades.
 
     Dates, moments and their ISO text get a row for each day, which matches all three. Any other text, such as
-    05.03.2021, gets a row as it is written.
+    05.03.2021, gets a row of its own.
 
     >>> draft_dates(["05.03.2021", "28.03.2021", "01.11.2020"], [1, 1, 1]).hierarchy.labels[1]
     ('2020-11', '2021-03')
     """
-    days, spelling = _read(values, counts)
+    days, spelling = _read_days(values, counts)
     read = [(day, value) for day, value in zip(days, values, strict=True) if day is not None]
     held = filled = sorted({day for day, _ in read})
     rows: list[tuple[date, Any]] = sorted(read, key=lambda row: (row[0], str(row[1])))
@@ -342,7 +335,7 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
         rows = [(day, str(day) if any(texts) else day) for day in filled]
         spelling = _ISO if all(texts) else "dates"
     domain = [value for _, value in rows]
-    # A month as it is written, 2011-12, may be a value and the label of a month that is written in two ways.
+    # 2011-12 may be a value, and the label of a month that has another notation, too.
     known = {name: label for name, label in LEVELS.items() if name != "day" or spelling != _MONTHS_ALONE}
     levels = {name: [(label(day), label(day)) for day, _ in rows] for name, label in known.items()}
     hierarchy, kept = useful(domain, one_node_each(levels, domain))
@@ -353,19 +346,21 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def _filled_years(days: list[date]) -> list[date]:
-    """Days with all the others of their years, where these are not too many."""
     first, last = date(days[0].year, 1, 1), date(days[-1].year, 12, 31)
     n_rows = (last - first).days + 1
     return [first + timedelta(i) for i in range(n_rows)] if fills(n_rows, len(days)) else days
 
 
-def _read(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | None], str]:
-    """Read days in the one spelling that reads the most rows; None for a value that it does not read."""
+def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | None], str]:
+    """Read days in the notation that fits most rows.
+
+    A value in another notation is None.
+    """
     orders: dict[str, list[date | None]] = {_ISO: [day_of(value) for value in values]}
     if None in orders[_ISO]:
         texts = [_text(value) for value in values]
         for name, (pattern, places) in _ORDERS.items():
-            orders[f"dates ({name})"] = [_found(pattern, text, places) for text in texts]
+            orders[f"dates ({name})"] = [_day_by(pattern, text, places) for text in texts]
         orders[_MONTHS_ALONE] = [_month(text) for text in texts]
     fits = {name: [day is not None for day in days] for name, days in orders.items()}
     rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
@@ -383,23 +378,22 @@ def _read(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | Non
 
 
 def _month(text: str) -> date | None:
-    """The first day of a month that is written like Dec-2011 or 2011-12; None if it is none."""
+    """Read the first day of a month such as Dec-2011."""
     found = _MONTH_ALONE.fullmatch(text.strip())
     if found is None:
         return None
-    number = int(found[4]) if found[4] else MONTHS.get(found[1].casefold(), -1) + 1
+    number = int(found[4]) if found[4] else WORDS["months"].get(found[1].casefold(), -1) + 1
     year = int(found[2] or found[3])
     return date(year, number, 1) if 1 <= number <= 12 and year in _YEARS else None
 
 
 def _text(value: Any) -> str:
-    """A value as text; a whole number has no places."""
     text = str(label_text(value))
     return text if is_number(value) and "." not in text else str(value)
 
 
-def _found(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:
-    """The day of a text, whose year, month and day stand in these groups of the pattern; None if it is none."""
+def _day_by(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:
+    """Read a day by the groups of a pattern."""
     match = pattern.fullmatch(text)
     if match is None:
         return None
@@ -419,12 +413,12 @@ _LONGEST_LIKELY = 16
 
 
 def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Draft a redaction from the right: 02139, 0213*, 021**, and so on.
+    """Draft a redaction from the right: 02139, 0213*, 021**.
 
-    Codes are aligned at the left, as in ARX. At each level so many signs stay; a code that is no longer than that stays
-    as it is until the codes that begin with it become one group with it: E11 and E11.9 are E11 and E11.* first, and
-    then both E11**. Levels that gain nothing are left out, such as the one that only takes the dot away. Where nearly
-    all rows have digits, text without any is no code.
+    Codes are aligned at the left, as in ARX, and each level keeps fewer characters. A shorter code stays as it is until
+    longer codes that begin with it join its group: E11 and E11.9 are E11 and E11.* first, and then both E11**. Levels
+    that gain nothing are left out, such as the one that only removes the dot. If nearly all rows have digits, text
+    without any is no code.
 
     >>> draft_codes(["02139", "02138", "02215"], [1, 1, 1]).hierarchy.labels[1:]
     (('0213*', '0221*'), ('*',))
@@ -434,22 +428,24 @@ def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     fits = [text not in bad and any(map(str.isdigit, text)) for text in texts]
     if not enough(fits, counts):
         if bad:
-            raise ValueError(f"codes must have at most {_LONGEST} signs, none of them {ROOT!r}, got {examples(bad)}")
+            raise ValueError(
+                f"codes must have at most {_LONGEST} characters, none of them {ROOT!r}, got {examples(bad)}"
+            )
         fits = [True] * len(texts)
     order = sorted(compress(range(len(texts)), fits), key=lambda i: texts[i])
     lengths = sorted({len(texts[i]) for i in order})
     length = lengths[-1]
     levels = {str(kept): [_redacted(texts[i], kept, length) for i in order] for kept in range(length - 1, 0, -1)}
     hierarchy, _ = useful([values[i] for i in order], levels)
-    signs = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
-    return Draft(hierarchy, "codes", f"codes of {signs} signs, redacted from the right")
+    width = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
+    return Draft(hierarchy, "codes", f"codes of {width} characters, redacted from the right")
 
 
 def looks_like_a_code(value: Any) -> bool:
-    """Whether a value is short, of capital letters and digits, with a digit in it."""
+    """Tell whether a text is short, with capitals and digits."""
     return isinstance(value, str) and len(value) <= _LONGEST_LIKELY and _LIKELY.fullmatch(value) is not None
 
 
 def _redacted(text: str, kept: int, length: int) -> str:
-    """A code of which so many signs stay, as long as the longest one; a shorter code stays as it is."""
+    """Keep so many characters of a code. A shorter code stays as it is."""
     return text if len(text) < kept else text[:kept] + ROOT * (length - kept)

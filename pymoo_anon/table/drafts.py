@@ -1,4 +1,4 @@
-"""Drafting a hierarchy from the values of a column: their kind, categories in their order, and those without one."""
+"""Drafts of hierarchies from the values of a column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ import numpy as np
 from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, same_as
 from pymoo_anon.table.draft_levels import (
-    MONTHS,
     AmbiguousDates,
     Draft,
     draft_codes,
@@ -28,13 +27,12 @@ from pymoo_anon.table.draft_levels import (
     looks_like_a_code,
     numbers_of,
     one_node_each,
-    steps_of,
     useful,
 )
-from pymoo_anon.table.guesses import words_of
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.words import WORDS, words_of
 
-#: The kinds of values, by the name that `kind` has for them.
+#: Drafts by the kind of values.
 KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
     "numbers": draft_numbers,
     "dates": draft_dates,
@@ -43,54 +41,48 @@ KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
     "categories": lambda values, counts: draft_categories(values, counts),
 }
 
-# So few numbers are names of something.
+# This many distinct numbers or fewer are names of something.
 _FEW = 3
-# Columns of digits that are codes even if none of them begins with 0.
+# Names of columns that hold codes even if none begins with 0.
 _CODE_NAMES = re.compile(r"(?:^|[^a-z])(?:zip|postal|postcode|plz|icd|ndc|naics)(?:$|[^a-z]|code)", re.IGNORECASE)
 
-# Columns whose numbers stand for things, and have no order: what their names say, digits aside.
-_NOMINAL = steps_of("""
-    id|ids|code|codes|cd|type|typ|status|source|concept|disposition|category|sex|gender|geschlecht|race|ethnicity|marital
-    |marriage|region|state|county|country|occupation|industry|citizenship|nationality|language|religion|st|mar|cit|rac|racp
-    |cow|esr|hisp|bpl|pobp|occp|indp|puma|marst|statefip|countyfip|sexo|estado|sexe|departement|bundesland
-""")
-# Numbers from here on are written like codes: they are redacted, and not put together by how frequent they are.
+# Numbers from here on are redacted like codes, and not grouped by frequency.
 _LONG_CODE = 1000
 
 
 def draft_hierarchy(
     values: Iterable[Any], counts: Iterable[int] | None = None, kind: str = "auto", name: str | None = None
 ) -> Draft:
-    """Draft the hierarchy of a column from its values, to be read and edited by a person.
+    """Draft the hierarchy of a column, for a person to edit.
 
     - numbers, also as text such as "169,0" or "1.234,50": nested intervals of round widths. Whole numbers that lie
       close together get a row for every number of the range.
     - dates, moments and text that spells them: month, quarter, year, decade.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
-      ("low", "Bachelors", "strongly agree"): neighbours together.
-    - codes, that is digits after a leading 0 or beside capital letters: redaction from the right.
-    - categories, that is all else: rare values together, then groups of about the same number of rows.
+      ("low", "Bachelors", "strongly agree"): neighbors together.
+    - codes, which are digits after a leading 0 or beside capital letters: redaction from the right.
+    - categories, which are all else: rare values together, then groups of about the same number of rows.
 
-    A column has a kind if 95 % of the rows that hold a value have it. What is missing (None, NaN, an empty text) is no
-    value, nor is text such as "n/a" or "k.A.". All that is not of the kind is one group up to the root, and what is
-    missing another one. A level that gains nothing is left out.
+    A column has a kind if 95 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
+    count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
+    another. A level that gains nothing is left out.
 
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
-        counts: How many rows hold each. Without it, every value counts once for each time that it is given.
+        counts: Numbers of rows. Without them each occurrence of a value counts once.
         kind: "numbers", "dates", "ordered", "codes", "categories", or "auto": the first of them that fits.
-        name: The column's name, if it may tell that digits are a code, as "zip" does.
+        name: The column's name. It tells, for example, that the digits of "zip" are codes.
 
     Returns:
-        The draft; `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
+        The draft. `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
 
     Raises:
-        ValueError: There is no such kind, no value, another number of counts or one that is not positive, or the values
-            are not of the kind.
+        ValueError: There is no such kind or no value, the counts are not positive or not as many as the values, or the
+            values are not of the kind.
 
     >>> draft = draft_hierarchy(["02139", "02138", "02215", None])
     >>> draft.kind, draft.reason
-    ('codes', 'codes of 5 signs, redacted from the right; a row for what is missing')
+    ('codes', 'codes of 5 characters, redacted from the right; a row for missing values')
     >>> draft.hierarchy.labels[1]
     ('0213*', '0221*', None)
     """
@@ -100,7 +92,7 @@ def draft_hierarchy(
     if not held:
         if not missing:
             raise ValueError("values must hold at least one, got none")
-        return Draft(Hierarchy.from_levels([[None]]), "categories", "no value at all")
+        return Draft(Hierarchy([[None]]), "categories", "no value at all")
     distinct = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in distinct]
     read = (distinct, weights) if kind in ("auto", "categories") else _present(distinct, weights)
@@ -110,7 +102,6 @@ def draft_hierarchy(
 
 
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Hashable, tuple[Any, int]], bool]:
-    """Each distinct value with the number of its rows, and whether some are missing."""
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in values
@@ -133,13 +124,12 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
-    """Select the values that do not say that there is none; all of them, if every one does."""
+    """Leave out texts for missing values, if values remain."""
     present = [i for i, value in enumerate(values) if not says_missing(value)] or range(len(values))
     return [values[i] for i in present], [counts[i] for i in present]
 
 
 def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """Add a group of the values that a draft lacks, the most frequent first."""
     own = draft.hierarchy
     lacking = sorted(np.flatnonzero(own.encode(values) < 0).tolist(), key=lambda i: -counts[i])
     if not lacking:
@@ -157,11 +147,11 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
 
 def _with_missing(draft: Draft) -> Draft:
     hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
-    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for what is missing")
+    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
 def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
-    """Draft the first kind that fits, and note what spoke against the others."""
+    """Draft the first kind that fits."""
     values, counts = _present(every, weights)
     try:
         return draft_dates(values, counts)
@@ -180,7 +170,7 @@ def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> D
             called = f"the column is called {name!r}, so "
             if _CODE_NAMES.search(name):
                 return _because(called, draft_codes(values, counts))
-            if _NOMINAL.keys() & {*words_of(name)}:
+            if WORDS["nominal"].keys() & {*words_of(name)}:
                 long = max(spelled) >= _LONG_CODE
                 draft = draft_codes(values, counts) if long else draft_categories(every, weights)
                 return _because(f"{called}its numbers are names of something; ", draft)
@@ -198,7 +188,7 @@ def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> D
 
 
 def _almost(kind: str, values: Sequence[Any], fits: Sequence[bool]) -> str:
-    """A note where most values are of a kind, and so the others are perhaps mistakes."""
+    """Note a few values of another kind."""
     others = [value for value, fit in zip(values, fits, strict=True) if not fit]
     return f"not {kind} because of {examples(others)}; " if 0 < len(others) < len(values) / 2 else ""
 
@@ -207,7 +197,7 @@ def _because(note: str, draft: Draft) -> Draft:
     return replace(draft, reason=note + draft.reason)
 
 
-# Values are rare that are much below the mean and, all of them together, no more than this share of the rows.
+# Rare values are far below the mean count and together at most this share of the rows.
 _RARE_SHARE = 0.05
 _BELOW_MEAN = 0.25
 _MOST_LEVELS = 3
@@ -218,9 +208,9 @@ _Group = tuple[int, list[int]]
 
 
 def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
-    """A frequency tree: rare values become `other`, and then groups of about the same number of rows grow to `*`.
+    """Draft groups of similar frequency.
 
-    What belongs together is not known here: a label names what is in its group, to be replaced by a better one.
+    Which values belong together is unknown. A label lists the values of its group, to be replaced by a better one.
 
     >>> draft_categories(["cat", "cow", "dog", "hen"], [40, 20, 25, 15]).hierarchy.labels[1]
     ('cat | hen', 'dog | cow')
@@ -232,11 +222,11 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
     if rare:
         groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
-        levels["rare values together"] = _labels(values, groups, set(rare), other)
+        levels["rare values together"] = _group_labels(values, groups, set(rare), other)
     for n_groups in _sizes(len(groups)):
         groups = _merged(groups, n_groups)
-        levels[f"{n_groups} groups"] = _labels(values, groups, set(rare), other)
-    # The rows of a group stand together, so that a person can move them.
+        levels[f"{n_groups} groups"] = _group_labels(values, groups, set(rare), other)
+    # The rows of a group are adjacent, so that a person can move them.
     rows = [i for _, members in groups for i in members]
     ordered = {name: [level[i] for i in rows] for name, level in levels.items()}
     domain = [values[i] for i in rows]
@@ -245,7 +235,6 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
-    """Positions of the rare values, the most frequent of them first; none where there is only one."""
     total, mean = sum(counts), sum(counts) / len(counts)
     held, n_rare = 0, 0
     for i in reversed(order):
@@ -257,7 +246,7 @@ def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
 
 
 def _sizes(n: int) -> list[int]:
-    """How many groups each level has, in even steps from n down to 1, both left out."""
+    """Return the number of groups by level."""
     n_levels = 0
     while n_levels < _MOST_LEVELS and 3 ** (n_levels + 1) <= n:
         n_levels += 1
@@ -265,8 +254,8 @@ def _sizes(n: int) -> list[int]:
 
 
 def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
-    """Fewer groups of about the same weight: the heaviest group first, each to those that weigh the least so far."""
-    # Equally heavy ones are told apart by their number, so that the same groups come out every time.
+    """Merge groups into fewer of similar weight."""
+    # Ties are broken by number, so that the groups are always the same.
     heap = [(0, number) for number in range(n_groups)]
     members: list[list[int]] = [[] for _ in heap]
     for weight, own in sorted(groups, key=lambda group: -group[0]):
@@ -276,10 +265,10 @@ def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
     return [(weight, members[number]) for weight, number in sorted(heap, key=lambda held: (-held[0], held[1]))]
 
 
-def _labels(
+def _group_labels(
     values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str
 ) -> list[tuple[Hashable, Hashable]]:
-    """Label every value with the number of its group and its members or, where they are many, the most frequent."""
+    """Label every value with its group."""
     labels: list[tuple[Hashable, Hashable]] = [(0, "")] * len(values)
     for number, (_, members) in enumerate(groups, start=1):
         names = [str(values[i]) for i in members if i not in rare]
@@ -294,103 +283,38 @@ def _labels(
 
 
 def _called(names: Sequence[Any]) -> str:
-    """Name a group by its first member."""
     first, others = str(names[0])[:_LONGEST_LABEL], len(names) - 1
     return f"{first} and {others:,} other{'s' * (others != 1)}" if others else str(names[0])
 
 
 def _other(values: Sequence[Any]) -> str:
-    """What the rare values are called together: no name that a value has."""
     names = {str(value).strip().casefold() for value in values}
     return "other" if "other" not in names else "rare values"
 
 
-#: Finer than a pair nothing is to be put together.
+#: An order needs this many places.
 _FEWEST = 3
 
-# What says that there is no value, in letters alone, and the signs that may stand around them, or by themselves.
-_NO_VALUES = {""} | steps_of("""
-    na|nan|nil|null|missing|unknown|unspecified|undefined|undisclosed|unreported|notstated|notavailable|notapplicable
-    |notknown|notspecified|notrecorded|notreported|notprovided|refused|declined|noanswer|noresponse|nodata
-    |prefernottosay|prefernottoanswer|dontknow|ka|keineangabe|keineangaben|ohneangabe|oa|unbekannt|nichtbekannt
-    |nichterhoben|nichterfasst|nichtangegeben|nichtverfügbar|fehlt|fehlend|verweigert|weissnicht|nb|nd|nc|nr|nsnc|sd
-    |desconocido|desconocida|sindato|sindatos|noconsta|nodisponible|noaplica|inconnu|inconnue|nonrenseigné|manquant
-    |noncommuniqué|nondisponible|sansréponse|sconosciuto|nonnoto|nondisponibile|mancante|desconhecido|nãoinformado
-    |seminformação|ignorado|onbekend|nietbekend|geenopgave|nvt|brak|brakdanych|nieznany|okänd|uppgiftsaknas|ukendt
-    |ukjent|tuntematon|bilinmiyor
-""").keys()
+# Characters that may stand around a text for a missing value, or alone.
 _NO_SIGNS = str.maketrans("", "", " .?-–—/\\…#*,:;'’()<>[]")
 
 
 def says_missing(value: Any) -> bool:
-    """Tell whether a text says that there is no value.
+    """Tell whether a text stands for a missing value.
 
     >>> [says_missing(text) for text in ("k. A.", "#N/A", "-", "?", "Not stated", "none", "0", 0)]
     [True, True, True, True, True, False, False, False]
     """
-    return isinstance(value, str) and _normal(value).translate(_NO_SIGNS) in _NO_VALUES
+    bare = _normal(value).translate(_NO_SIGNS) if isinstance(value, str) else None
+    return bare == "" or bare in WORDS["no values"]
 
 
-# Scales from their lowest step to their highest: steps are parted by a semicolon, words for one step by a stroke.
-_SCALES = {
-    "weekdays": """
-        monday|mon|mo|montag|lunes|lundi; tuesday|tue|tues|tu|di|dienstag|martes|mardi;
-        wednesday|wed|we|mi|mittwoch|miercoles|miércoles|mercredi;
-        thursday|thu|thur|thurs|th|do|donnerstag|jueves|jeudi;
-        friday|fri|fr|freitag|viernes|vendredi; saturday|sat|sa|samstag|sonnabend|sabado|sábado|samedi;
-        sunday|sun|su|so|sonntag|domingo|dimanche
-    """,
-    "degrees": """
-        none|no|absent; very low|minimal; low|mild|light|slight; medium|moderate|mid|middle|average|normal;
-        high|strong|severe; very high|very strong|very severe|extreme
-    """,
-    "degrees (German)": """
-        kein|keine; sehr niedrig|sehr gering; niedrig|gering|leicht; mittel|mäßig|normal; hoch|stark|schwer;
-        sehr hoch|sehr stark|sehr schwer
-    """,
-    "sizes": """
-        xxxs|3xs; xxs|2xs; xs|extra small|very small; s|small; m|medium; l|large|big; xl|extra large|very large;
-        xxl|2xl; xxxl|3xl
-    """,
-    "sizes (German)": "sehr klein; klein; mittel|mittelgroß; groß; sehr groß",
-    "frequencies": """
-        never|nie|niemals; rarely|seldom|almost never|selten; sometimes|occasionally|manchmal|gelegentlich;
-        often|frequently|usually|oft|häufig; always|very often|almost always|immer|sehr oft
-    """,
-    "levels of agreement": """
-        strongly disagree|stimme gar nicht zu; disagree|somewhat disagree|stimme nicht zu;
-        neutral|neither|neither agree nor disagree|undecided|teils teils; agree|somewhat agree|stimme zu;
-        strongly agree|stimme voll zu
-    """,
-    "levels of satisfaction": """
-        very dissatisfied|sehr unzufrieden; dissatisfied|unsatisfied|unzufrieden; neutral|neither|teils teils;
-        satisfied|zufrieden; very satisfied|sehr zufrieden
-    """,
-    "marks": """
-        very poor|very bad|ungenügend|sehr schlecht; poor|bad|mangelhaft|schlecht;
-        fair|average|ok|okay|ausreichend|mittelmäßig; satisfactory|befriedigend; good|gut; very good|sehr gut;
-        excellent|outstanding
-    """,
-    "letters": "a+; a; a-; b+; b; b-; c+; c; c-; d+; d; d-; e; f",
-    "levels of education": """
-        no schooling|illiterate|preschool|kindergarten|ohne abschluss; 1st 4th|basic 4y;
-        primary|primary school|elementary|elementary school|primary education|grundschule|primaria; 5th 6th|basic 6y;
-        7th 8th|basic 9y|middle school|lower secondary|hauptschule|hauptschulabschluss; 9th;
-        10th|realschule|mittlere reife|realschulabschluss; 11th; 12th|some high school;
-        high school|hs grad|high school graduate|highschool|secondary|secondary school|secondary education|
-        upper secondary|ged|abitur|fachabitur|matura|secundaria; some college|incomplete higher;
-        vocational|assoc voc|professional course|ausbildung|apprenticeship;
-        associate|associates|assoc|assoc acdm|associate degree|associates degree;
-        bachelor|bachelors|bachelor degree|bachelors degree|college|college graduate|undergraduate|university|
-        university degree|higher education|tertiary|superior|licence;
-        master|masters|master degree|masters degree|graduate|graduate school|diplom|magister;
-        prof school|professional|professional degree|staatsexamen|jd|md;
-        doctorate|phd|doctor|doctoral|doctoral degree|doctorate degree|academic degree|promotion
-    """,
-}
-_STEPS = {"months": MONTHS, **{name: steps_of(text) for name, text in _SCALES.items()}}
-
-# Where groups end by themselves: quarters and half-years, work days and the weekend.
+# Scales of the data file, each from its lowest step to its highest.
+_SCALES = (
+    "months", "weekdays", "degrees", "degrees (German)", "sizes", "sizes (German)", "frequencies",
+    "levels of agreement", "levels of satisfaction", "marks", "letters", "levels of education",
+)  # fmt: skip
+# Natural groups of scales, by the number of steps in each.
 _BLOCKS = {"months": {"quarters": 3, "half-years": 6}, "weekdays": {"work days and weekend": 5}}
 
 _NUMBER = r"[$€£]? ?-?\d+(?:[, ]\d{3})*(?:\.\d+)? ?[k%]?"
@@ -414,12 +338,15 @@ _NUMBERED = re.compile(
 )
 
 
-# What a column of marks in single letters is called.
+# Names of columns that hold marks in single letters.
 _MARKS = re.compile("grade|mark|note|rating|score|schul", re.I)
 
 
 class _Range(NamedTuple):
-    """An interval as text: its ends, infinite where open, how it begins ("[50"), ends ("60)"), and its joint."""
+    """An interval as text.
+
+    Its ends, infinite if open, its first and last part such as "[50" and "60)", and its joint.
+    """
 
     low: float
     high: float
@@ -429,7 +356,7 @@ class _Range(NamedTuple):
 
 
 def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None = None) -> Draft:
-    """Draft neighbours in their order: intervals written as text, months, weekdays, and words of known scales.
+    """Draft groups of neighbors in intervals and scales.
 
     >>> draft_ordered(["[50-60)", "[40-50)", "[60-70)", "[70-80)"], [1] * 4).hierarchy.labels[1]
     ('[40-60)', '[60-80)')
@@ -462,29 +389,33 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
 
 
 def _plain(value: Any) -> str:
-    """A text with single blanks between its words."""
     return " ".join(unicodedata.normalize("NFC", str(value)).split())
 
 
 def _normal(value: Any) -> str:
-    """A text as scales have it: in small letters, with blanks for underscores."""
+    """Spell a text as scales do."""
     return _plain(str(value).replace("_", " ")).casefold().replace("ß", "ss")
 
 
-#: What an order is: what its values are called, the place of each, and the label of a first and a last one.
+#: An order: the name of its values, the place of each, and the label of a first to a last one.
 _Order = tuple[str, dict[int, float], Callable[[str, str], str]]
 
 
 def _is_told(places: Mapping[int, float], counts: Sequence[int]) -> bool:
-    """Tell whether nearly all rows have a place, and there are enough places to put some together."""
     return len(set(places.values())) >= _FEWEST and enough([i in places for i in range(len(counts))], counts)
 
 
 def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
-    """Order intervals; of two that overlap, the one with fewer rows has no place."""
+    """Order intervals in the notation of most rows."""
+    both = [_ranges_with(signs, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
+    return max(both, key=lambda order: sum(counts[i] for i in order[1]))
+
+
+def _ranges_with(swapped: Mapping[int, int], texts: Sequence[str], counts: Sequence[int]) -> _Order:
+    """Order intervals. Of two that overlap, the one with fewer rows has no place."""
     held: list[tuple[float, float, int]] = []
     for i in sorted(range(len(texts)), key=lambda i: (-counts[i], texts[i])):
-        one = _range_of(texts[i])
+        one = _range_of(texts[i].translate(swapped))
         if one is not None:
             place = bisect(held, (one.low, one.high, i))
             before, after = held[:place][-1:], held[place : place + 1]
@@ -492,55 +423,56 @@ def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
                 held.insert(place, (one.low, one.high, i))
 
     def label(first: str, last: str) -> str:
-        low, high = _range_of(_plain(first)), _range_of(_plain(last))
+        low, high = (_range_of(_plain(text).translate(swapped)) for text in (first, last))
         assert low is not None
         assert high is not None
         if low.low == -inf:
-            return ("<" if high.ends.endswith((")", "[")) else "≤") + high.ends.rstrip(")[]")
-        if high.high == inf:
-            return (">" if low.starts.startswith(("(", "]")) else "≥") + low.starts.lstrip("([]")
-        return low.starts + low.joint + high.ends
+            text = ("<" if high.ends.endswith((")", "[")) else "≤") + high.ends.rstrip(")[]")
+        elif high.high == inf:
+            text = (">" if low.starts.startswith(("(", "]")) else "≥") + low.starts.lstrip("([]")
+        else:
+            text = low.starts + low.joint + high.ends
+        return text.translate(swapped)
 
     return "intervals", {i: low for low, _, i in held}, label
 
 
 def _range_of(text: str) -> _Range | None:
-    """The interval that a text is."""
+    """Read an interval, or return None."""
     found = _RANGE.fullmatch(text)
     if found:
         opening, low, joint, high, closing = found.groups()
-        ends = _number(low), _number(high)
+        ends = _range_end(low), _range_end(high)
         return _Range(*ends, opening + low.strip(), high.strip() + closing, joint) if ends[0] <= ends[1] else None
     below, above, plus = _BELOW.fullmatch(text), _ABOVE.fullmatch(text), _PLUS.fullmatch(text)
     if below:
         return _Range(
-            -inf, _number(below[2]), "", below[2].strip() + ("" if below[1].lower() in _INCLUSIVE else ")"), ""
+            -inf, _range_end(below[2]), "", below[2].strip() + ("" if below[1].lower() in _INCLUSIVE else ")"), ""
         )
     if above or plus:
         low = above[2] if above else plus[1]  # type: ignore[index]
         opening = "(" if above and above[1].lower() not in _INCLUSIVE else ""
-        return _Range(_number(low), inf, opening + low.strip(), "", "")
+        return _Range(_range_end(low), inf, opening + low.strip(), "", "")
     return None
 
 
-def _number(text: str) -> float:
-    """The number that a text spells, thousands parted by commas."""
+def _range_end(text: str) -> float:
     return float(re.sub(r"[^\d.-]", "", text)) * (1000 if text.lower().endswith("k") else 1)
 
 
 def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
-    """Order words by every scale that has steps for some of them."""
+    """Order words by every scale."""
     plain = [" ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", word).replace(" s ", "s ").split()) for word in words]
-    for name, steps in _STEPS.items():
+    for name in _SCALES:
+        steps = WORDS[name]
         found = {i: steps.get(word, steps.get(plain[i])) for i, word in enumerate(words)}
         places = {i: float(place) for i, place in found.items() if place is not None}
-        # Single letters may be names of anything.
+        # Single letters may name anything.
         if name != "letters" or any(len(words[i]) > 1 for i in places) or _MARKS.search(called or ""):
             yield name.removesuffix(" (German)"), places, _between
 
 
 def _numbered(words: Sequence[str]) -> list[_Order]:
-    """Order what is numbered, such as "9th" or "grade 3", by the word that stands beside the number."""
     places: dict[str | None, dict[int, float]] = {}
     for i, word in enumerate(words):
         if match := _NUMBERED.fullmatch(word):
@@ -549,17 +481,16 @@ def _numbered(words: Sequence[str]) -> list[_Order]:
 
 
 def _between(first: str, last: str) -> str:
-    """The label of the values from one to another."""
     dash = " – " if re.search(r"[\s–-]", first + last) else "–"
     return f"{first}{dash}{last}"
 
 
 def _levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
-    """Per level the block of every value, by its place in the order."""
+    """Group values in their order, level by level."""
     if kind in _BLOCKS:
         return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}
     levels: dict[str, list[int]] = {}
-    # At most four levels, each of so many groups of the one below.
+    # At most four levels, each with groups of so many groups of the one below.
     step = max(2, ceil(len(places) ** 0.25))
     size = step
     while len(places) > size:

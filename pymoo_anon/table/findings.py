@@ -1,4 +1,4 @@
-"""Checking a hierarchy file: everything that is wrong, doubtful or idle in it, with examples."""
+"""Check of a hierarchy file: errors, warnings and notes, with examples."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from pymoo_anon.table.domain_values import ascending, is_missing, same_as, spell
 from pymoo_anon.table.hierarchy import Hierarchy, matched
 from pymoo_anon.table.hierarchy_csv import check_last_column, separators_of, text_of, without_header
 
-# What messages call the file: whoever shows a finding knows which file it is about.
+# The name of the file in messages. Callers know which file they check.
 _NAME = "the file"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was found in a hierarchy file.
+    """A finding in a hierarchy file.
 
     Attributes:
-        severity: "error": the file cannot be used as it is. "warning": it can, and hardly is what was meant. "note":
-            good to know.
-        what: What was found, in one line.
-        examples: At most five of the values, labels or numbers of rows that it is about, as text.
-        count: How many there are.
+        severity: "error" if the file cannot be used, "warning" if it is hardly meant so, "note" for all else.
+        what: The finding, in one line.
+        examples: At most five of the values, labels or row numbers concerned, as text.
+        count: Number of all of them.
     """
 
     severity: str
@@ -40,7 +39,7 @@ class Finding:
     count: int = 0
 
     def __str__(self) -> str:
-        """The finding in one line."""
+        """Spell the finding in one line."""
         more = f" and {self.count - len(self.examples):,} more" if self.count > len(self.examples) else ""
         return f"{self.severity}: {self.what}" + (f": {', '.join(self.examples)}{more}" if self.examples else "")
 
@@ -48,14 +47,13 @@ class Finding:
 def check_hierarchy(
     path: str | os.PathLike[str] | io.TextIOBase, values: Iterable[Any] | None = None
 ) -> tuple[Finding, ...]:
-    r"""Check a hierarchy file, and that it fits the values of a column.
+    r"""Check a hierarchy file, alone or against values.
 
-    A file without errors is one that `Hierarchy.from_csv` reads and, with values, one that fits a table that holds
-    them.
+    `Hierarchy.from_csv` reads a file without errors, and it fits a table that holds the values.
 
-    - errors: no text or no table, rows of unequal length, what may be a header, a last column without labels, a value
+    - errors: no text or no table, rows of unequal length, a possible header, a last column without labels, a value
       with two rows, a level that is no coarsening of the one below, values of the column without a row.
-    - warnings: values or labels of a level that differ only in case, spaces or the width of their signs, no root, a
+    - warnings: values or labels of a level that differ only in case, spaces or the width of characters, no root, a
       level that gains nothing, empty labels.
     - notes: values that the column does not hold, a column with missing values and no row for them.
 
@@ -67,18 +65,18 @@ def check_hierarchy(
         All findings, errors first.
 
     Raises:
-        TypeError: It is neither a path nor an open text file.
+        TypeError: `path` is neither a path nor an open text file.
         OSError: The file cannot be read.
 
     >>> from io import StringIO
     >>> for finding in check_hierarchy(StringIO("Male;M;*\nmale ;M;*\nFemale;F;*\n"), ["Male", "Diverse"]):
     ...     print(finding)
     error: values of the column without a row: 'Diverse'
-    warning: values that differ only in case, spaces or the width of their signs: 'Male' and 'male '
+    warning: values that differ only in case, spaces or character width: 'Male' and 'male '
     note: values that the column does not hold: 'male ', 'Female'
     """
     found: list[Finding] = []
-    rows = _read(path, found)
+    rows = _read_rows(path, found)
     if rows:
         domain = _domain(rows, found)
         columns = list(zip(*domain.values(), strict=True))
@@ -92,29 +90,28 @@ def check_hierarchy(
     return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.severity)))
 
 
-def _found(severity: str, what: str, items: Collection[Any]) -> Finding:
+def _finding(severity: str, what: str, items: Collection[Any]) -> Finding:
     return Finding(severity, what, tuple(str(item) for item in items)[:5], len(items))
 
 
 def _shown(items: Iterable[Any]) -> list[str]:
-    """Values and labels as Python writes them, so that spaces at their ends can be seen."""
     return [repr(item) for item in items]
 
 
-def _read(source: Any, found: list[Finding]) -> list[list[str]]:
-    """The rows of a file that can be checked together, none where it cannot be read."""
+def _read_rows(source: Any, found: list[Finding]) -> list[list[str]]:
+    """Read the rows of the most frequent length."""
     try:
         text = text_of(source, _NAME)[1].rstrip("\r\n")
         rows = list(rows_of(text, separators_of(_NAME, text)[1][0], _NAME))
     except ValueError as error:
         found.append(Finding("error", str(error)))
         return []
-    # The length of most rows is the one that was meant.
+    # The length of most rows is the intended one.
     (length, _), *others = Counter(map(len, rows)).most_common()
     if others:
         odd = [number for number, row in enumerate(rows, start=1) if len(row) != length]
         what = f"rows that have not {length} column{'s' * (length != 1)} like the others, by their numbers"
-        found.append(_found("error", what, odd))
+        found.append(_finding("error", what, odd))
         rows = [row for row in rows if len(row) == length]
     if not length:
         return []
@@ -132,10 +129,9 @@ def _read(source: Any, found: list[Finding]) -> list[list[str]]:
 
 
 def _domain(rows: Sequence[Sequence[str]], found: list[Finding]) -> dict[str, Sequence[str]]:
-    """The first row of every value."""
     twice = repeated(row[0] for row in rows)
     if twice:
-        found.append(_found("error", "values with more than one row", _shown(twice)))
+        found.append(_finding("error", "values with more than one row", _shown(twice)))
     domain: dict[str, Sequence[str]] = {}
     for row in rows:
         domain.setdefault(row[0], row)
@@ -143,7 +139,6 @@ def _domain(rows: Sequence[Sequence[str]], found: list[Finding]) -> dict[str, Se
 
 
 def _check_levels(columns: Sequence[Sequence[str]], found: list[Finding]) -> None:
-    """Every level is a coarsening of the one below and gains something, and the last one is a root."""
     for number, (below, own) in enumerate(pairwise(columns), start=1):
         parents: dict[str, dict[str, None]] = {}
         for label, parent in zip(below, own, strict=True):
@@ -153,20 +148,19 @@ def _check_levels(columns: Sequence[Sequence[str]], found: list[Finding]) -> Non
         ]
         if split:
             what = f"level {number} is no coarsening of level {number - 1}, it splits groups"
-            found.append(_found("error", what, split))
+            found.append(_finding("error", what, split))
         elif len(set(own)) == len(parents):
             what = f"level {number} gains nothing: it has as many groups as the one below, {len(parents):,}"
             found.append(Finding("warning", what))
         empty = [value for value, label in zip(columns[0], own, strict=True) if value and not label]
         if empty:
-            found.append(_found("warning", f"values without a label at level {number}", _shown(empty)))
+            found.append(_finding("warning", f"values without a label at level {number}", _shown(empty)))
     if len(set(columns[-1])) > 1:
         what = "the last level is no root: it keeps groups apart"
-        found.append(_found("warning", what, _shown(dict.fromkeys(columns[-1]))))
+        found.append(_finding("warning", what, _shown(dict.fromkeys(columns[-1]))))
 
 
 def _check_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
-    """Texts that a person takes for the same."""
     alike: dict[str, dict[str, None]] = {}
     for value in values:
         if isinstance(value, str):
@@ -174,11 +168,10 @@ def _check_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
             alike.setdefault(same, {})[value] = None
     near = [" and ".join(_shown(texts)) for texts in alike.values() if len(texts) > 1]
     if near:
-        found.append(_found("warning", f"{of} that differ only in case, spaces or the width of their signs", near))
+        found.append(_finding("warning", f"{of} that differ only in case, spaces or character width", near))
 
 
 def _check_values(domain: list[str], values: list[Any], found: list[Finding]) -> None:
-    """Every value of a column has a row, and every row a value."""
     present = list({same_as(value): value for value in values if not is_missing(value)}.values())
     try:
         hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
@@ -189,7 +182,7 @@ def _check_values(domain: list[str], values: list[Any], found: list[Finding]) ->
     places = hierarchy.encode(present)
     unknown = [value for value, place in zip(present, places, strict=True) if place < 0]
     if unknown:
-        found.append(_found("error", "values of the column without a row", _shown(ascending(unknown))))
+        found.append(_finding("error", "values of the column without a row", _shown(ascending(unknown))))
     if "" not in domain and any(map(is_missing, values)):
         found.append(
             Finding("note", "the column has missing values, the file no row for them: missing='keep' adds one")
@@ -197,4 +190,4 @@ def _check_values(domain: list[str], values: list[Any], found: list[Finding]) ->
     held = set(places.tolist())
     idle = [value for i, value in enumerate(domain) if i not in held and value]
     if idle:
-        found.append(_found("note", "values that the column does not hold", _shown(idle)))
+        found.append(_finding("note", "values that the column does not hold", _shown(idle)))

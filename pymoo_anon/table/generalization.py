@@ -1,4 +1,4 @@
-"""Generalizations: what a node or a bit string decodes to, and what a local recoding makes."""
+"""Generalizations: full-domain recodings and local ones."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pymoo_anon.table.domain_values import ROOT, Name, label_text
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.nodes import Nodes
 
-#: What stands in every quasi-identifier of a suppressed row.
+#: The label of every quasi-identifier in a suppressed row.
 SUPPRESSED = ROOT
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Generalization:
-    """A recoding of every quasi-identifier: which values of its domain become one, and under what label.
+    """A full-domain recoding of every quasi-identifier.
 
-    Instances do not change.
+    Instances are immutable.
 
     Args:
         groups: Per quasi-identifier, in the table's order, an (n_values,) integer array with the group of every domain
@@ -34,8 +34,8 @@ class Generalization:
         labels: Per quasi-identifier, the label of every group.
 
     Attributes:
-        groups: Per quasi-identifier, the (n_values,) int64 array; a mapping that cannot be written.
-        labels: Per quasi-identifier, the tuple of labels; a mapping that cannot be written.
+        groups: Per quasi-identifier, the (n_values,) int64 array, as a read-only mapping.
+        labels: Per quasi-identifier, the tuple of labels, as a read-only mapping.
 
     Raises:
         ValueError: The two do not name the same quasi-identifiers, or do not have the same groups.
@@ -78,11 +78,11 @@ class Generalization:
         return tuple(len(labels) for labels in self.labels.values())
 
     def labels_of(self, codes: NDArray[np.int64], places: NDArray[np.int64]) -> dict[Name, list[Hashable]]:
-        """Per quasi-identifier the labels of some distinct tuples of a table.
+        """Return the labels of some distinct tuples, by quasi-identifier.
 
         Args:
-            codes: (n_distinct, n_attributes) int64 array, the domain positions of all of them.
-            places: (n,) int64 array, which of them.
+            codes: (n_distinct, n_attributes) int64 array, the domain positions of all distinct tuples.
+            places: (n,) int64 array, the positions of the chosen ones.
         """
         return {
             name: [labels[group] for group in groups[codes[places, j]]]
@@ -90,7 +90,7 @@ class Generalization:
         }
 
     def __eq__(self, other: object) -> bool:
-        """Whether both recode every value alike, with the same labels."""
+        """Compare groups and labels."""
         if not isinstance(other, Generalization):
             return NotImplemented
         return list(self.labels.items()) == list(other.labels.items()) and all(
@@ -113,7 +113,7 @@ class Generalization:
 
 
 def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[str | None]]:
-    """Per quasi-identifier the text of every label.
+    """Return the texts of labels, by quasi-identifier.
 
     >>> label_texts({"age": ["young", 18]})
     {'age': ['young', '18']}
@@ -129,20 +129,20 @@ def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[st
 
 
 class LocalGeneralization:
-    """A local recoding of a table: a node of each hierarchy for every class of tuples.
+    """A local recoding, with nodes for every class of tuples.
 
-    Elsewhere a value has one group in the whole table. Here it has one in each class, so that the same value stands at
-    several levels in a release: multidimensional recoding in the words of LeFevre et al. 2006. Equal tuples have equal
-    cells, and a class is all tuples whose cells are equal. Instances do not change.
+    In a full-domain recoding a value has one group in the whole table. Here it has one in each class, so the same value
+    stands at several levels in a release: multidimensional recoding in the words of LeFevre et al. 2006. Equal tuples
+    have equal cells, and a class is all tuples with equal cells. Instances are immutable.
 
     Args:
         quasi_identifiers: The hierarchy of every quasi-identifier, in the table's order.
-        cells: (n_distinct, n_attributes) integer array, for every distinct tuple of the table the node that each of its
-            cells becomes, as `Hierarchy.nodes` numbers them: the root is 0.
-        suppressed: Whether the class whose cells all are roots is suppressed, and counts as such.
+        cells: (n_distinct, n_attributes) integer array, the nodes of every distinct tuple, as `Hierarchy.nodes` numbers
+            them: the root is 0.
+        suppressed: True if the class with roots alone counts as suppressed.
 
     Attributes:
-        quasi_identifiers: The hierarchies; a mapping that cannot be written.
+        quasi_identifiers: The hierarchies, as a read-only mapping.
         nodes: (n_classes, n_attributes) int64 array, the nodes of every class, numbered as they first appear.
         class_of: (n_distinct,) int64 array, the class of every distinct tuple.
         representatives: (n_classes,) int64 array, the first distinct tuple of every class.
@@ -150,8 +150,8 @@ class LocalGeneralization:
         kept: (n_classes,) Boolean array, False for the suppressed class.
 
     Raises:
-        ValueError: A hierarchy does not end in one group, or has a label for two sets of values; or cells are no such
-            array; or `suppressed` where no class has roots alone.
+        ValueError: A hierarchy does not end in one group or has a label for two sets of values, `cells` is not such an
+            array, or `suppressed` is given and no class has roots alone.
 
     >>> sex = Hierarchy.flat(["Female", "Male"])
     >>> age = Hierarchy.intervals(0, 4, widths=[2])
@@ -193,12 +193,12 @@ class LocalGeneralization:
 
     @property
     def nbytes(self) -> int:
-        """How much memory the cells take."""
+        """Memory of the cells in bytes."""
         return self.nodes.nbytes + self.class_of.nbytes + self.representatives.nbytes
 
     @property
     def labels(self) -> Mapping[Name, tuple[Hashable, ...]]:
-        """Per quasi-identifier the label of every node of its hierarchy, those included that no class has."""
+        """Labels of all nodes of the hierarchies, by quasi-identifier."""
         return MappingProxyType({name: own.nodes.labels for name, own in self.quasi_identifiers.items()})
 
     @property
@@ -207,12 +207,11 @@ class LocalGeneralization:
         return tuple(len(np.unique(column)) for column in self.nodes.T)
 
     def labels_of(self, codes: Ints, places: Ints) -> dict[Name, list[Hashable]]:
-        """Per quasi-identifier the labels of some distinct tuples of the table.
+        """Return the labels of some distinct tuples, by quasi-identifier.
 
         Args:
-            codes: (n_distinct, n_attributes) int64 array, the domain positions of all of them; not read, since each of
-                them has cells of its own.
-            places: (n,) int64 array, which of them.
+            codes: Not read, since every tuple has cells of its own.
+            places: (n,) int64 array, the positions of the chosen ones.
         """
         nodes = self.nodes[self.class_of[places]].T.tolist()
         return {
@@ -220,7 +219,7 @@ class LocalGeneralization:
         }
 
     def __eq__(self, other: object) -> bool:
-        """Whether both give every tuple the same cells, under the same hierarchies."""
+        """Compare hierarchies, cells and suppression."""
         if not isinstance(other, LocalGeneralization):
             return NotImplemented
         return (
@@ -242,12 +241,12 @@ class LocalGeneralization:
         return f"LocalGeneralization({len(self.nodes):,} class{'es' if len(self.nodes) > 1 else ''}{shown})"
 
 
-#: What a point of any search space decodes to.
+#: A decoded point of any search space.
 Decoded: TypeAlias = Generalization | LocalGeneralization
 
 
 def of_columns(decoded: Decoded) -> Generalization:
-    """A generalization that has a group for every value of a column; a local recoding is refused."""
+    """Return a full-domain generalization, or raise."""
     if isinstance(decoded, LocalGeneralization):
         raise TypeError(
             "problem must give every value of a column one group, as a LatticeProblem or a BitStringProblem does, got "
@@ -257,7 +256,7 @@ def of_columns(decoded: Decoded) -> Generalization:
 
 
 def nodes_of_column(name: Name, hierarchy: Hierarchy) -> Nodes:
-    """The nodes of the hierarchy of a column, which is named where they are no tree."""
+    """Return the nodes of a column's hierarchy."""
     try:
         return hierarchy.nodes
     except ValueError as error:

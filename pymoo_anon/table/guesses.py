@@ -1,16 +1,13 @@
-"""Guesses: which role a column has, from its name and its values, and whether it may be released as it stands.
+"""Guesses of the roles of columns, from their names and values.
 
-A guess errs on the side of the persons: what may name somebody is not released until a person says so.
+A guess errs on the side of the persons: a column that may name somebody is not released until a person says so.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from functools import lru_cache
-from importlib.resources import files
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -19,60 +16,38 @@ import narwhals as nw
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
 from pymoo_anon.table.draft_levels import looks_like_a_date
 from pymoo_anon.table.frames import aliased, counted_values, sampled_values, totals
+from pymoo_anon.table.words import WORDS, role_of_lettered, role_of_word, words_of
 
-#: Of columns with more distinct values a sample is fetched: nobody edits a hierarchy of so many rows.
+#: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
-#: Fewer rows do not tell whether values repeat.
+#: In fewer rows it is unknown whether values repeat.
 TELLING = 20
 
 
 _MEANINGS = {
     "identifier": "names a person",
     "person": "tells whose row it is",
-    "quasi-identifier": "is what others may know of a person",
-    "sensitive": "is what nobody should learn of a person",
+    "quasi-identifier": "others may know of a person",
+    "sensitive": "nobody should learn of a person",
 }
-
-
-def _vocabulary() -> dict[str, dict[str, str]]:
-    """Read words of languages: their roles, by how they stand in a name, and lists of words and values."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    text = (files("pymoo_anon.table") / "words.csv").read_text(encoding="utf-8")
-    for line in text.splitlines()[1:]:
-        role, kind, words = line.split(";")
-        for word in words.split("|") if role == "values" else words.split():
-            bare = word.strip("-") if role != "values" else word
-            whole = role.startswith("whole ")
-            name = "whole" if whole else kind if role in ("values", "list") else "joined"
-            found[name].setdefault(bare, role.removeprefix("whole "))
-            # A stem, or a word of a language that joins words freely, may begin or end any word.
-            for end, may in (("begins", word.endswith("-")), ("ends", word.startswith("-"))):
-                if may and name == "joined":
-                    found[end][bare] = role
-    return found
-
-
-_VOCABULARY = _vocabulary()
-# Words that make a name one of a number, of a count, or of a few codes, and those of times and places.
-_IDS, _COUNTS, _CODES, _TIMES, _PLACES, _NAMED_PLACES = (
-    frozenset(_VOCABULARY[name]) for name in ("numbers", "counts", "codes", "times", "places", "named places")
-)
-_ID_ENDS = ("nummer", "number", "numero", "kennung", "schluessel")
-_DESCRIBED = _CODES | {"flag", "service", "state", "verified", "suffix"}
-# Values that others may know of a person.
-_KNOWN = ("sexes", "marital states", "races", "countries")
-# What inflection adds to a word.
-_INFLECTIONS = ("s", "es", "en")
+# Kinds of values that the data file lists, with the role of a column that holds them.
+_KINDS = {
+    **dict.fromkeys(("sexes", "marital states", "races", "countries", "settlements"), "quasi-identifier"),
+    **dict.fromkeys(("religions", "blood groups"), "sensitive"),
+}
+# Persons weigh more. Weights of rows in a sample seldom do.
+_LEAST_WEIGHT = 10
+_RECENT_YEARS = range(1900, 2036)
 
 
 class Guess(NamedTuple):
-    """What a column is taken for.
+    """Guessed role of a column.
 
     Attributes:
-        role: "identifier", "person", "quasi-identifier", "sensitive", "drop" (it tells nothing), or "other" where
-            nothing tells what it is.
+        role: "identifier", "person", "quasi-identifier", "sensitive", "drop" (it tells nothing), or "other"
+            (not decided).
         reason: Why, in one line without any value of the column.
-        danger: Why the column must not be released as it stands, or None where nothing speaks against it.
+        danger: Why the column must not be released as it stands, or None.
     """
 
     role: str
@@ -81,7 +56,10 @@ class Guess(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """Distinct values of a column with their counts, and None for what is missing; of many a sample without counts."""
+    """Distinct values of a column with their counts.
+
+    None among them stands for missing values. Of too many values it holds a sample, without counts.
+    """
 
     name: Name
     n_rows: int
@@ -92,22 +70,22 @@ class Profile(NamedTuple):
 
     @property
     def is_unique(self) -> bool:
-        """Whether no value stands in two rows, in a table where that means something."""
+        """True if no value stands in two rows."""
         return self.n_distinct == self.n_rows - self.n_missing and self.n_distinct > 1
 
     @property
     def is_nearly_unique(self) -> bool:
-        """Whether a value stands in fewer than two rows on average, in a table where that means something."""
+        """True if values average fewer than two rows."""
         n_present = self.n_rows - self.n_missing
         return n_present >= TELLING and 2 * self.n_distinct > n_present
 
     @property
     def is_sampled(self) -> bool:
-        """Whether its values are a sample."""
+        """True if its values are a sample."""
         return len(self.counts) < len(self.values)
 
     def without(self, texts: Collection[str]) -> Profile:
-        """Return the profile in which some texts mean that there is no value."""
+        """Return the profile with some texts counted as missing."""
         held = [(value, n) for value, n in zip(self.values, self.counts, strict=True) if value not in (None, *texts)]
         n_missing = self.n_rows - sum(n for _, n in held)
         if n_missing == self.n_missing:
@@ -116,20 +94,20 @@ class Profile(NamedTuple):
         return self._replace(n_distinct=len(held), n_missing=n_missing, values=values, counts=counts)
 
     def __str__(self) -> str:
-        """The counts in words, without any value."""
+        """Spell the counts, without any value."""
         distinct = f"{self.n_distinct:,} distinct value{'s' * (self.n_distinct != 1)}"
         return distinct + (f", {self.n_missing:,} missing" if self.n_missing else "")
 
 
 def guess_role(name: Name, values: Iterable[Any]) -> Guess:
-    """Guess what a column is, and whether it may be released as it stands.
+    """Guess the role of a column.
 
     Args:
         name: Its name.
-        values: Its values, a row each: a series of pandas, polars or narwhals, or any other iterable.
+        values: Its values, one for each row: a series of pandas, polars or narwhals, or any other iterable.
 
     Returns:
-        The role, why, and what speaks against a release of the column as it stands.
+        The role, its reason, and why the column must not be released as it stands.
 
     Raises:
         TypeError: A value is a list or the like.
@@ -154,7 +132,9 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
 
 
 def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
-    """Guess what some columns of a frame are, as `guess_role` does; it is counted where it lives.
+    """Guess the roles of columns of a frame, as `guess_role` does.
+
+    The engine of the frame counts the values.
 
     Args:
         frame: pandas, polars, pyarrow, DuckDB, Dask or Spark.
@@ -171,7 +151,7 @@ def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
 
 
 def guess_of(profile: Profile) -> Guess:
-    """The guess for a column that was counted."""
+    """Guess the role of a counted column."""
     looks = _Looks.of(profile)
     role, reason = _role(profile, words_of(str(profile.name)), looks)
     danger = None
@@ -187,7 +167,7 @@ def guess_of(profile: Profile) -> Guess:
 
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
-    """Count the values of columns of a frame where it lives; of too many values a sample is taken."""
+    """Count the values of columns."""
     native, aliases = aliased(frame, names)
     (n_rows,) = totals(nw.from_native(native), n=nw.len())
     if not n_rows:
@@ -205,32 +185,19 @@ def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     return made
 
 
-def words_of(name: str) -> list[str]:
-    """The words of a name in small letters, without accents.
-
-    >>> words_of("dateOfBirth"), words_of("Straße_Nr"), words_of("ZIP-Code")
-    (['date', 'of', 'birth'], ['strasse', 'nr'], ['zip', 'code'])
-    """
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("ß", "ss")
-    for umlaut, letters in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue")):
-        parted = parted.replace(umlaut, letters)
-    bare = unicodedata.normalize("NFKD", parted).encode("ascii", "ignore").decode().lower()
-    return re.findall(r"[a-z]+", bare)
-
-
-# Texts of so many signs or words on average are prose.
+# Texts with at least this many characters or words on average are prose.
 _PROSE, _WORDY = 40, 4
-# So many of the values are looked at, and this share of them must look alike.
+# This many values are tested, and this share of them must pass.
 _SAMPLE = 2000
 _ALIKE = 0.9
-# So many signs of a text are read for words and telephone numbers.
+# This many characters of a text are searched for words and telephone numbers.
 _LOOKED_AT = 1000
-# Where so many texts hold one, a column holds the telephone numbers or e-mail addresses of persons.
+# From this share of texts on, a column holds telephone numbers or e-mail addresses of persons.
 _WITHIN = 0.05
 _MAIL = r"[^@\s]+@[^@\s][^@\s.]*\.[^@\s]+"
 _DAY = r"(?<![\d./-])\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})(?![\d./-])"
-# With the sign of a country, the 0 before an area or brackets around it, or in the groups of a country. Numbers, dates
-# and the nine digits of a ZIP code are none.
+# An international prefix, an area code after 0 or in brackets, or the grouping of a country. Numbers, dates and ZIP+4
+# codes do not match.
 _PHONE = (
     rf"(?!.*{_DAY})(?![+-]?\d+\.\d+$)(?!\d{{5}}-\d{{4}}$)(?=(?:\D*\d){{7,15}}\D*$)"
     r"(?:(?:\+|00)[1-9][\d ()/.-]{6,20}|\(?0[\d ()/.-]{7,18}|\(\d{2,5}\)[\d /.-]{5,14}"
@@ -249,6 +216,7 @@ _PATTERNS = {
     }.items()
 }
 _PLACE = re.compile(r"(?:POINT ?)?\(?\s*-?\d{1,3}\.\d+[ ,;]+-?\d{1,3}\.\d+\s*\)?", re.IGNORECASE)
+_ICD = re.compile(r"[A-Z]\d[\dA-B](?:\.[\dA-Z]{1,4})?")
 _DIGITS = re.compile(r"\d+")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -256,21 +224,22 @@ _CONTACT = re.compile(r"(?<![\w.])[+(]?\d[\d ()/.-]{6,20}\d(?![\w.])|\S{1,80}@\S
 
 
 class _Looks(NamedTuple):
-    """What the values of a column look like, all but a few of them."""
+    """Forms that nearly all values of a column have."""
 
     numbers: list[float | int]
     pattern: str | None
     are_dates: bool
     are_places: bool
     are_prose: bool
+    are_diagnoses: bool
     known: str | None
 
     @classmethod
     def of(cls, profile: Profile) -> _Looks:
-        """Look at the values of a column."""
+        """Test the values of a column."""
         values = [value for value in profile.values if value is not None]
         if len(values) > _SAMPLE:
-            # Engines give values in any order.
+            # Engines return values in any order.
             values = sorted(values, key=str)[:: len(values) // _SAMPLE]
         texts = [value.strip() for value in values if isinstance(value, str)]
         allowed = len(values) - ceil(_ALIKE * len(values))
@@ -283,52 +252,56 @@ class _Looks(NamedTuple):
                     break
             return bool(among) and others <= allowed
 
-        # A text without letters is no prose.
+        # Prose has letters.
         n_words = sum(len(_WORD.findall(text[:_LOOKED_AT])) for text in texts)
         pattern = next((kind for kind, form in _PATTERNS.items() if alike(form.fullmatch, texts)), None)
         if pattern == "phone numbers" and alike(_DIGITS.fullmatch, texts):
-            # Codes begin with 0, too.
+            # Codes may begin with 0, too.
             pattern = None
         if pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
             pattern = "texts with phone numbers or e-mail addresses"
-        numbers = [number for number in map(_number, values) if is_number(number)] if alike(_is_number) else []
+        numbers = [number for number in map(_read_number, values) if is_number(number)] if alike(_is_number) else []
         near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
         words = [text.casefold() for text in texts]
-        known = next((kind for kind in _KNOWN if alike(_VOCABULARY[kind].__contains__, words)), None)
+        known = next((kind for kind in _KINDS if alike(WORDS[kind].__contains__, words)), None)
         return cls(
             numbers=numbers,
             pattern=pattern,
             are_dates=alike(looks_like_a_date),
-            are_places=(near and not _PLACES.isdisjoint(words_of(str(profile.name)))) or alike(_PLACE.fullmatch, texts),
+            are_places=(near and not WORDS["places"].keys().isdisjoint(words_of(str(profile.name))))
+            or alike(_PLACE.fullmatch, texts),
             are_prose=bool(texts) and (sum(map(len, texts)) >= _PROSE * len(values) or n_words >= _WORDY * len(values)),
+            are_diagnoses=alike(_ICD.fullmatch, texts) and 2 * sum("." in text for text in texts) > len(texts),
             known=known if len(values) > 1 else None,
         )
 
     @property
     def are_whole(self) -> bool:
-        """Whether all of them are whole numbers."""
+        """True if all are whole numbers."""
         return bool(self.numbers) and all(is_whole(number) or number == number // 1 for number in self.numbers)
 
 
-def _number(value: Any) -> Any:
-    """Return the number that a value is or spells, also with a decimal comma, or the value."""
+def _read_number(value: Any) -> Any:
     return spelled(
         value.replace(",", ".") if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value) else value, int
     )
 
 
 def _is_number(value: Any) -> bool:
-    return is_number(_number(value))
+    return is_number(_read_number(value))
 
 
 def _tells_contact(text: str) -> bool:
-    """Whether a text holds the telephone number or e-mail address of somebody."""
+    """Tell whether a text holds a phone number or e-mail address."""
     found = (match.group().strip() for match in _CONTACT.finditer(text[:_LOOKED_AT]))
     return any("@" in one or _PATTERNS["phone numbers"].fullmatch(one) for one in found)
 
 
 def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
-    """The role of a column and why: values of one kind, then the name, then how often values repeat."""
+    """Return the role of a column and its reason.
+
+    Values of one form decide first, then the name, then all else about the values.
+    """
     if profile.n_distinct == 0:
         return "drop", "it holds no value at all"
     if profile.n_distinct == 1 and not profile.n_missing and profile.n_rows > 1:
@@ -341,73 +314,70 @@ def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
 
 
 def _by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str] | None:
-    """What the name of a column says, or None."""
+    """Return a role by the name of a column."""
     if not words:
         return None
-    whole = _VOCABULARY["whole"].get("".join(words))
+    whole = WORDS["whole"].get("".join(words))
     if whole == "identifier" and words[0] == "id" and not profile.is_nearly_unique and profile.n_rows >= TELLING:
         return "person", "the name says 'id', and values repeat: it tells whose row it is"
     if whole is not None:
         return whole, f"the name is {profile.name!r}, which {_MEANINGS[whole]}"
-    said = {word: role for word in words if (role := _said_by(word)) is not None}
-    # No number of anything has decimals.
+    said = {word: role for word in words if (role := role_of_word(word)) is not None}
+    # Numbers of persons and things have no decimals.
     if not _is_count(words, looks) and (not looks.numbers or looks.are_whole):
         found = _by_number(profile, words, said) or _by_identifier(profile, words, said)
         if found is not None:
             return found
+    if _repeats(profile):
+        lettered = {word: role_of_lettered(word) for word in words}
+        said |= {word: role for word, role in lettered.items() if role in ("quasi-identifier", "sensitive")}
+    return _by_attribute(profile, words, said, looks)
+
+
+def _by_attribute(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> tuple[str, str] | None:
+    """Return a role by the last attribute in a name."""
+    exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
+    if exits and manners:
+        return "sensitive", f"the name says {exits[0]!r} and {manners[0]!r}, which {_MEANINGS['sensitive']}"
+    # The purpose of a loan or of a visit tells little about a person.
+    if words[-1] in WORDS["purposes"]:
+        return None
     few = profile.n_distinct <= 2 and profile.n_rows >= TELLING
-    for word in reversed(words):
+    counts = _is_count(words, looks) and words[0] != "total"
+    is_light = bool(looks.numbers) and max(looks.numbers) < _LEAST_WEIGHT
+    for word, after in zip(reversed(words), ["", *reversed(words[1:])], strict=True):
         role = said.get(word)
         if role == "sensitive" and looks.are_dates:
             break
-        if role in ("quasi-identifier", "sensitive") and not (few and word in _TIMES):
+        idle = (
+            (word in WORDS["times"] and (few or after in WORDS["units"]))
+            or (word in WORDS["weak"] and "sensitive" in said.values())
+            or (word in WORDS["weights"] and is_light)
+            or (role == "quasi-identifier" and counts and not word.startswith(tuple(WORDS["family"])))
+        )
+        if role in ("quasi-identifier", "sensitive") and not idle:
             return role, f"the name says {word!r}, which {_MEANINGS[role]}"
     return None
 
 
-@lru_cache(maxsize=4096)
-def _said_by(word: str) -> str | None:
-    """Return the role that a word speaks of."""
-    if word in _VOCABULARY["joined"]:
-        return _VOCABULARY["joined"][word] if _VOCABULARY["joined"][word] != "plain" else None
-    said = {part: _VOCABULARY["joined"][part] for part in _joined(word)}
-    said |= {part: role for part, role in _VOCABULARY["begins"].items() if word.startswith(part)}
-    said |= {part: role for part, role in _VOCABULARY["ends"].items() if word.endswith(part)}
-    said = {part: role for part, role in said.items() if role != "plain"}
-    # What may name a person counts first, then the longest.
-    part = max(said, key=lambda part: (said[part] == "identifier", len(part)), default=None)
-    return None if part is None else said[part]
-
-
-def _joined(word: str) -> tuple[str, ...]:
-    """Part a word into known ones, as in "birthyear"; nothing where a part is none."""
-    for end in range(len(word), 1, -1):
-        if word[:end] in _VOCABULARY["joined"]:
-            rest = word[end:]
-            parts = () if rest in ("", *_INFLECTIONS) else _joined(rest)
-            if parts or rest in ("", *_INFLECTIONS):
-                return (word[:end], *parts)
-    return ()
-
-
 def _is_count(words: list[str], looks: _Looks) -> bool:
-    """Whether a column says how many there are of something."""
-    named = len(words) > 1 and (words[0] in _COUNTS or words[-1] in ("count", "cnt", "anzahl"))
+    named = len(words) > 1 and (words[0] in WORDS["counts"] or words[-1] in ("count", "cnt", "anzahl"))
     return named and looks.are_whole and max(looks.numbers) < 10_000
 
 
 def _by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    """What a name says that speaks of a number or a key: of a person, of anything else, or of a few codes."""
-    ids = [word for word in words if word in _IDS or word.endswith(_ID_ENDS)]
+    """Return a role by a word such as "number"."""
+    ids = [word for word in words if word in WORDS["numbers"] or word.endswith(tuple(WORDS["number ends"]))]
     if not ids:
         return None
     person = next((word for word, role in said.items() if role == "person"), None)
-    coded = bool(set(words) & _CODES)
+    coded = not WORDS["codes"].keys().isdisjoint(words)
     if person is not None and not coded:
         if profile.is_unique and (profile.is_nearly_unique or profile.n_rows < TELLING):
             return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
         return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
-    if _repeats(profile) or (coded and not profile.is_nearly_unique):
+    rooms = {room + number for room in WORDS["rooms"] for number in ("", *WORDS["number ends"])}
+    if _repeats(profile) or (coded and not profile.is_nearly_unique) or not rooms.isdisjoint(words):
         return None
     place = next((word for word in words if said.get(word) == "quasi-identifier"), None)
     if place in ("location", "place", "area", "region") and not profile.is_nearly_unique:
@@ -416,24 +386,24 @@ def _by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tupl
 
 
 def _repeats(profile: Profile) -> bool:
-    """Whether a value stands in five rows on average, as a code does and the number of a person hardly."""
+    """Tell whether a value stands in five rows on average."""
     return profile.n_rows >= TELLING and profile.n_rows - profile.n_missing >= 5 * profile.n_distinct
 
 
 def _by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    """What a name says that speaks of somebody's name or address, or of a person alone."""
-    # Two values name nobody, such as whether there is a telephone.
+    """Return a role by a word such as "address"."""
+    # Two values name nobody: they say, for example, whether there is a telephone.
     if profile.n_distinct <= 2 and profile.n_rows >= TELLING:
         return None
     named = next((word for word in words if said.get(word) == "identifier"), None)
     described = (
-        words[-1] in _DESCRIBED
+        words[-1] in WORDS["described"]
         or said.get(words[-1]) in ("quasi-identifier", "sensitive")
-        or (named == "name" and bool(_NAMED_PLACES.intersection(words)))
+        or (named == "name" and not WORDS["named places"].keys().isdisjoint(words))
     )
     if named is not None and not (described and _repeats(profile)):
         return "identifier", f"the name says {named!r}, which {_MEANINGS['identifier']}"
-    if len(words) == 1 and said.get(words[0]) == "person":
+    if len(words) == 1 and said.get(words[0]) == "person" and not words[0].endswith(tuple(WORDS["described"])):
         if profile.is_unique:
             return "identifier", f"the name says {words[0]!r}, and every value is another one"
         return "person", f"the name says {words[0]!r}, which {_MEANINGS['person']}"
@@ -441,13 +411,17 @@ def _by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> 
 
 
 def _by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
-    """What the values of a column say."""
+    """Return a role by the values of a column."""
     if looks.are_dates:
         return "quasi-identifier", "it holds dates, which others may know of a person"
     if looks.are_places:
         return "quasi-identifier", "it holds coordinates, which are places of a person"
     if looks.known is not None:
-        return "quasi-identifier", f"it holds {looks.known}, which others may know of a person"
+        return _KINDS[looks.known], f"it holds {looks.known}, which {_MEANINGS[_KINDS[looks.known]]}"
+    if looks.are_whole and profile.n_distinct > 2 and all(number in _RECENT_YEARS for number in looks.numbers):
+        return "quasi-identifier", "it holds years, which others may know of a person"
+    if looks.are_diagnoses:
+        return "sensitive", "it holds codes of the ICD, which nobody should learn of a person"
     if profile.is_unique and (not looks.numbers or looks.are_whole):
         return "identifier", "every value is another one"
     if profile.is_nearly_unique:

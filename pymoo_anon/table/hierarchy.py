@@ -1,4 +1,4 @@
-"""Domain generalization hierarchies: what each value of a quasi-identifier becomes, level by level."""
+"""Domain generalization hierarchies of quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ from pymoo_anon.table.domain_values import (
 )
 from pymoo_anon.table.hierarchy_csv import read_columns, write_columns
 from pymoo_anon.table.nodes import Nodes, nodes_of
-from pymoo_anon.table.taxonomy import Taxonomy
 
-# So many values of a domain a notebook shows.
+# Number of values of a domain in a notebook.
 _PRINTED = 20
 
 
@@ -43,16 +42,16 @@ _PRINTED = 20
 class Hierarchy:
     """A domain generalization hierarchy of one attribute (Dewri et al. 2010, section 3).
 
-    An ordered domain of values and, per level, the group of every value and the label of every group. Level 0 is the
-    domain itself; each level is a coarsening of the one below; the top level usually is one group, `*`. Instances do
-    not change: every method returns a new one. The builders are `from_csv`, `from_levels`, `from_taxonomy`,
-    `intervals` and `flat`.
+    It holds an ordered domain of values and, per level, the group of every value and the label of every group. Level 0
+    is the domain itself, each level is a coarsening of the one below, and the top level usually is one group, `*`.
+    Instances are immutable. Other builders are `from_csv`, `intervals` and `flat`. `Taxonomy.levels` gives the levels
+    of a tree.
 
     Args:
         levels: One sequence of labels per level, each as long as the domain; level 0 holds the values themselves.
             Values with the same label at a level form a group of it.
-        bins: For a domain of bins, what numbers are in them: one bin per value of the domain, in order; None, which
-            stands for a missing value, has no bin and comes last. Without it, the values of the domain are single ones.
+        bins: For a domain of bins, one bin of numbers per value, in order. None, the missing value, has no bin and
+            comes last. Without bins, the values of the domain are single ones.
 
     Attributes:
         domain: Tuple of the values, in their order.
@@ -65,6 +64,12 @@ class Hierarchy:
     Raises:
         ValueError: There is no value, the levels are not equally long, a value is given twice, a level is no
             coarsening of the one below, or there is another number of bins than of values.
+
+    >>> cities = Hierarchy([["Bonn", "Cologne", "Paris"], ["DE", "DE", "FR"], ["*", "*", "*"]])
+    >>> cities
+    Hierarchy(3 values, levels of 3, 2, 1 groups)
+    >>> cities.labels[1], cities.groups[1].tolist()
+    (('DE', 'FR'), [0, 0, 1])
     """
 
     domain: tuple[Hashable, ...]
@@ -87,37 +92,19 @@ class Hierarchy:
         vars(self).update(domain=columns[0], groups=groups, labels=labels, n_groups=n_groups, bins=bins)
 
     @classmethod
-    def from_levels(cls, levels: Sequence[Sequence[Hashable]]) -> Hierarchy:
-        """Build a hierarchy from its columns.
-
-        Args:
-            levels: One sequence of labels per level, each as long as the domain; level 0 holds the values themselves.
-
-        Raises:
-            ValueError: As the class.
-
-        >>> cities = Hierarchy.from_levels([["Bonn", "Cologne", "Paris"], ["DE", "DE", "FR"], ["*", "*", "*"]])
-        >>> cities
-        Hierarchy(3 values, levels of 3, 2, 1 groups)
-        >>> cities.labels[1], cities.groups[1].tolist()
-        (('DE', 'FR'), [0, 0, 1])
-        """
-        return cls(levels)
-
-    @classmethod
     def from_csv(cls, path: str | os.PathLike[str] | io.TextIOBase) -> Hierarchy:
-        r"""Read a hierarchy in ARX's layout: a row per value, `value;level 1;level 2;...`, from fine to general.
+        r"""Read a hierarchy in ARX's layout.
 
-        The values of the file are text. They match a numeric column of a table where they spell the same number, and a
-        column of dates where they are days in ISO text. A row whose first field is empty is that of what is missing;
-        so `;;*` keeps it apart up to the root. Rows for values that a table does not hold are legal and count in the
-        domain.
+        A row is a value with its labels from fine to general, `value;level 1;level 2;...`. The values of the file are
+        text. They match a numeric column of a table if they spell the same number, and a column of dates if they are
+        days in ISO text. A row with an empty first field is that of missing values: `;;*` keeps them apart up to the
+        root. Rows for values that a table does not hold are legal and count in the domain.
 
-        ARX is told how to read a file; here these rules find out. A wrong separator cannot go unnoticed: it would cut
-        the values of the first column, and the table's are looked up there.
+        These rules find the format, which a caller of ARX has to state. A wrong separator is always noticed, since it
+        cuts the values of the first column, and the table's are looked up there.
 
         - Encoding: that of the byte order mark (UTF-8 or UTF-16), else UTF-8. For any other, give the open file.
-        - Separator: `;` where one stands outside quotes, else a tab, else a comma. A file without any of them has one
+        - Separator: `;` if one stands outside quotes, else a tab, else a comma. A file without any of them has one
           column, which is level 0.
         - Quotes: as usual in CSV, at both ends of a field.
         - Header: a first row is left out if it alone numbers the levels, as in `city;level 1;level 2`. It is refused
@@ -127,7 +114,7 @@ class Hierarchy:
             path: A path or an open text file.
 
         Raises:
-            TypeError: It is neither.
+            TypeError: `path` is neither.
             ValueError: The file is empty or in another encoding, a quote is not closed, rows are of unequal length or
                 all end with a separator, the first row may be a header or a value, or as the class.
             OSError: The file cannot be read.
@@ -144,7 +131,7 @@ class Hierarchy:
 
     @classmethod
     def flat(cls, values: Iterable[Hashable]) -> Hierarchy:
-        """A hierarchy of length 1: every value apart, or all together as `*`.
+        """Build a hierarchy of the values and `*`.
 
         Args:
             values: The domain.
@@ -162,20 +149,19 @@ class Hierarchy:
     def intervals(
         cls, low: float, high: float, widths: Sequence[float], step: float = 1, closed: str = "left"
     ) -> Hierarchy:
-        """A hierarchy of nested intervals over numbers.
+        """Build a hierarchy of nested intervals over numbers.
 
         The domain is the bins of size `step` from `low` to `high`. Each width makes a level of wider bins, and the top
-        level is `*`. Bins are counted from `low`; the last one of a level ends at `high` at the latest. If all
+        level is `*`. Bins are counted from `low`, and the last one of a level ends at `high` at the latest. If all
         arguments are whole, the hierarchy is of whole numbers: a step of 1 makes the numbers themselves the domain,
-        and labels read "15–19" and name the numbers in the bin. Otherwise they read "[1.5, 2.0)", and a value belongs
-        to the bin that holds it.
+        and labels such as "15–19" name the numbers in the bin. Otherwise labels read "[1.5, 2.0)".
 
         Args:
-            low: Where the first bin begins.
-            high: Where the last bin ends; `high - low` is a multiple of `step`.
+            low: Lower end of the first bin.
+            high: Upper end of the last bin. `high - low` is a multiple of `step`.
             widths: Widths of the levels from fine to coarse, each a larger multiple of the one before and of `step`.
-            step: Size of the bins that the domain consists of.
-            closed: Which end of a bin belongs to it, "left" or "right".
+            step: Size of the bins of the domain.
+            closed: The end that belongs to a bin, "left" or "right".
 
         Raises:
             TypeError: `widths` is no list.
@@ -192,20 +178,9 @@ class Hierarchy:
         levels, bins = nested_bins(low, high, widths, step, closed)
         return cls([*levels, [ROOT] * len(bins)], bins)
 
-    @classmethod
-    def from_taxonomy(cls, taxonomy: Taxonomy) -> Hierarchy:
-        """The hierarchy of a taxonomy: its leaves are the domain, and each level is the nodes one step nearer the root.
-
-        Where leaves are of different depth, the nearer ones stay themselves until their own depth is reached.
-
-        Args:
-            taxonomy: The tree.
-        """
-        return cls(taxonomy.levels())
-
     @property
     def length(self) -> int:
-        """Number of levels above the raw one."""
+        """Number of levels above the values."""
         return len(self.groups) - 1
 
     @property
@@ -215,12 +190,12 @@ class Hierarchy:
 
     @property
     def has_root(self) -> bool:
-        """Whether the top level is one group, so that no two values can be told apart there."""
+        """True if the top level is one group."""
         return bool(self.n_groups[-1] == 1)
 
     @cached_property
     def nodes(self) -> Nodes:
-        """The groups of all levels as one tree, for recodings in which every class has levels of its own.
+        """Groups of all levels as one tree, for local recodings.
 
         Raises:
             ValueError: The top level is not one group, or a label names two different sets of values.
@@ -228,11 +203,11 @@ class Hierarchy:
         return nodes_of(self.groups, self.labels)
 
     def with_root(self) -> Hierarchy:
-        """This hierarchy with a top level `*` of one group; itself where it has one already."""
+        """Return the hierarchy with a top level of one group."""
         return self if self.has_root else Hierarchy([*self._columns(), (ROOT,) * self.n_values], self.bins)
 
     def with_missing(self) -> Hierarchy:
-        """This hierarchy with None as one more value, which stays apart up to the root; itself where None is in it."""
+        """Return the hierarchy with None as a value, apart up to the root."""
         if None in self.domain:
             return self
         own: list[Hashable] = [None] * len(self.groups)
@@ -242,14 +217,13 @@ class Hierarchy:
         return Hierarchy(columns, self.bins)
 
     def with_numbers(self, kind: Kind) -> Hierarchy:
-        """This hierarchy with numbers in place of the text that spells them.
+        """Return the hierarchy with numbers in place of their text.
 
-        Each value of the domain that spells a number becomes that number; so do the labels of a level if all of them
-        spell numbers.
+        Each value of the domain that spells a number becomes that number, and so do the labels of a level if all of
+        them spell numbers.
 
         Args:
-            kind: The type that numbers get where it can hold them: int whole ones, float those that it does not round,
-                Decimal all.
+            kind: The type of numbers that it can hold: int whole ones, float those that it does not round, Decimal all.
 
         Raises:
             ValueError: Two values of the domain spell the same number.
@@ -271,14 +245,13 @@ class Hierarchy:
         return Hierarchy(columns, self.bins)
 
     def encode(self, values: Sequence[Any]) -> NDArray[np.int64]:
-        """Positions of values in the domain.
+        """Find the positions of values in the domain.
 
         Args:
-            values: Python values. A number matches the same number or the bin that holds it (not a text that spells it:
-                `with_numbers` makes numbers of these), a text the same text, None the value for what is missing,
-                anything else the same value or the text that `str` makes of it. Where the domain consists of days,
-                dates or their ISO text, a date, a moment and the ISO text of either match their day. An empty text
-                that is no value of the domain is missing.
+            values: Python values. A number matches the same number or its bin (but no text: see `with_numbers`), a text
+                the same text, None the missing value, anything else the same value or its `str`. In a domain of days,
+                which are dates or their ISO text, a date, a moment and the ISO text of either match their day. An
+                empty text that is no value of the domain is missing.
 
         Returns:
             (n,) int64 array, -1 for a value that is not in the domain.
@@ -294,7 +267,9 @@ class Hierarchy:
         return np.array(found, dtype=np.int64).reshape(-1)
 
     def run_label(self, first: int, last: int) -> Hashable:
-        """A label for the values first..last of the domain as one group: the value, their range, or all of them.
+        """Return the label of the values first..last.
+
+        It is the value, the range, or a list of the values.
 
         >>> Hierarchy.intervals(0, 100, widths=[]).run_label(17, 20)
         '17–20'
@@ -317,14 +292,14 @@ class Hierarchy:
         return " | ".join(map(str, values))
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        r"""Write the hierarchy in ARX's layout, as `from_csv` reads it.
+        r"""Write the hierarchy in ARX's layout.
 
         Args:
-            path: Where to write; the file appears whole or not at all. None returns the text instead.
+            path: The file, which appears whole or not at all. None returns the text instead.
 
         Raises:
-            ValueError: The labels are not those of a file: they hold NUL, the top level's are all empty, the first row
-                would be taken for a header, or an empty text for what is missing.
+            ValueError: A file cannot hold the labels: they contain NUL, those of the top level are all empty, the first
+                row would be read as a header, or an empty text as a missing value.
             OSError: The file cannot be written.
 
         >>> Hierarchy.flat(["Female", "Male"]).to_csv()
@@ -333,7 +308,7 @@ class Hierarchy:
         return write_columns(self._columns(), path)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Hierarchy:
-        """Itself: nothing in it changes."""
+        """Return itself, since it is immutable."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -344,7 +319,7 @@ class Hierarchy:
         self.groups.flags.writeable = self.n_groups.flags.writeable = False
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same values, groups and labels."""
+        """Compare values, groups, labels and bins."""
         if not isinstance(other, Hierarchy):
             return NotImplemented
         return self._key() == other._key() and self.bins == other.bins
@@ -356,7 +331,7 @@ class Hierarchy:
         return f"Hierarchy({self.n_values} values, levels of {', '.join(map(str, self.n_groups))} groups)"
 
     def _repr_html_(self) -> str:
-        """The first values of the domain, and what each becomes level by level."""
+        """Show the first values with their labels."""
         columns = [["" if own is None else str(own) for own in column[:_PRINTED]] for column in self._columns()]
         headings = ["value", *(f"level {level} ({n:,})" for level, n in enumerate(self.n_groups[1:], start=1))]
         more = f"; the first {_PRINTED}" if self.n_values > _PRINTED else ""
@@ -364,18 +339,16 @@ class Hierarchy:
         return html_table(counted(self.n_values, "value", "values") + more, headings, rows)
 
     def _key(self) -> tuple[Hashable, ...]:
-        """What makes two hierarchies equal, but for their bins."""
         return self.groups.tobytes(), *(tuple(map(same_as, labels)) for labels in self.labels)
 
     def _columns(self) -> list[tuple[Hashable, ...]]:
-        """The label of every value, level by level."""
         return [
             tuple(labels[group] for group in groups) for groups, labels in zip(self.groups, self.labels, strict=True)
         ]
 
 
 def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
-    """Columns that may be a hierarchy's: equally long, without NaN, and each value once."""
+    """Check the columns of a hierarchy."""
     if not columns or not columns[0]:
         raise ValueError("levels must hold at least one value, got none")
     for number, column in enumerate(columns):
@@ -393,11 +366,11 @@ def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
 
 
 def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Sequence[Hashable]]) -> None:
-    """Refuse a level that keeps values apart which the one below puts together."""
+    """Raise if a level splits groups of the one below."""
     below, own = groups[level - 1], groups[level]
     parent = np.empty(len(labels[level - 1]), dtype=np.int64)
     parent[below] = own
-    # Each group below has one parent, the last that was written; values with another one are split from it.
+    # Each group below keeps its last parent. Values with another one are split from it.
     split = list(dict.fromkeys(labels[level - 1][group] for group in below[parent[below] != own]))
     if split:
         raise ValueError(
@@ -406,7 +379,7 @@ def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Seque
 
 
 def _place(value: Any, positions: Mapping[Hashable, int], days: Mapping[date | None, int]) -> int:
-    """The position of one value: its own, that of its text, that of its day, or that of what is missing."""
+    """Find a value by itself, text, day, or as missing."""
     position = positions.get(same_as(value), -1)
     if position < 0 and isinstance(value, bool):
         position = positions.get(str(value), positions.get(str(value).lower(), -1))
@@ -420,7 +393,7 @@ def _place(value: Any, positions: Mapping[Hashable, int], days: Mapping[date | N
 
 
 def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
-    """The position of each day of a domain of days; none if a value of it is no day, or a day stands in it twice."""
+    """Return the positions of days, if all are days."""
     present = [value for value in domain if value is not None]
     if not all(map(is_day, present)):
         return {}
@@ -431,7 +404,7 @@ def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
 def fitted(
     name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: bool = False
 ) -> tuple[Hierarchy, NDArray[np.int64]]:
-    """A hierarchy as it fits a column, and the positions of the column's values in its domain."""
+    """Fit a hierarchy to a column, and find its values."""
     try:
         own = matched(hierarchy, values)
     except ValueError as error:
@@ -452,7 +425,7 @@ def fitted(
 
 
 def matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
-    """The hierarchy with numbers where the column holds numbers."""
+    """Return the hierarchy with numbers for a numeric column."""
     present = [value for value in values if value is not None]
     numbers = [value for value in present if isinstance(value, Number) and not isinstance(value, bool)]
     if not numbers or len(numbers) < len(present):

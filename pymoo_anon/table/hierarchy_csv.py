@@ -1,7 +1,7 @@
-"""Hierarchies in CSV files: which encoding, separator and header a file has, and when that cannot be told.
+"""Hierarchies in CSV files: their encoding, separator and header.
 
 A row is a value and its label at every level: `value;level 1;level 2;...`. ARX writes such files with `;` in between,
-quotes where they are needed, and no header. It reads what its caller says a file is; here the file has to tell.
+quotes where needed, and no header. A caller of ARX states the format of a file, while here the file shows it.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from pymoo_anon._messages import examples
 from pymoo_anon.table.delimited import decoded, refuse_nul, rows_of
 from pymoo_anon.table.domain_values import ROOT
 
-# What may stand between two columns, that of ARX first. A comma may stand within a number, too, so it comes last.
+# Separators of columns, that of ARX first. The comma comes last, since numbers may hold one.
 _SEPARATORS = (";", "\t", ",")
-# A quote opens a field at the beginning of a line or after a separator, and may never be closed; two inside are one.
+# A quote opens a field at the beginning of a line or after a separator, and may stay open. Two inside are one.
 _QUOTED = re.compile(r'(?:^|(?<=[;\t,\r\n]))"[^"]*(?:""[^"]*)*"?')
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE | re.ASCII)
 
 
 def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str | None, ...]]]:
-    """The name of a hierarchy file and its columns, as `Hierarchy.from_csv` says; None stands for what is missing."""
+    """Read the name and columns of a hierarchy file."""
     name, text = text_of(source)
     lines, separators = separators_of(name, text)
     rows = list(rows_of(text.rstrip("\r\n"), separators[0], name))
     _check_lengths(name, rows, lines, separators)
     rows = without_header(name, rows)
     check_last_column(name, rows)
-    return name, with_missing(list(zip(*rows, strict=True)))
+    return name, _none_for_missing(list(zip(*rows, strict=True)))
 
 
-def with_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
-    """Columns with None for an empty value, and for an empty label that this value alone has at a level."""
+def _none_for_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
+    """Put None for the empty value and its labels."""
     gaps = [value == "" for value in columns[0]]
     if not any(gaps):
         return list(columns)
@@ -50,10 +50,10 @@ def with_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, .
 
 
 def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike[str] | None) -> str | None:
-    """Write columns in ARX's layout, so that `read_columns` gives them back as text."""
+    """Write columns in ARX's layout."""
     wanted = [tuple(None if label is None else str(label) for label in column) for column in columns]
-    # Left to itself the writer does not quote a carriage return, which a reader takes for the end of a row; nor a comma
-    # in a single column, which a reader takes for a separator.
+    # By default the writer quotes neither a carriage return, which ends a row for readers, nor a comma in a single
+    # column, which is a separator for readers.
     all_quoted = len(wanted) == 1 or any("\r" in (label or "") for column in wanted for label in column)
     file = io.StringIO(newline="")
     writer = csv.writer(
@@ -70,7 +70,7 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
     if not same:
         raise ValueError(
             "labels must be text that a hierarchy file can hold: the first row would be read as a header, its first "
-            "sign as a byte order mark, or an empty text as what is missing"
+            "character as a byte order mark, or an empty text as a missing value"
         )
     if path is None:
         return text
@@ -80,7 +80,7 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
 
 
 def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
-    """The name and the text of a file."""
+    """Return the name and the text of a file."""
     if isinstance(source, io.TextIOBase):
         name = name or str(getattr(source, "name", "the file"))
         try:
@@ -94,7 +94,7 @@ def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
 
 
 def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
-    """The lines of a text without what stands in quotes, and the separators in them, the file's own first."""
+    """Return unquoted lines and their separators."""
     text = text.rstrip("\r\n")
     if not text:
         raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
@@ -104,7 +104,7 @@ def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
 
 
 def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
-    """Refuse rows that are not all of one length; another separator that fits is named and not tried."""
+    """Raise if rows have several lengths."""
     unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if unequal:
         message = (
@@ -120,17 +120,17 @@ def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separator
 
 
 def check_last_column(name: str, rows: list[list[str]]) -> None:
-    """Refuse rows of equal length that all end with a separator."""
+    """Raise if all rows end with a separator."""
     if len(rows[0]) > 1 and not any(row[-1] for row in rows):
         raise ValueError(f"{name} must have labels in its last column, got none: every row ends with a separator")
 
 
 def without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
-    """The rows without a header, which is certain where row 1 alone numbers the levels."""
+    """Leave out a first row that alone numbers levels."""
     first, *others = rows
     if len(first) == 1 or not others:
         return rows
-    # What stands in another row of its column, too, is a label and no name of the column.
+    # A text that another row of its column repeats is a label, and not the name of the column.
     if any(label in column for label, column in zip(first, zip(*others, strict=True), strict=True)):
         return rows
     named = [[_LEVEL_NAME.fullmatch(label) for label in row[1:]] for row in rows]

@@ -24,20 +24,20 @@ from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 
-# The square is below 2^63, so that sums of squared class sizes are exact.
+# The square is below 2^63, so sums of squared class sizes are exact.
 _MOST_ROWS = 3_037_000_499
 
-# So many columns a notebook shows.
+# Number of columns in a notebook.
 _PRINTED = 40
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Microdata:
-    """A table about persons, ready to be searched.
+    """A table about persons, ready for a search.
 
-    Kept are the distinct quasi-identifier tuples with their counts and, for every column with another role, sparse
-    counts of its values in each of them. No row is kept: a table of a billion rows with a million distinct tuples is as
-    large as one of a million rows. Instances do not change. The builders are `from_frame` and `from_codes`.
+    It holds the distinct quasi-identifier tuples with their counts and, for every column with another role, sparse
+    counts of its values in each of them. It holds no rows: a table of a billion rows with a million distinct tuples is
+    as large as one of a million rows. Instances are immutable. Builders are `from_frame` and `from_codes`.
 
     A column's name is text or, in a pandas frame, anything hashable, such as a whole number or a tuple.
 
@@ -53,20 +53,20 @@ class Microdata:
     Args:
         quasi_identifiers: Hierarchy of every quasi-identifier.
         tuples: (n_distinct, n_quasi_identifiers) integer array, the distinct tuples as positions in the domains.
-        counts: (n_distinct,) integer array, how many rows hold each.
+        counts: (n_distinct,) integer array, the number of rows with each.
         columns: Per column with another role, its value counts in each distinct tuple.
-        domains: Per such column, the values that the codes of its counts stand for.
+        domains: Per such column, the values of the codes of its counts.
         sensitive: Names of the sensitive columns.
         label: Name of the column with the class labels, if any.
-        person: Name of the column that tells whose row it is, if any.
+        person: Name of the column that identifies persons, if any.
 
     Attributes:
-        quasi_identifiers: Hierarchy of every quasi-identifier, in order; a mapping that cannot be written.
+        quasi_identifiers: Hierarchy of every quasi-identifier, in order, as a read-only mapping.
         sensitive: Names of the sensitive columns.
         label: Name of the column with the class labels, or None.
-        person: Name of the column that tells whose row it is, or None.
+        person: Name of the column that identifies persons, or None.
         tuples: The distinct tuples.
-        grouper: What groups them.
+        grouper: Their `Grouper`.
 
     Raises:
         ValueError: There are more than 3,037,000,499 rows.
@@ -93,7 +93,7 @@ class Microdata:
         if int(counts.sum()) > _MOST_ROWS:
             raise ValueError(f"a table must have at most {_MOST_ROWS:,} rows, got {int(counts.sum()):,}")
         hierarchies = MappingProxyType(dict(quasi_identifiers))
-        # A class label may be a quasi-identifier too, so every quasi-identifier has counts of its values.
+        # A class label may be a quasi-identifier, too, so every quasi-identifier has counts of its values.
         own, own_domains = {}, {}
         for j, (name, hierarchy) in enumerate(hierarchies.items()):
             own[name] = ValueCounts(np.arange(len(tuples) + 1), tuples[:, j].copy(), counts, hierarchy.n_values)
@@ -127,22 +127,24 @@ class Microdata:
         missing: str = "raise",
         person: Name | None = None,
     ) -> Microdata:
-        """Read a table. The frame stays as it is; other columns are left out. Texts that look alike give a warning.
+        """Read a table from a frame, which stays unchanged.
+
+        Columns without a role are left out. Texts that look alike give a warning.
 
         Args:
-            frame: pandas, polars, pyarrow, DuckDB, Dask or Spark. A lazy frame is grouped where it lives, and only its
+            frame: pandas, polars, pyarrow, DuckDB, Dask or Spark. A lazy frame is grouped by its own engine, and only
                 distinct combinations are fetched.
             quasi_identifiers: The hierarchy of every quasi-identifier, by column name. Their order is that of the
                 variables of a problem.
             sensitive: Name or names of the sensitive columns. A name that is a tuple has to stand in a list.
             label: Name of a column with class labels, for `ClassificationMetric`. It may have another role, too.
-            missing: What happens to rows where a column with a role has no value (None, NaN): "raise" refuses the
-                table, "drop" leaves them out, "keep" makes what is missing a value of its own.
-            person: Name of the column that tells whose row it is, where a person may have several rows. Its values are
-                counted, for `KAnonymity(person=...)`. Rows that lack it, where they are kept, count as one person.
+            missing: Treatment of rows without a value (None, NaN) in a column with a role: "raise" refuses the table,
+                "drop" leaves them out, "keep" makes a missing value a value of its own.
+            person: Name of the column that identifies persons, if a person may have several rows. Its values are
+                counted for `KAnonymity(person=...)`. Kept rows without a person count as one person.
 
         Raises:
-            TypeError: `frame` is no frame, a name is not hashable, or a quasi-identifier has no `Hierarchy`.
+            TypeError: `frame` is not a frame, a name is not hashable, or a quasi-identifier has no `Hierarchy`.
             KeyError: The frame lacks a column.
             ValueError: No quasi-identifier, no rows, a column twice, roles that exclude each other, a value that its
                 hierarchy lacks or that is `*`, both True and 1 or False and 0 in a column, or missing values.
@@ -179,17 +181,17 @@ class Microdata:
         label: Name | None = None,
         person: Name | None = None,
     ) -> Microdata:
-        """Build a table of codes, which stand for the values.
+        """Build a table from codes of values.
 
         Args:
             quasi_identifiers: Hierarchy of every quasi-identifier.
             codes: Per quasi-identifier, an (n,) integer array of positions in its domain. Combinations may repeat.
-            weights: (n,) integer array, how many rows hold each.
+            weights: (n,) integer array, the number of rows with each.
             columns: Per column with another role, an (n,) integer array of positions in its domain.
             domains: Per such column, its values.
             sensitive: Names of the sensitive columns.
             label: Name of the column with the class labels, if any.
-            person: Name of the column that tells whose row it is, if any.
+            person: Name of the column that identifies persons, if any.
 
         Raises:
             ValueError: As the class.
@@ -205,14 +207,14 @@ class Microdata:
         return cls(quasi_identifiers, matrix[first], counts, sparse, domains, sensitive, label, person)
 
     def recoded(self, quasi_identifiers: Mapping[Name, Hierarchy]) -> Microdata:
-        """The same table with other hierarchies for some quasi-identifiers.
+        """Return the table with other hierarchies.
 
         Args:
             quasi_identifiers: The new hierarchies, by column name.
 
         Raises:
             TypeError: A quasi-identifier has no `Hierarchy`.
-            KeyError: A column is no quasi-identifier.
+            KeyError: A column is not a quasi-identifier.
             ValueError: A hierarchy lacks a value that the table holds.
         """
         _check_hierarchies(quasi_identifiers)
@@ -228,7 +230,7 @@ class Microdata:
                 held = np.unique(codes[:, j])
                 hierarchies[name], places = fitted(name, quasi_identifiers[name], [old.domain[code] for code in held])
                 codes[:, j] = places[np.searchsorted(held, codes[:, j])]
-        # Values that were apart may be in one bin or on one day now.
+        # Distinct values may fall into one bin or day now.
         distinct = grouped(codes, tuple(hierarchy.n_values for hierarchy in hierarchies.values()))
         ids, n = distinct.class_of, len(distinct.nodes)
         counts = np.zeros(n, dtype=np.int64)
@@ -248,7 +250,7 @@ class Microdata:
         return len(self.tuples)
 
     def domain_of(self, column: Name) -> tuple[Hashable, ...]:
-        """The values of a column that has a role, in the order of the columns of its histograms.
+        """Return the values of a column, in the order of its histograms.
 
         Args:
             column: Its name.
@@ -270,14 +272,14 @@ class Microdata:
         Args:
             generalization: A group map per quasi-identifier of this table, or a local recoding of it.
             suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
-            constraints: What must hold of the release, such as `KAnonymity() >= 5`; only `Violating` reads them.
+            constraints: Constraints of the release, such as `KAnonymity() >= 5`. Only `Violating` reads them.
 
         Returns:
             The classes, with the value counts of all columns with a role other than quasi-identifier, and the class of
             each distinct tuple.
 
         Raises:
-            TypeError: The suppression is no number and no rule.
+            TypeError: The suppression is neither a number nor a rule.
             ValueError: The generalization is not of this table's quasi-identifiers, or the rule does not fit the table
                 or the generalization.
         """
@@ -306,7 +308,7 @@ class Microdata:
 
     @cached_property
     def forest(self) -> Forest:
-        """The hierarchies of all quasi-identifiers as trees, for local recodings.
+        """Hierarchies of all quasi-identifiers as trees, for local recodings.
 
         Raises:
             ValueError: A hierarchy does not end in one group, or has a label for two sets of values.
@@ -324,7 +326,7 @@ class Microdata:
 
         Args:
             generalization: The local recoding.
-            columns: The columns whose values are to be counted in every class.
+            columns: The columns to count by class.
 
         Returns:
             The classes, with the class of each distinct tuple.
@@ -354,7 +356,7 @@ class Microdata:
         return replace(classes, kept=generalization.kept)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Microdata:
-        """Itself: nothing in it changes."""
+        """Return itself, since it is immutable."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -372,7 +374,7 @@ class Microdata:
         )
 
     def _repr_html_(self) -> str:
-        """The columns and their roles; no value of the data."""
+        """Show the columns and their roles, without values."""
         rows = [
             (str(name), "quasi-identifier", f"{own.n_values:,}", ", ".join(f"{n:,}" for n in own.n_groups[1:]))
             for name, own in self.quasi_identifiers.items()
@@ -385,14 +387,13 @@ class Microdata:
 
 
 def names_of(given: Any) -> tuple[Name, ...]:
-    """The names that were given: none, one, or several in a list."""
+    """Return the given names as a tuple."""
     if given is None:
         return ()
     return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
 
 
 def _check_hierarchies(quasi_identifiers: Any) -> None:
-    """Refuse what is no dict of hierarchies."""
     if not isinstance(quasi_identifiers, Mapping):
         raise ValueError(
             f"quasi_identifiers must be a dict of columns and their hierarchies, got {quasi_identifiers!r}"
@@ -405,7 +406,7 @@ def _check_hierarchies(quasi_identifiers: Any) -> None:
 def _other_columns(
     quasi_identifiers: Mapping[Name, Hierarchy], sensitive: tuple[Name, ...], label: Name | None, person: Name | None
 ) -> list[Name]:
-    """The columns with a role that are no quasi-identifiers, each once."""
+    """Return the columns with other roles, each once."""
     for role, names in (("sensitive", sensitive), ("label", [label]), ("person", [person])):
         for name in names:
             if not isinstance(name, Hashable):
@@ -425,7 +426,7 @@ def _other_columns(
 
 
 def _check_values(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
-    """Refuse values that a recount takes for another, and warn of texts that a person takes for one."""
+    """Refuse values that a recount merges."""
     numbers = {value for value in values if is_number(value) and value in (0, 1)}
     both = [value for value in values if isinstance(value, bool | np.bool_) and value in numbers]
     if both:
@@ -437,7 +438,7 @@ def _check_values(name: Name, values: Sequence[Any], released_as_labels: bool) -
         )
     if released_as_labels and any(isinstance(value, str) and value == ROOT for value in values):
         raise ValueError(
-            f"column {name!r} must not hold the text {ROOT!r}, which stands for what is suppressed in a release; write "
+            f"column {name!r} must not hold the text {ROOT!r}, which marks suppressed values in a release; write "
             f'another text in its place, or nothing where no value is known (in a project file: empty = ["{ROOT}"])'
         )
     forms: dict[str, str] = {}

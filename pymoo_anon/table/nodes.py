@@ -1,4 +1,4 @@
-"""The groups of a hierarchy as one tree: what a cell may become where classes have levels of their own."""
+"""Groups of a hierarchy as one tree, for local recodings."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pymoo_anon.table.domain_values import label_text
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The nodes of a hierarchy: every set of values that is a group at some level, once.
+    """Nodes of a hierarchy, each a group of values at some level.
 
-    In tree order the values of each node stand side by side, so a node is an interval of positions. Nodes are numbered
-    from the root on, a node before those below it and in tree order: the root is 0, and what is below a node follows
-    it. A set that is a group at several levels is one node. All arrays are read-only.
+    In tree order the values of each node are adjacent, so a node is an interval of positions. Nodes are numbered in
+    preorder: the root is 0, and the nodes below a node follow it. A set that is a group at several levels is one node.
+    All arrays are read-only.
 
     >>> from pymoo_anon.table import Hierarchy
-    >>> nodes = Hierarchy.from_levels([["Bonn", "Paris", "Cologne"], ["DE", "FR", "DE"], ["*", "*", "*"]]).nodes
+    >>> nodes = Hierarchy([["Bonn", "Paris", "Cologne"], ["DE", "FR", "DE"], ["*", "*", "*"]]).nodes
     >>> nodes.labels
     ('*', 'DE', 'Bonn', 'Cologne', 'Paris')
     >>> nodes.order.tolist(), nodes.parent.tolist(), nodes.level.tolist()
@@ -47,25 +47,26 @@ class Nodes:
     ancestors: Ints
 
     def __len__(self) -> int:
-        """Number of nodes."""
+        """Count the nodes."""
         return len(self.first)
 
     @property
     def extents(self) -> Ints:
-        """(n_nodes,) int64 array: the number of domain values of each node."""
+        """(n_nodes,) int64 array, the number of domain values of each node."""
         return self.stop - self.first
 
     @property
     def losses(self) -> NDArray[np.float64]:
-        """(n_nodes,) float array: (extent - 1) / (values - 1), from 0 for a value to 1 for the root; lower is better.
+        """(n_nodes,) float array, the loss of each node (lower is better).
 
-        The root of a domain of one value loses nothing.
+        It is (extent - 1) / (values - 1), from 0 for a value to 1 for the root. The root of a domain of one value loses
+        nothing.
         """
         return (self.extents - 1) / max(len(self.order) - 1, 1)
 
 
 def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:
-    """The nodes of a hierarchy, of its groups and labels level by level."""
+    """Build the nodes of a hierarchy."""
     if groups[-1].max() > 0:
         raise ValueError(
             f"the hierarchy of {examples(labels[0])} must end in one group, so that every two values have one in common"
@@ -103,13 +104,13 @@ def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:
 
 
 def _check_labels(groups: Ints, labels: Sequence[Sequence[Hashable]], ancestors: Ints) -> None:
-    """Refuse a label that names two nodes: who reads a release could not tell which values it stands for."""
+    """Raise if a label names two nodes."""
     named: dict[str | None, tuple[int, int]] = {}
     for level, (own, nodes) in enumerate(zip(groups, ancestors, strict=True)):
         node_of = np.empty(len(labels[level]), dtype=np.int64)
         node_of[own] = nodes
         for label, node in zip(labels[level], node_of.tolist(), strict=True):
-            # As it reads in a release: 17.0 and "17" are one text there.
+            # In a release 17.0 and "17" are one text.
             before, other = named.setdefault(label_text(label), (node, level))
             if before != node:
                 sets = []

@@ -1,4 +1,4 @@
-"""Redundant columns: those that equal another one in every row, and those that another one decides."""
+"""Redundant columns: equal to another one in every row, or decided by another one."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import aliased, as_text, factorized, fetched, totals
 from pymoo_anon.table.guesses import Profile
 
-# Columns are compared in some rows first, fewer where columns are many.
+# Columns are compared in some rows first, in fewer if columns are many.
 _MOST_ROWS, _FEWEST_ROWS, _COMPARED = 2000, 64, 4 * 10**8
 # A dependency counts where chance makes it less often than once in a billion tables.
 _SURE = log(1e9)
 
 
 def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
-    """Find the columns that equal an earlier one in every row, with that one."""
+    """Map columns to an earlier one that equals them in every row."""
     alike: dict[Any, list[Name]] = {}
     for own in profiles:
         if own.n_distinct > 1:
@@ -42,10 +42,11 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
 def decided_columns(
     frame: Any, profiles: Sequence[Profile], asked: Sequence[Name], person: Name | None = None
 ) -> dict[Name, Name]:
-    """Find the columns of those asked for that another of them decides, with that one: the age, by the day of birth.
+    """Map columns to another one that decides them.
 
-    A column counts that decides at most half of all columns: what decides more tells whose row it is. Rows of one
-    person are no evidence, and neither are so few that chance alone would make them agree.
+    The day of birth decides the age, for example. Only columns of `asked` are compared. A column that decides more than
+    half of all columns identifies persons and does not count. Rows of one person are no evidence, nor are so few rows
+    that they could agree by chance.
     """
     own = {profile.name: profile for profile in profiles if profile.n_distinct > 1 and not profile.is_sampled}
     names = sorted((name for name in asked if name in own), key=lambda name: -own[name].n_distinct)
@@ -67,7 +68,7 @@ def decided_columns(
         ]
         if name in found or not set(likely) & {*names[place + 1 :]}:
             continue
-        # As many rows of persons as stand beside another one with the same value.
+        # Count rows of persons beyond the first of each value.
         persons = table if person is None else table.select(alias[name], alias[person]).unique()
         n_tied = totals(persons, n=nw.len())[0] - own[name].n_distinct - (own[name].n_missing > 0)
         telling = {other for other, profile in own.items() if n_tied * _surprise(profile) > _SURE} - {name}
@@ -83,13 +84,13 @@ def decided_columns(
 
 
 def _surprise(profile: Profile) -> float:
-    """Return the logarithm of how seldom two rows agree by chance."""
+    """Return minus the log probability that two rows agree."""
     shares = np.array(profile.counts) / profile.n_rows
     return -log(float((shares**2).sum()))
 
 
 def _first_rows(table: Any) -> Any:
-    """Number the values of the first rows from 0 on, column by column."""
+    """Assign numbers to the values of the first rows, by column."""
     names = table.collect_schema().names()
     head = fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_ROWS))))
     columns = [factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]

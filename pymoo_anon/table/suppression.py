@@ -1,4 +1,4 @@
-"""Suppression: which equivalence classes are taken out of a release, and how many tuples that may cost.
+"""Suppression: rules for the equivalence classes to suppress, within limits.
 
 A suppressed tuple stays in the table, wholly generalized. A bare number in place of a rule means `AtMost`.
 """
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from pymoo_anon.engine.classes import EquivalenceClasses
 
 
-#: What becomes of suppressed rows in a release: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
+#: Suppressed rows in a release: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
 HOW_RELEASED = "mark", "drop"
 
 
 class ClassConstraint(Protocol):
-    """What a rule of suppression asks of a constraint."""
+    """Interface of constraints for rules of suppression."""
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
-        """Return the names of the columns that the constraint reads."""
+        """Return the names of the columns read."""
 
     @property
     def speaks_of_classes(self) -> bool:
-        """Whether the constraint speaks of single equivalence classes."""
+        """True if single equivalence classes can break the constraint."""
 
     @property
     def depends_on_kept(self) -> bool:
-        """Whether what a class is worth depends on which other classes are kept."""
+        """True if the value of a class depends on other classes."""
 
     def broken(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """(n_classes,) Boolean array: the classes that break the constraint."""
+        """Find the classes that break the constraint, (n_classes,) Boolean."""
 
 
 class Suppression:
-    """A rule that says which equivalence classes of a generalization are suppressed."""
+    """A rule for the equivalence classes to suppress."""
 
     def limit_of(self, n_rows: int) -> int | None:
-        """At most so many of a table's tuples are suppressed; None where there is no limit.
+        """Return the largest number of suppressed tuples, or None without a limit.
 
         Raises:
             ValueError: The rule does not fit a table of so many rows.
@@ -55,7 +55,9 @@ class Suppression:
         raise NotImplementedError(f"{type(self).__name__} must define limit_of")
 
     def grouping(self, n_rows: int) -> tuple[int, int]:
-        """What the engine itself suppresses: the limit of smallest first, and the smallest size that is kept or 0.
+        """Return the part of the engine: a limit, and the smallest kept size.
+
+        The engine suppresses the smallest classes first, up to the limit. Both may be 0.
 
         Raises:
             ValueError: The rule does not fit a table of so many rows.
@@ -63,17 +65,17 @@ class Suppression:
         return 0, 0
 
     def applied(self, classes: EquivalenceClasses, constraints: Sequence[ClassConstraint]) -> EquivalenceClasses:
-        """The classes as this rule keeps them, after the engine did its part.
+        """Suppress classes after the engine.
 
         Args:
             classes: The classes of one or several generalizations.
-            constraints: What must hold of the release.
+            constraints: Constraints of the release.
         """
         return classes
 
 
 class _Limited(Suppression):
-    """A rule with a limit: a whole number of tuples, or a share of all."""
+    """A rule with a limit in tuples or a share."""
 
     limit: float
 
@@ -87,10 +89,10 @@ class _Limited(Suppression):
             )
 
     def limit_of(self, n_rows: int) -> int:
-        """The limit in tuples of a table of so many rows.
+        """Return the limit in tuples.
 
         Raises:
-            ValueError: It is not below the number of rows.
+            ValueError: The limit is not below the number of rows.
         """
         if not isinstance(self.limit, Integral):
             # 0.29 of 100 tuples is 29, and a third of 30,162 is 10,054.
@@ -105,7 +107,7 @@ class _Limited(Suppression):
 
 @dataclass(frozen=True)
 class AtMost(_Limited):
-    """The smallest classes are suppressed first, while they hold at most so many tuples together.
+    """Suppression of the smallest classes up to a limit.
 
     k is the smallest size for which the classes of at most that size hold more tuples than the limit; all smaller
     classes are suppressed (Dewri et al. 2010, section 6).
@@ -114,7 +116,7 @@ class AtMost(_Limited):
         limit: A number of tuples (int), or a share of all (float below 1, rounded down).
 
     Raises:
-        ValueError: The limit is no such number.
+        ValueError: The limit is not such a number.
 
     >>> AtMost(0.01).limit_of(30_162)
     301
@@ -123,19 +125,21 @@ class AtMost(_Limited):
     limit: float = 0
 
     def grouping(self, n_rows: int) -> tuple[int, int]:
-        """The limit in tuples, and no smallest size."""
+        """Return the limit in tuples, and no smallest size."""
         return self.limit_of(n_rows), 0
 
 
 @dataclass(frozen=True)
 class Below(Suppression):
-    """Every class smaller than k is suppressed, without limit (Bayardo and Agrawal 2005).
+    """Suppression of every class smaller than k, without limit.
+
+    The rule is that of Bayardo and Agrawal 2005.
 
     Args:
-        k: The smallest size that is kept.
+        k: The smallest kept size.
 
     Raises:
-        ValueError: k is no positive whole number.
+        ValueError: k is not a positive whole number.
     """
 
     k: int
@@ -144,7 +148,7 @@ class Below(Suppression):
         positive_whole("k of Below", self.k)
 
     def limit_of(self, n_rows: int) -> None:
-        """None: there is no limit.
+        """Return None, since there is no limit.
 
         Raises:
             ValueError: k is above the number of rows.
@@ -153,43 +157,43 @@ class Below(Suppression):
             raise ValueError(f"k of Below must be at most {n_rows}, the rows, got {self.k!r}")
 
     def grouping(self, n_rows: int) -> tuple[int, int]:
-        """No limit, and the smallest size that is kept."""
+        """Return no limit, and the smallest kept size."""
         self.limit_of(n_rows)
         return 0, int(self.k)
 
 
 @dataclass(frozen=True)
 class Violating(_Limited):
-    """Every class that breaks a constraint is suppressed, and nothing else; ARX's rule.
+    """Suppression of the classes that break a constraint, as in ARX.
 
-    Only constraints that speak of single classes count: k, l of each kind, alpha, t, beta, delta. A generalization that
-    would lose more tuples than the limit is infeasible.
+    Only constraints on single classes count: k, l of each kind, alpha, t, beta, delta. A generalization that would lose
+    more tuples than the limit is infeasible.
 
-    Where adversaries know some columns alone, a class counts on others that agree with it there. So classes are
-    suppressed again and again, until all that are left keep the constraints among themselves.
+    If adversaries know only some columns, a class depends on others that agree with it there. So classes are suppressed
+    repeatedly, until the kept ones satisfy the constraints among themselves.
 
     Args:
         limit: A number of tuples (int), or a share of all (float below 1, rounded down).
 
     Raises:
-        ValueError: The limit is no such number.
+        ValueError: The limit is not such a number.
     """
 
     limit: float
 
     def applied(self, classes: EquivalenceClasses, constraints: Sequence[ClassConstraint]) -> EquivalenceClasses:
-        """The classes, those that break a constraint suppressed.
+        """Suppress the classes that break a constraint.
 
         Raises:
-            ValueError: No constraint speaks of single classes.
+            ValueError: No constraint is on single classes.
         """
         return replace(classes, kept=kept_by(self.read(constraints), classes))
 
     def read(self, constraints: Sequence[ClassConstraint]) -> list[ClassConstraint]:
-        """The constraints that speak of single classes.
+        """Return the constraints on single classes.
 
         Raises:
-            ValueError: None does.
+            ValueError: There is none.
         """
         of_classes = [constraint for constraint in constraints if constraint.speaks_of_classes]
         if not of_classes:
@@ -203,11 +207,18 @@ class Violating(_Limited):
 def kept_by(
     constraints: Sequence[ClassConstraint], classes: EquivalenceClasses, among: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
-    """(n_classes,) Boolean array: the classes that are left where those that break a constraint are suppressed.
+    """Keep classes that satisfy all constraints among themselves.
 
-    What is left keeps all constraints by itself. Of constraints whose classes get no better by what others lose, such
-    as k and distinct l, it is the largest such set, whatever the order: the union of two such sets is one, too. No
-    others than those of `among` are left; whether classes are kept so far does not count.
+    For constraints that suppression of other classes cannot improve, such as k and distinct l, the result is the
+    largest such set in any order, since the union of two such sets is one, too.
+
+    Args:
+        constraints: Constraints on single classes.
+        classes: The classes. Their own `kept` is ignored.
+        among: (n_classes,) Boolean array, the classes to choose from.
+
+    Returns:
+        (n_classes,) Boolean array.
     """
     kept = np.ones(len(classes.sizes), dtype=bool) if among is None else among.copy()
     for constraint in constraints:
@@ -223,7 +234,7 @@ def kept_by(
 
 
 def suppression_rule(given: Any) -> Suppression:
-    """The rule that was given, or `AtMost` of a bare number."""
+    """Return a rule, or `AtMost` of a number."""
     if isinstance(given, Suppression):
         return given
     if isinstance(given, type) or not isinstance(given, Real):

@@ -1,8 +1,8 @@
-"""Taxonomies: trees over the values of an attribute, whose cuts are the generalizations that make sense of it.
+"""Taxonomies: trees over the values of an attribute with cuts as its valid generalizations.
 
 The functions at the end take bit strings and trees over them as spans: an (n_nodes, 3) int64 array in preorder with the
-first leaf of a node, the leaf after its last, and the place after the last node below it. Bit i stands between leaves i
-and i + 1. Several trees stand one after the other; bits that no tree covers are free.
+first leaf of a node, the leaf after its last, and the place after the last node below it. Bit i lies between leaves i
+and i + 1. Several trees follow one another, and bits that no tree covers are free.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Bits = NDArray[np.bool_]
 
 @dataclass
 class _Node:
-    """A node of a tree whose nodes and leaves are numbered in preorder."""
+    """A node of a tree with nodes and leaves numbered in preorder."""
 
     name: str
     depth: int
@@ -42,22 +42,24 @@ class _Node:
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Taxonomy:
-    """A labelled tree whose leaves, in preorder, are the ordered domain of an attribute (Iyengar 2002).
+    """A labelled tree over the ordered domain of an attribute (Iyengar 2002).
+
+    Its leaves in preorder are the domain.
 
     A generalization is a cut: a set of nodes with exactly one on each path from the root to a leaf. As a bit string,
-    bit i is 1 where leaves i and i + 1 stay apart (Lunacek et al. 2006, section 3.2). Instances do not change. The
-    builders are `from_nested` and `from_json`.
+    bit i is 1 if leaves i and i + 1 stay apart (Lunacek et al. 2006, section 3.2). Instances are immutable. `from_json`
+    reads a file.
 
     Args:
-        tree: A node: `{"name": "...", "children": [node, ...]}`; a leaf has no children. Other keys are passed over;
-            they hold neither lists nor mappings.
+        tree: A node `{"name": "...", "children": [node, ...]}`, where a leaf has no children. Other keys are ignored,
+            and hold neither lists nor mappings.
 
     Attributes:
         leaves: Tuple of the names of the leaves.
         n_bits: Number of bits of a string, one less than leaves.
 
     Raises:
-        TypeError: A node is no such mapping, or a name is no text.
+        TypeError: A node is not such a mapping, or a name is not a text.
         ValueError: A node is named twice, is below itself or in two places, an inner node has one child, or a key
             other than "children" holds a list or a mapping.
 
@@ -83,41 +85,25 @@ class Taxonomy:
             raise ValueError(f"taxonomy must name each leaf once, given more than once: {examples(twice)}")
         twice = repeated(node.name for node in nodes)
         if twice:
-            # Two groups of one name would be one in a released table.
+            # Two groups with one name would be one in a released table.
             raise ValueError(f"taxonomy must name each node once, given more than once: {examples(twice)}")
         vars(self).update(leaves=leaves, n_bits=len(leaves) - 1, _nodes=nodes)
 
     @classmethod
-    def from_nested(cls, tree: Mapping[str, Any]) -> Taxonomy:
-        """Build a taxonomy from nested mappings.
-
-        Args:
-            tree: The root, as the class takes it.
-
-        Raises:
-            TypeError, ValueError: As the class.
-
-        >>> tree = {"name": "Work", "children": [{"name": "Public"}, {"name": "Private"}]}
-        >>> Taxonomy.from_nested(tree)
-        Taxonomy('Work', 2 leaves, 2 cuts)
-        """
-        return cls(tree)
-
-    @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Taxonomy:
-        """Read a taxonomy from a JSON file (UTF-8, UTF-16 or UTF-32) that holds the root, as the class takes it.
+        """Read a taxonomy from a JSON file.
 
         Raises:
             TypeError: As the class.
-            ValueError: The file is no JSON, is nested too deeply for Python's reader (a thousand levels or so), names a
-                key of a node twice, or as the class.
+            ValueError: The file is not JSON, is nested too deeply for Python's reader (about a thousand levels), names
+                a key of a node twice, or as the class.
             OSError: The file cannot be read.
         """
         name, data = os.fspath(path), content_of(path)
         try:
             tree = json.loads(data, object_pairs_hook=_mapping)
         except RecursionError:
-            raise ValueError(f"{name} must be nested less deeply; from_nested takes trees of any depth") from None
+            raise ValueError(f"{name} must be nested less deeply; Taxonomy(tree) takes trees of any depth") from None
         except ValueError as error:
             raise ValueError(f"{name} must be a JSON file: {error}") from None
         try:
@@ -132,11 +118,11 @@ class Taxonomy:
 
     @cached_property
     def n_cuts(self) -> int:
-        """Number of cuts, exact: 1 for a leaf, 1 + the product over the children for an inner node."""
+        """Exact number of cuts."""
         return self._n_cuts_below[0]
 
     def is_valid(self, bits: ArrayLike) -> Any:
-        """Whether bit strings are cuts.
+        """Tell whether bit strings are cuts.
 
         Args:
             bits: One string (n_bits,) or many (n, n_bits), Boolean.
@@ -153,13 +139,14 @@ class Taxonomy:
         return bool(valid[0]) if np.ndim(bits) == 1 else valid
 
     def closest(self, bits: ArrayLike, random_state: np.random.Generator | None = None) -> Bits:
-        """The cuts nearest to bit strings by Hamming distance, any of several nearest ones with equal probability.
+        """Find the nearest cuts by Hamming distance.
 
-        Exact, by a dynamic program from the leaves to the root; a valid string is its own nearest.
+        The result is exact, by a dynamic program from the leaves to the root. A valid string is its own nearest cut.
+        Several nearest cuts have equal probability.
 
         Args:
             bits: One string (n_bits,) or many (n, n_bits), Boolean.
-            random_state: Decides between several nearest ones; None takes the most general of them.
+            random_state: Source of the draws between several nearest cuts. None takes the most general of them.
 
         Returns:
             Boolean array of the shape of `bits`.
@@ -175,11 +162,11 @@ class Taxonomy:
         return cuts[0] if np.ndim(bits) == 1 else cuts
 
     def sample(self, n: int, random_state: np.random.Generator) -> Bits:
-        """Random cuts, each of all cuts with equal probability.
+        """Draw random cuts, all with equal probability.
 
         Args:
             n: Number of strings.
-            random_state: Where the draws come from.
+            random_state: Source of the draws.
 
         Returns:
             (n, n_bits) Boolean array.
@@ -189,13 +176,13 @@ class Taxonomy:
         return cuts
 
     def labels(self, bits: ArrayLike) -> tuple[str, ...]:
-        """The names of the groups of one cut: the nodes that they are.
+        """Return the names of the groups of one cut.
 
         Args:
             bits: (n_bits,) Boolean array, a valid string.
 
         Raises:
-            TypeError, ValueError: It is no Boolean string of the right length, or no cut.
+            TypeError, ValueError: `bits` is not a Boolean string of the right length, or not a cut.
         """
         valid = self.is_valid(bits)
         if np.ndim(bits) != 1:
@@ -207,12 +194,13 @@ class Taxonomy:
         return tuple(spans[span] for span in pairwise(edges))
 
     def levels(self) -> list[list[str]]:
-        """Columns of a hierarchy from the leaves up to the root: at depth d stand the nodes of that depth.
+        """Return the columns of a hierarchy, leaves first.
 
-        A leaf that is nearer to the root stays itself until its own depth is reached.
+        Each column has the nodes of one depth. A leaf that is nearer to the root stays itself until its depth is
+        reached.
         """
         column, columns, depth = [self.name] * len(self.leaves), [], attrgetter("depth")
-        # From the root down: below each node of a column stand its children, below a leaf itself.
+        # From the root down, each node is replaced by its children, and a leaf by itself.
         for _, nodes in groupby(sorted(self._nodes, key=depth), key=depth):
             column = column.copy()
             for node in nodes:
@@ -222,7 +210,8 @@ class Taxonomy:
 
     @cached_property
     def _n_cuts_below(self) -> list[int]:
-        """Number of cuts of every node's own subtree."""
+        """Number of cuts of the subtree of every node."""
+        # A leaf has one cut, an inner node one more than the product over its children.
         counts = [1] * len(self._nodes)
         for place, node in reversed(list(enumerate(self._nodes))):
             if node.children:
@@ -231,12 +220,12 @@ class Taxonomy:
 
     @cached_property
     def merge_shares(self) -> NDArray[np.float64]:
-        """(n_nodes,) float array: the share of a node's own cuts in which it is one group; 1 for leaves."""
+        """(n_nodes,) float array, the share of cuts that merge each node."""
         return np.array([1 / count for count in self._n_cuts_below])
 
     @cached_property
     def spans(self) -> NDArray[np.int64]:
-        """(n_nodes, 3) int64 array in preorder: first leaf, leaf after the last, place after the last node below."""
+        """(n_nodes, 3) int64 array, the spans of the nodes in preorder."""
         return np.array([(node.first, node.last, node.end) for node in self._nodes])
 
     def _strings(self, bits: ArrayLike) -> Bits:
@@ -247,7 +236,7 @@ class Taxonomy:
             raise ValueError(
                 f"bits must be one string of {self.n_bits} bits or an (n, {self.n_bits}) array, got shape {given.shape}"
             )
-        # In one layout, so that loops are compiled for no other.
+        # One layout saves compiling the loops for others.
         return np.require(np.atleast_2d(given), requirements=["C", "W"])
 
     def __repr__(self) -> str:
@@ -256,12 +245,12 @@ class Taxonomy:
 
 
 def _nodes_of(tree: Any) -> list[_Node]:
-    """All nodes of a nested tree in preorder, however deep it is."""
+    """List the nodes of a nested tree in preorder."""
     nodes: list[_Node] = []
     n_leaves = 0
-    # What has been placed, by its identity; kept, so that no identity is given to another object.
+    # Placed mappings by identity. They are kept, so that no other object gets the identity of one.
     placed: dict[int, Any] = {}
-    # What is to be placed, each with its parent, the next in preorder last.
+    # Mappings to place with their parents, the next in preorder last.
     waiting: list[tuple[Any, _Node | None]] = [(tree, None)]
     while waiting:
         given, parent = waiting.pop()
@@ -275,7 +264,7 @@ def _nodes_of(tree: Any) -> list[_Node]:
         nodes.append(node)
         n_leaves += not children
         waiting += [(child, node) for child in reversed(children)]
-    # Children stand after their parent, so that going backwards their ends are known.
+    # Children follow their parent, so backwards their ends are known.
     for node in reversed(nodes):
         if node.children:
             node.last, node.end = nodes[node.children[-1]].last, nodes[node.children[-1]].end
@@ -283,7 +272,6 @@ def _nodes_of(tree: Any) -> list[_Node]:
 
 
 def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:
-    """What one node of a nested tree holds."""
     name = given.get("name") if isinstance(given, Mapping) else None
     children = given.get("children") if isinstance(given, Mapping) else None
     children = [] if children is None else children
@@ -298,7 +286,6 @@ def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, each of its keys once."""
     twice = repeated(key for key, _ in pairs)
     if twice:
         raise ValueError(f"an object must name each key once, got more than once: {examples(twice)}")
@@ -307,17 +294,21 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @njit(cache=True, nogil=True)
 def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
-    """(n, n_bits) Boolean array: the cuts of all trees nearest by Hamming distance, ties decided by draws."""
+    """Find the nearest cuts of all trees.
+
+    Returns:
+        (n, n_bits) Boolean array.
+    """
     n_nodes = len(spans)
     cuts = strings.copy()
     merge_cost = np.empty(n_nodes, dtype=np.int64)
     split_cost = np.empty(n_nodes, dtype=np.int64)
-    # Logarithms of how many nearest cuts there are, in all and among those that split the node.
+    # Logarithms of the number of nearest cuts, and of those that split the node.
     ways = np.empty(n_nodes, dtype=np.float64)
     split_ways = np.empty(n_nodes, dtype=np.float64)
     for s in range(len(strings)):
         bits = strings[s]
-        # Backwards in preorder, so that the costs of all children are known when their parent's are added up.
+        # Backwards in preorder the costs of all children are known before their parent's.
         for node in range(n_nodes - 1, -1, -1):
             first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
             merge_cost[node] = bits[first : last - 1].sum()
@@ -326,7 +317,7 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
             child = node + 1
             while child < end:
                 if child > node + 1:
-                    # The bit between two children is 1 where the node is split.
+                    # The bit between two children is 1 if the node is split.
                     split_cost[node] += not bits[spans[child, 0] - 1]
                 split_cost[node] += min(merge_cost[child], split_cost[child])
                 split_ways[node] += ways[child]
@@ -337,9 +328,9 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
                 ways[node] = split_ways[node]
             else:
                 ways[node] = np.logaddexp(0.0, split_ways[node])
-        # Forwards, so that a node is decided before those below it; below one group nothing is left to decide. A node
-        # in a tie becomes one group with the share of that among its nearest cuts. Draws of 0 always make it one, also
-        # where the share is too small for a float: hence <=.
+        # Forwards a node is decided before those below it, and below one group nothing is left to decide. A node in a
+        # tie becomes one group with the share of its nearest cuts in which it is one. A draw of 0 always makes it one,
+        # even if the share is too small for a float: hence <=.
         node = 0
         while node < n_nodes:
             merges = merge_cost[node] < split_cost[node] or (
@@ -351,7 +342,7 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, inline="always")
 def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
-    """Make a node one group, or keep its children apart; returns the next node to decide on."""
+    """Merge a node or split it, and return the next."""
     first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
     if merges:
         bits[first : last - 1] = False
@@ -365,7 +356,11 @@ def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
-    """(n, n_bits) Boolean array: random cuts of all trees; bits that no tree covers stay as they are."""
+    """Draw random cuts of all trees. Bits that no tree covers stay as they are.
+
+    Returns:
+        (n, n_bits) Boolean array.
+    """
     cuts = strings.copy()
     for s in range(len(strings)):
         node = 0
@@ -376,7 +371,7 @@ def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def valid_cuts(strings, spans):  # type: ignore[no-untyped-def]
-    """(n,) Boolean array: whether strings are cuts of all trees."""
+    """Tell whether strings are cuts of all trees."""
     valid = np.ones(len(strings), dtype=np.bool_)
     for s in range(len(strings)):
         node = 0
@@ -385,7 +380,7 @@ def valid_cuts(strings, spans):  # type: ignore[no-untyped-def]
             if not strings[s, first : last - 1].any():
                 node = end
                 continue
-            # A node that is no group has its children apart.
+            # A node that is not one group has its children apart.
             child = spans[node + 1, 2]
             while child < end:
                 valid[s] &= strings[s, spans[child, 0] - 1]

@@ -212,7 +212,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     }
 
 
-_TREE = Taxonomy.from_nested(
+_TREE = Taxonomy(
     {"name": "*", "children": [{"name": "v-w", "children": [{"name": "v"}, {"name": "w"}]}, {"name": "x"}]}
 )
 
@@ -221,7 +221,7 @@ def _invented(names: list[str]) -> Microdata:
     """40 rows: with "a", "b" and "c" a lattice of 48 nodes or 16 bits, with "d" one of 2 nodes or 1 bit."""
     rng = np.random.default_rng(5)
     eight = Hierarchy.intervals(0, 8, widths=[2, 4])
-    hierarchies = {"a": eight, "b": eight, "c": Hierarchy.from_taxonomy(_TREE), "d": Hierarchy.flat([0, 1])}
+    hierarchies = {"a": eight, "b": eight, "c": Hierarchy(_TREE.levels()), "d": Hierarchy.flat([0, 1])}
     columns = {name: rng.choice(np.array(own.domain), 40) for name, own in hierarchies.items()}
     columns["s"], columns["t"] = rng.choice(list("pqrs"), 40, p=[0.4, 0.3, 0.2, 0.1]), rng.integers(0, 2, 40)
     frame = pd.DataFrame({name: columns[name] for name in (*names, "s", "t")})
