@@ -196,7 +196,7 @@ def test_the_label_of_adult_is_no_quasi_identifier():
             "such file",
         ),
         (["--data", "duckdb:adlt"], "data: a table of DuckDB is named by duckdb:FILE:TABLE, got 'duckdb:adlt'"),
-        (["--engine", "polars"], "--engine cannot be combined with --data census"),
+        (["--engine", "duckdb"], "--engine cannot be combined with --data census"),
         (["--algorithm", "pbg"], "algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, sweep, got 'pbg'"),
         (["--objectives", "k,glm"], f"objectives must be one of {', '.join(MEASURES)}, got 'glm'"),
         (["--objectives", ""], f"objectives must be one of {', '.join(MEASURES)}, got ''"),

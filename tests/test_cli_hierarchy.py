@@ -38,7 +38,7 @@ def error(*arguments):
 
 def read(data, folder="hierarchies"):
     """The quasi-identifiers of a table, as a search finds and reads them."""
-    asked = {"engine": "pandas", "project": None, "sensitive": [], "label": None, "missing": "raise"}
+    asked = {"engine": "auto", "project": None, "sensitive": [], "label": None, "missing": "raise"}
     inputs = find_inputs(SimpleNamespace(data=data, hierarchies=Path(folder), **asked))
     return list(table_of(inputs).quasi_identifiers)
 

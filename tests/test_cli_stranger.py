@@ -54,7 +54,7 @@ def said(*arguments):
         ),
         (["verify", "mine.csv"], "--quasi-identifier must name at least one column"),
         (["init", "nowhere.csv"], "nowhere.csv: no such file"),
-        (["init", "mine.csv", "--engine", "excel"], "engine must be one of auto, pandas"),
+        (["init", "mine.csv", "--engine", "excel"], "engine must be one of auto, duckdb, spark"),
         (["hierarchy", "draft", "nowhere.toml"], "data: no such file"),
     ],
 )

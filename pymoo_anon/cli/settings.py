@@ -44,7 +44,7 @@ class Settings(Invocation):
     )
     engine: str = option(
         "auto",
-        "What reads a table of your own; auto is DuckDB for a large file where it is installed, else pandas.",
+        "What reads a table of your own; auto is DuckDB, or Spark for a table of its catalog.",
         choices=ENGINES,
         **_INVENTED,
     )

@@ -157,7 +157,7 @@ def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
     """Guess what some columns of a frame are, as `guess_role` does; it is counted where it lives.
 
     Args:
-        frame: pandas, polars, pyarrow, DuckDB, Dask or Spark.
+        frame: pandas, polars, pyarrow, DuckDB, Ibis or Spark.
         names: The columns.
 
     Returns:
