@@ -35,7 +35,12 @@ def postgres(tmp_path_factory):
     options = ["-D", str(folder / "data"), "-k", str(folder), "-c", "listen_addresses="]
     with subprocess.Popen([*ownership, "postgres", *options], cwd=folder, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
-        assert any("ready to accept connections" in line for line in server.stderr)
+        said = []
+        for line in server.stderr:
+            said.append(line)
+            if "ready to accept connections" in line:
+                break
+        assert server.poll() is None, said
         connection = ibis.postgres.connect(host=str(folder), user="tester", database="postgres")
         yield connection
         connection.disconnect()

@@ -503,4 +503,6 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
 def _unique(groups: Frame) -> list[int]:
     """How many groups there are, how many of one row, and how many rows."""
     n = nw.col(COUNT)
-    return frames.totals(groups, groups=nw.len(), unique=(n == 1).cast(nw.Int64).sum(), rows=n.sum())
+    return frames.totals(
+        groups, groups=nw.len(), unique=nw.when(n == 1).then(nw.lit(1)).otherwise(nw.lit(0)).sum(), rows=n.sum()
+    )
