@@ -5,7 +5,7 @@ import random
 RIGHT = """\
 [data]
 file = "mine.csv"
-engine = "pandas"
+engine = "duckdb"
 missing = "raise"
 empty = ["?"]
 

@@ -54,8 +54,8 @@ def said(*arguments):
         ),
         (["verify", "mine.csv"], "--quasi-identifier must name at least one column"),
         (["init", "nowhere.csv"], "nowhere.csv: no such file"),
-        (["init", "mine.csv", "--engine", "excel"], "engine must be one of auto, pandas"),
         (["hierarchy", "draft", "nowhere.toml"], "nowhere.toml: no such file"),
+        (["init", "mine.csv", "--engine", "excel"], "engine must be one of auto, duckdb, spark"),
     ],
 )
 def test_what_is_wrong_says_what_to_do(arguments, words):

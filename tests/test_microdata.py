@@ -168,7 +168,7 @@ def test_what_a_table_holds_cannot_be_assigned():
         (
             {"frame": [1, 2]},
             TypeError,
-            "frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame, got list",
+            "frame must be a pandas, polars, pyarrow, DuckDB, Ibis or Spark frame, got list",
         ),
     ],
 )

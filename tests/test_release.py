@@ -241,7 +241,7 @@ def test_a_frame_with_more_rows_is_refused():
 def test_what_is_no_frame_is_refused():
     problem = hospital()
     with pytest.raises(
-        TypeError, match="frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame, got list"
+        TypeError, match="frame must be a pandas, polars, pyarrow, DuckDB, Ibis or Spark frame, got list"
     ):
         release([1], problem, [1, 1])
     with pytest.raises(ValueError, match="frame must name each column once, got more than once: 'age'"):

@@ -108,7 +108,7 @@ class Mine(KAnonymity):
         (
             ([1], ["q"], [KAnonymity()]),
             TypeError,
-            "frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame",
+            "frame must be a pandas, polars, pyarrow, DuckDB, Ibis or Spark frame",
         ),
         ((RELEASED, [], [KAnonymity()]), ValueError, "quasi_identifiers must name at least one column, got none"),
         (

@@ -1,37 +1,39 @@
-"""Tables read and written by the engine that is asked for: every engine reads the same cells, and stays lazy."""
+"""Tables read and written by DuckDB, or by Spark where they outgrow a machine."""
 
 from __future__ import annotations
 
-import base64
+import codecs
 import csv
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import narwhals as nw
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.cli.names import Reading
-from pymoo_anon.publishing.release import Recoded
-from pymoo_anon.table.delimited import decoded, rows_of, scanned, separator_of
-from pymoo_anon.table.frames import as_text, fetched
+from pymoo_anon.cli.names import Reading, Source
+from pymoo_anon.table.delimited import bytes_of, decoded, has_nul, is_packed, rows_of, separator_of
+from pymoo_anon.table.frames import as_text
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
 
-#: Signs that stand around a field where `strip` is asked for.
+# No line of a CSV file may have more bytes.
+_LONGEST_LINE = 1 << 24
+
+#: The blanks that `strip` takes away around a field.
 BLANKS = " "
 
 
 class Dialect(NamedTuple):
-    """How a CSV file is written."""
+    """The format of a CSV file."""
 
     separator: str  # What stands between two fields
     names: list[str]  # Names of its columns; one may be empty
@@ -39,7 +41,7 @@ class Dialect(NamedTuple):
 
 
 def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> Dialect:
-    """How a CSV file is written, as its first rows show."""
+    """Recognise the format of a CSV file by its first rows."""
     text = head_of(path)
     separator = separator_of(text)
     if names is not None:
@@ -58,135 +60,147 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
 
 
 def head_of(path: Path) -> str:
-    """The text of the first lines of a file; the last one may end within a row."""
-    with path.open("rb") as file:
-        data = file.read(_HEAD)
-        whole = not file.read(1)
-    text = decoded(data, str(path), whole)
+    """Return the text of the first lines of a file; the last one may end within a row."""
+    data = bytes_of(path, _HEAD + 1)
+    whole = len(data) <= _HEAD
+    text = decoded(data[:_HEAD], str(path), whole)
     return text if whole else text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
 
 
-def read_frame(reading: Reading, dialect: Dialect, columns: Sequence[str]) -> pd.DataFrame:
-    """Some columns of a CSV file, all as text: 02139 stays what it is, and NA may be a value, as `reading` says."""
-    assert reading.source.path is not None
-    name, names = str(reading.source.path), dialect.names
-    rows = rows_of(decoded(reading.source.path.read_bytes(), name), dialect.separator, name)
-    if dialect.has_header:
-        next(rows)
-    places = {column: names.index(column) for column in dict.fromkeys(columns)}
-    cells: dict[str, list[str | None]] = {column: [] for column in places}
-    # Equal texts are one object: a table of a million rows has few different values.
-    known: dict[str, str | None] = dict.fromkeys(["", *reading.empty])
-    uneven: dict[int, int] = {}
-    for number, row in enumerate(rows, start=1 + dialect.has_header):
-        if not row:
-            continue
-        if len(row) != len(names):
-            uneven[number] = len(row)
-            continue
-        for column, place in places.items():
-            cell = row[place].strip(BLANKS) if reading.strip else row[place]
-            cells[column].append(known.setdefault(cell, cell))
-    if uneven:
-        counts = " or ".join(map(str, sorted(set(uneven.values()))[:5]))
-        header = "as in its header, which is row 1" if dialect.has_header else "one for each of the names"
-        raise ValueError(
-            f"{name} must have {len(names)} fields in every row, {header}; got {counts} "
-            f"fields in {len(uneven)} of its rows: rows {examples(list(uneven))}"
-        )
-    return pd.DataFrame({column: pd.Series(values, dtype=object) for column, values in cells.items()})
-
-
-def line_end_of(path: Path) -> tuple[str, str]:
-    r"""The separator of a CSV file, and how its first row ends: "\n" or "\r\n"."""
-    text = head_of(path)
-    return separator_of(text), "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
-
-
-# A file of so many bytes is read by DuckDB where that is installed and no engine is named.
-_LARGE = 50 * 10**6
-
-# Signs in the path of a file that some engine takes for a pattern of many files, or for a scheme.
-_PATTERNS = frozenset("*?[]{}\\:,%#")
-
-
-class _Engine(NamedTuple):
-    """How an engine opens a table."""
-
-    package: str | None  # The package that it needs besides what is always installed
-    # Opens a CSV file that every reader takes for the same cells; None where this program's own reader does.
-    csv: Callable[[Path, Dialect, bool], Any] | None
-    adopt: Callable[[pd.DataFrame], Any]  # Takes the cells that this program's own reader read
-    parquet: Callable[[Path], Any]  # Opens a Parquet file
+# --- reading ----------------------------------------------------------------------------------------------------------
 
 
 def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -> Any:
-    """Some columns of a table as a frame of its engine, lazy where it can be; of a CSV file all is text."""
-    source = reading.source
+    """Return some columns of a table as a lazy frame of its engine; a CSV file has text alone."""
+    source, engine = reading.source, engine_of(reading)
     source.check()
-    name = engine_of(reading)
-    package = _ENGINES[name].package
-    if package is not None and find_spec(package) is None:
-        raise ValueError(f"engine {name} needs the package {package}: pip install {package}")
+    if engine == "spark" and find_spec("pyspark") is None:
+        raise ValueError("engine spark needs the package pyspark: pip install pyspark")
     if source.kind == "csv":
-        return _csv(reading, _ENGINES[name], choose)
+        return _open_csv(reading, engine, choose)
     if reading.names is not None or reading.strip:
         raise ValueError(f"`names` and `strip` work only with CSV files; {source} is not one")
     try:
-        if source.kind == "parquet":
-            assert source.path is not None
-            frame = _ENGINES[name].parquet(source.path)
-        else:
-            duckdb = import_module("duckdb") if source.kind == "duckdb" else None
-            catalog = _spark() if duckdb is None else duckdb.connect(str(source.path), read_only=True)
-            frame = catalog.table(source.table)
+        frame = _typed(source, engine)
         schema = nw.from_native(frame).collect_schema()
     except (ImportError, MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:
-        # Every engine has errors of its own.
-        raise ValueError(f"{source} cannot be read by {name}: {first_line(error)}") from None
+        # Each engine has its own types of errors.
+        raise ValueError(f"{source} cannot be read by {engine}: {first_line(error)}") from None
     columns = choose(list(schema))
     coded = [column for column in columns if reading.empty and schema[column] in (nw.Categorical, nw.Enum)]
     if coded:
-        # What stands for no value may be one of their categories.
+        # A text that means "no value" may be one of the categories.
         frame = nw.from_native(frame).with_columns([as_text(column).alias(column) for column in coded]).to_native()
     texts = [column for column in columns if schema[column] == nw.String] + coded
     return _cleaned(frame, columns, texts, reading.empty, False)
 
 
 def engine_of(reading: Reading) -> str:
-    """The engine that reads a table."""
+    """Return the engine that reads a table, "duckdb" or "spark"."""
     source, asked = reading.source, reading.engine
-    if source.kind in ("duckdb", "spark"):
-        if asked not in ("auto", source.kind):
-            raise ValueError(f"{source} is read by engine {source.kind}, got {asked}")
-        return source.kind
-    if asked != "auto":
-        return asked
+    if source.kind in ("duckdb", "spark") and asked not in ("auto", source.kind):
+        raise ValueError(f"{source} is read by engine {source.kind}, got {asked}")
+    return "spark" if "spark" in (source.kind, asked) else "duckdb"
+
+
+def _typed(source: Source, engine: str) -> Any:
+    """Return a table whose columns have types."""
+    if source.kind == "spark":
+        return _spark().table(source.table)
+    if source.kind == "duckdb":
+        return _connect(str(source.path), read_only=True).table(source.table)
     assert source.path is not None
-    large = source.path.stat().st_size >= _LARGE
-    return "duckdb" if large and find_spec("duckdb") is not None else "pandas"
+    if engine == "spark":
+        return _spark().read.parquet(str(source.path.resolve()))
+    return _connect().sql(f"SELECT * FROM read_parquet({_path(source.path)}, hive_partitioning=false)")
 
 
-def _csv(reading: Reading, engine: _Engine, choose: Callable[[list[str]], Sequence[str]]) -> Any:
-    """Some columns of a CSV file."""
+def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Sequence[str]]) -> Any:
+    """Return some columns of a CSV file."""
     path = reading.source.path
     assert path is not None
     dialect = dialect_of(path, reading.names, reading.strip)
     columns = list(dict.fromkeys(choose(dialect.names)))
-    if engine.csv is not None:
-        scan = scanned(path, dialect.separator)
-        certain = scan.certain and scan.n_fields == len(dialect.names) and all(dialect.names)
-        if certain and not path.name.startswith((".", "_")) and not _PATTERNS & set(str(path)):
-            frame = engine.csv(path, dialect, scan.line_ends_inside)
-            return _cleaned(frame, columns, columns, ("", *reading.empty), reading.strip)
-    # Here a file that is wrong is refused, with what is wrong.
-    return engine.adopt(read_frame(reading, dialect, columns))
+    open_plain, open_rows = (_spark_csv, _spark_rows) if engine == "spark" else (_duckdb_csv, _duckdb_rows)
+    is_plain = (engine == "duckdb" or _is_for_spark(path)) and _is_plain(path, dialect)
+    # To read row by row raises if the file is wrong.
+    frame = open_plain(path, dialect) if is_plain else open_rows(_even_rows(path, dialect), dialect)
+    # Any text may name a column of the file, so positions do until here.
+    places = [f"column {dialect.names.index(name)}" for name in columns]
+    frame = _cleaned(frame, places, places, ("", *reading.empty), reading.strip)
+    if engine == "duckdb" and not _are_names_of_duckdb(columns):
+        return frame.df().set_axis(columns, axis="columns")
+    if engine == "spark":
+        _check_names_of_spark(columns)
+    named = [nw.col(place).alias(name) for place, name in zip(places, columns, strict=True)]
+    return nw.from_native(frame).select(named).to_native()
+
+
+def _are_names_of_duckdb(columns: Sequence[str]) -> bool:
+    """Tell whether DuckDB can tell columns apart, which ignores case, and address them."""
+    is_old = int(version("duckdb").split(".")[0]) < 2
+    return not repeated(map(str.casefold, columns)) and not (is_old and any('"' in name for name in columns))
+
+
+def _check_names_of_spark(columns: Sequence[str]) -> None:
+    odd = [name for name in columns if set(name) & set(".`")]
+    if odd:
+        raise ValueError(f"engine spark must have columns without . and ` in their names, got {examples(odd)}")
+    twice = repeated(map(str.casefold, columns))
+    if twice:
+        raise ValueError(f"engine spark must have columns that differ in more than case, got {examples(twice)} twice")
+
+
+def _is_plain(path: Path, dialect: Dialect) -> bool:
+    """Tell whether every line is a row of the header's length with quotes as in RFC 4180.
+
+    DuckDB accepts a NUL, one more empty field at the end of a row, and blanks beside a quoted field. So it reads lines
+    here, which raises for another encoding, and compares each with a regular expression.
+    """
+    if has_nul(path):
+        return False
+    sign = dialect.separator
+    field = f'(?:[^"\r{sign}]*|"(?:[^"\r]|"")*")'
+    bare = """regexp_replace("column 0", '"[^"]*"', '', 'g')"""
+    n_signs = f"length({bare}) - length(replace({bare}, {_quoted(sign)}, ''))"
+    is_row = f'regexp_full_match("column 0", {_quoted(f"(?:{field}{sign})*{field}")})'
+    lines = _read_csv(path, "", "", 1, False)
+    try:
+        ((is_plain,),) = (
+            _connect()
+            .sql(f"SELECT bool_and(coalesce({is_row} AND {n_signs} = {len(dialect.names) - 1}, false)) FROM {lines}")
+            .fetchall()
+        )
+    except import_module("duckdb").Error:
+        return False
+    return bool(is_plain)
+
+
+def _even_rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
+    """Yield the rows of any CSV file without blank lines, and raise if one has too many or too few fields."""
+    n_fields = len(dialect.names)
+    rows = rows_of(decoded(bytes_of(path), str(path)), dialect.separator, str(path))
+    if dialect.has_header:
+        next(rows)
+    uneven: dict[int, int] = {}
+    for number, row in enumerate(rows, start=1 + dialect.has_header):
+        if len(row) == n_fields:
+            yield row
+        elif row:
+            uneven[number] = len(row)
+    if uneven:
+        counts = " or ".join(map(str, sorted(set(uneven.values()))[:5]))
+        header = "as in its header, which is row 1" if dialect.has_header else "one for each of the names"
+        raise ValueError(
+            f"{path} must have {n_fields} fields in every row, {header}; got {counts} "
+            f"fields in {len(uneven)} of its rows: rows {examples(list(uneven))}"
+        )
 
 
 def _cleaned(frame: Any, columns: Sequence[str], texts: Sequence[str], empty: Sequence[str], strip: bool) -> Any:
-    """The wanted columns of a frame, without blanks around texts, and with nothing where a text means nothing."""
+    """Return the wanted columns of a frame, with stripped texts and gaps for those that mean "no value"."""
     made = []
     for name in columns:
         cell = nw.col(name)
@@ -195,286 +209,161 @@ def _cleaned(frame: Any, columns: Sequence[str], texts: Sequence[str], empty: Se
         if name in texts and empty:
             cell = nw.when(~cell.is_in(empty)).then(cell).alias(name)
         made.append(cell)
-    table = nw.from_native(frame)
-    if table.implementation.is_duckdb():
-        _check_duckdb(columns)
-    return table.select(*made).to_native()
+    return nw.from_native(frame).select(*made).to_native()
 
 
 def first_line(error: Exception) -> str:
-    """What an engine says of its error, in one line."""
+    """Return the first line of an engine's error."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _pandas_parquet(path: Path) -> Any:
-    if find_spec("pyarrow") is None:
-        raise ValueError("pandas reads Parquet with the package pyarrow: pip install pyarrow")
-    return pd.read_parquet(path)
+# --- DuckDB -----------------------------------------------------------------------------------------------------------
 
 
-def _polars_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
-    return import_module("polars").scan_csv(
-        path, separator=dialect.separator, has_header=dialect.has_header, infer_schema=False, new_columns=dialect.names
-    )
-
-
-def _polars_adopt(frame: pd.DataFrame) -> Any:
-    pl = import_module("polars")
-    return pl.LazyFrame({name: frame[name].tolist() for name in frame}, schema=dict.fromkeys(frame, pl.String))
+def _connect(database: str = ":memory:", **options: Any) -> Any:
+    return import_module("duckdb").connect(database, **options)
 
 
 def _quoted(text: str) -> str:
-    """A text as a literal of SQL."""
+    """Return a text as a literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def _duckdb_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
-    columns = ", ".join(f"{_quoted(name)}: 'VARCHAR'" for name in dialect.names)
+def _path(path: Path) -> str:
+    """Return a path as a literal of SQL that is no pattern for several files."""
+    return _quoted(re.sub(r"([*?\[])", r"[\1]", str(path)))
+
+
+def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header: bool, **others: str) -> str:
+    """Return a call of DuckDB's reader for columns of text, `column 0`, `column 1`, ..."""
+    columns = ", ".join(f"'column {i}': 'VARCHAR'" for i in range(n_columns))
     options = {
         "auto_detect": "false",
         "columns": f"{{{columns}}}",
-        "delim": _quoted(dialect.separator),
-        "quote": "'\"'",
-        "escape": "'\"'",
-        "header": str(dialect.has_header).lower(),
-        # What Python's own reader takes for the longest field, and the rest of the row.
-        "max_line_size": "16777216",
+        "delim": _quoted(separator),
+        "quote": _quoted(quote),
+        "escape": _quoted(quote),
+        "header": str(has_header).lower(),
+        "max_line_size": str(_LONGEST_LINE),
+        "compression": "'gzip'" if is_packed(path) else "'none'",
+        "hive_partitioning": "false",
+        **others,
     }
-    listed = ", ".join(f"{name}={value}" for name, value in options.items())
-    return import_module("duckdb").connect().sql(f"SELECT * FROM read_csv({_quoted(str(path))}, {listed})")
+    return f"read_csv({_path(path)}, {', '.join(f'{name}={value}' for name, value in options.items())})"
 
 
-def _check_duckdb(names: Sequence[str]) -> None:
-    """Refuse names that expressions of DuckDB before 2 cannot have; it is the newest one for Python 3.10."""
-    odd = [name for name in names if '"' in name]
-    if odd and int(version("duckdb").split(".")[0]) < 2:
-        raise ValueError(
-            f'engine duckdb before DuckDB 2 must have columns without " in their names, got {examples(odd)}; take '
-            "another engine or a newer DuckDB"
-        )
+def _duckdb_csv(path: Path, dialect: Dialect) -> Any:
+    called = _read_csv(path, dialect.separator, '"', len(dialect.names), dialect.has_header)
+    return _connect().sql(f"SELECT * FROM {called}")
 
 
-def _duckdb_adopt(frame: pd.DataFrame) -> Any:
-    _check_duckdb(frame.columns.tolist())
-    duckdb = import_module("duckdb")
-    relation = duckdb.connect().from_df(frame)
-    # A column without any value has no type of its own.
-    return relation.select(*(duckdb.ColumnExpression(name).cast("VARCHAR").alias(name) for name in frame))
+def _duckdb_rows(rows: Iterator[list[str]], dialect: Dialect) -> Any:
+    """Return rows as a table of DuckDB, which reads them from a temporary file."""
+    connection = _connect()
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "rows.csv")
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+        # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
+        called = _read_csv(path, ",", '"', len(dialect.names), False, parallel="false", new_line=r"'\n'")
+        connection.execute(f"CREATE TEMP TABLE pymoo_anon_rows AS SELECT * FROM {called}")
+    return connection.table("pymoo_anon_rows")
 
 
-def _dask_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
-    # A part of a file has to begin with a row.
-    return import_module("dask.dataframe").read_csv(
-        str(path),
-        sep=dialect.separator,
-        header=0 if dialect.has_header else None,
-        names=dialect.names,
-        dtype=str,
-        keep_default_na=False,
-        na_filter=False,
-        **({"blocksize": None} if line_ends_inside else {}),
-    )
+# --- Spark ------------------------------------------------------------------------------------------------------------
 
 
 def _spark() -> Any:
     return import_module("pyspark.sql").SparkSession.builder.getOrCreate()
 
 
-def _spark_schema(names: Sequence[str]) -> Any:
-    odd = [name for name in names if set(name) & set(".`")]
-    if odd:
-        raise ValueError(f"engine spark must have columns without . and ` in their names, got {examples(odd)}")
+def _spark_schema(dialect: Dialect) -> Any:
     types = import_module("pyspark.sql.types")
-    return types.StructType([types.StructField(name, types.StringType()) for name in names])
+    return types.StructType([types.StructField(f"column {i}", types.StringType()) for i in range(len(dialect.names))])
 
 
-def _spark_csv(path: Path, dialect: Dialect, line_ends_inside: bool) -> Any:
+def _is_for_spark(path: Path) -> bool:
+    """Tell whether Spark takes a path for one visible file, and begins with its first cell."""
+    with path.open("rb") as file:
+        has_mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path)))
+    return not (has_mark or is_packed(path) or is_pattern or path.name.startswith((".", "_")))
+
+
+def _spark_csv(path: Path, dialect: Dialect) -> Any:
     return _spark().read.csv(
         str(path.resolve()),
-        schema=_spark_schema(dialect.names),
+        schema=_spark_schema(dialect),
         sep=dialect.separator,
         quote='"',
         escape='"',
         header=dialect.has_header,
-        multiLine=line_ends_inside,
         emptyValue="",
         mode="FAILFAST",
     )
 
 
-def _spark_adopt(frame: pd.DataFrame) -> Any:
-    return _spark().createDataFrame(
-        list(frame.itertuples(index=False, name=None)), _spark_schema(frame.columns.tolist())
-    )
+def _spark_rows(rows: Iterator[list[str]], dialect: Dialect) -> Any:
+    return _spark().createDataFrame(list(rows), _spark_schema(dialect))
 
 
-_ENGINES = {
-    "pandas": _Engine(None, None, lambda frame: frame, _pandas_parquet),
-    "polars": _Engine("polars", _polars_csv, _polars_adopt, lambda path: import_module("polars").scan_parquet(path)),
-    "duckdb": _Engine(
-        "duckdb", _duckdb_csv, _duckdb_adopt, lambda path: import_module("duckdb").read_parquet(str(path))
-    ),
-    "dask": _Engine(
-        "dask",
-        _dask_csv,
-        lambda frame: import_module("dask.dataframe").from_pandas(frame, npartitions=1),
-        lambda path: import_module("dask.dataframe").read_parquet(str(path)),
-    ),
-    "spark": _Engine("pyspark", _spark_csv, _spark_adopt, lambda path: _spark().read.parquet(str(path.resolve()))),
-}
-
+# --- writing ----------------------------------------------------------------------------------------------------------
 
 #: The files that a table can be written to, by the ending of their names.
 ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def kind_of(path: Path) -> str:
-    """What kind of file a name stands for: "csv" or "parquet"."""
+    """Return the kind of file that a name stands for, "csv" or "parquet"."""
     kind = ENDINGS.get(path.suffix.lower())
     if kind is None:
         raise ValueError(f"a release is written to a file that ends in {', '.join(ENDINGS)}, got {str(path)!r}")
     return kind
 
 
-def check_writer(kind: str, engine: str) -> None:
-    """Refuse a kind of file that an engine cannot write with what is installed."""
-    if kind == "parquet" and engine in ("pandas", "dask") and find_spec("pyarrow") is None:
-        raise ValueError(f"{engine} writes Parquet with the package pyarrow: pip install pyarrow; .csv needs nothing")
-
-
 def write_table(frame: Any, path: Path) -> None:
-    """Write a table to one file. A CSV file has commas, a header, and quotes only where a field needs them."""
+    """Write a table of DuckDB, Spark or pandas to one file, a CSV file with commas and as few quotes as it needs."""
     kind = kind_of(path)
-    table = nw.from_native(frame)
-    engine = table.implementation
-    if engine.is_duckdb():
-        said(frame.write_csv if kind == "csv" else frame.write_parquet, str(path))
-    elif engine.is_pyspark():
-        _write_spark(frame, path, kind)
-    elif engine.is_polars() and isinstance(table, nw.LazyFrame):
-        said(frame.sink_csv if kind == "csv" else frame.sink_parquet, path)
-    else:
-        native = frame.compute() if engine.is_dask() else frame
-        if not isinstance(native, pd.DataFrame):
-            said(nw.from_native(native).write_csv if kind == "csv" else nw.from_native(native).write_parquet, path)
+    try:
+        if isinstance(frame, pd.DataFrame):
+            _write_pandas(frame, path, kind)
+        elif nw.from_native(frame).implementation.is_pyspark():
+            _write_spark(frame, path, kind)
         elif kind == "csv":
-            # A carriage return ends a row for a reader, and is no reason to quote for this writer.
-            texts = [native[name] for name in native if native[name].dtype.kind in "OT" or native[name].dtype == "str"]
-            returns = any(own.astype("str").str.contains("\r", regex=False, na=False).any() for own in texts)
-            native.to_csv(
-                path, index=False, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-            )
+            frame.write_csv(str(path))
         else:
-            native.to_parquet(path, index=False)
+            frame.write_parquet(str(path))
+    except (OSError, MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        # Each engine has its own types of errors, such as for a disk that is full.
+        raise OSError(f"the release could not be written: {first_line(error)}") from None
 
 
-def rewritten(path: Path, separator: str, line_end: str) -> None:
-    """Write a CSV file with commas again, row by row, with another separator and other line ends."""
-    other = path.with_name(f"{path.name}.rewritten")
-    with path.open(newline="", encoding="utf-8") as read, other.open("w", newline="", encoding="utf-8") as write:
-        rows = csv.reader(read)
-        writer = csv.writer(write, delimiter=separator, lineterminator=line_end)
-        all_quoted = csv.writer(write, delimiter=separator, lineterminator=line_end, quoting=csv.QUOTE_ALL)
-        for row in rows:
-            # A carriage return ends a row for a reader, and need be no reason to quote for this writer.
-            quoted = any("\r" in cell for cell in row)
-            (all_quoted if quoted else writer).writerow(row)
-    other.replace(path)
+def _write_pandas(frame: pd.DataFrame, path: Path, kind: str) -> None:
+    if kind == "parquet":
+        frame.to_parquet(path, index=False)
+        return
+    # A carriage return ends a row for readers, but this writer does not quote it by itself.
+    texts = [frame[name] for name in frame if frame[name].dtype.kind in "OT" or frame[name].dtype == "str"]
+    returns = any(own.astype("str").str.contains("\r", regex=False, na=False).any() for own in texts)
+    frame.to_csv(path, index=False, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL)
 
 
 def _write_spark(frame: Any, path: Path, kind: str) -> None:
-    """One file of one partition, which Spark writes into a folder: sorted in it, as partitions have no order."""
+    """Write one sorted partition, which Spark puts into a folder, to one file."""
     folder = path.with_name(f"{path.name}.parts")
     columns = [frame[f"`{name.replace('`', '``')}`"].asc_nulls_last() for name in frame.columns]
+    # Partitions have no order, so the only one is sorted.
     writer = frame.repartition(1).sortWithinPartitions(*columns).write
-    # Left to itself it takes blanks away.
+    # By default Spark strips blanks.
     options = {"header": True, "escape": '"', "ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
     try:
         if kind == "csv":
-            said(lambda: writer.options(**options).csv(str(folder)))
+            writer.options(**options).csv(str(folder))
         else:
-            said(lambda: writer.parquet(str(folder)))
+            writer.parquet(str(folder))
         (part,) = folder.glob("part-*")
         part.rename(path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def said(write: Callable[..., Any], *arguments: Any) -> None:
-    """Call a writer whose errors are of its engine, such as a disk that is full."""
-    try:
-        write(*arguments)
-    except (OSError, MemoryError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        raise OSError(f"the release could not be written: {first_line(error)}") from None
-
-
-# So many bytes of one line, and so many rows of a Parquet file, are written at a time.
-_BLOCK = 1 << 24
-_ROWS = 1 << 20
-
-
-def write_recoded(made: Recoded, path: Path, like: tuple[str, str] | None = None) -> None:
-    """Write a table that was recoded; a CSV file may have another separator and other line ends than its engine's."""
-    kind = kind_of(path)
-    if made.counts is None or (kind == "parquet" and find_spec("pyarrow") is None):
-        write_table(made.frame, path)
-        if like is not None:
-            rewritten(path, *like)
-    elif kind == "parquet":
-        said(_write_parquet, made.distinct, made.counts, path)
-    else:
-        # The engine writes each distinct row, as it writes numbers, days and quotes.
-        few = path.with_name(f"{path.name}.distinct.csv")
-        write_table(made.distinct, few)
-        if like is not None:
-            rewritten(few, *like)
-        _repeat_lines(few, made.counts, path)
-        few.unlink()
-
-
-def _repeat_lines(few: Path, counts: NDArray[np.int64], path: Path) -> None:
-    """Write each row of a CSV file as often as it occurs, below its header."""
-    with few.open("rb") as read, path.open("wb") as write:
-        rows = _rows_of(read)
-        write.write(next(rows))
-        for row, n in zip(rows, counts.tolist(), strict=True):
-            together = max(_BLOCK // len(row), 1)
-            for begin in range(0, n, together):
-                write.write(row * min(together, n - begin))
-
-
-def _rows_of(file: BinaryIO) -> Iterator[bytes]:
-    """The rows of a CSV file with their line ends: a line end inside quotes has an odd number of them before it."""
-    lines: list[bytes] = []
-    n_quotes = 0
-    for line in file:
-        lines.append(line)
-        n_quotes += line.count(b'"')
-        if n_quotes % 2 == 0:
-            yield b"".join(lines)
-            lines.clear()
-
-
-def _write_parquet(frame: Any, counts: NDArray[np.int64], path: Path) -> None:
-    """Write each row of a frame as often as it occurs: of a text its place among the distinct ones is repeated."""
-    pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
-
-    table = fetched(nw.from_native(frame))
-    index = table.implementation.is_pandas()
-    few = pa.Table.from_pandas(table.to_native(), preserve_index=False) if index else table.to_arrow()
-    texts = [pa.types.is_string(one.type) or pa.types.is_large_string(one.type) for one in few.schema]
-    columns = [
-        (own.dictionary_encode() if is_text else own).combine_chunks()
-        for own, is_text in zip(few.columns, texts, strict=True)
-    ]
-    coded = pa.table(columns, names=few.column_names)
-    ends = np.cumsum(counts)
-    with pq.ParquetWriter(path, coded.schema, store_schema=False) as writer:
-        # What the columns are is said of the texts themselves, not of the places that stand for them here.
-        schema = {b"ARROW:schema": base64.b64encode(few.schema.serialize())} | (few.schema.metadata or {})
-        writer.add_key_value_metadata(schema)
-        for start in range(0, int(counts.sum()), _ROWS):
-            rows = np.searchsorted(ends, np.arange(start, min(start + _ROWS, ends[-1])), side="right")
-            writer.write_table(coded.take(pa.array(rows)), row_group_size=_ROWS)

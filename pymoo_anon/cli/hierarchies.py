@@ -23,7 +23,7 @@ from pymoo_anon.cli.tables import by_column, columns_of, csv_files, open_table
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.findings import check_hierarchy
-from pymoo_anon.table.frames import combinations_of
+from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.hierarchy import Hierarchy
 
 # Fewer rows do not tell an identifier.
@@ -135,7 +135,7 @@ def say_findings(path: Path, data: Path | None) -> None:
             with working("Reading the table"):
                 found = by_column(files, data, columns_of(data))
                 frame = open_table(_csv_inputs(data, found), list(found))
-            known = [(file, frame[name].unique().tolist()) for name, file in found.items()]
+            known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]
         n_found = dict.fromkeys(("error", "warning", "note"), 0)
         for file, values in known:
             findings = check_hierarchy(file, values)

@@ -70,8 +70,8 @@ KINDS = {
 }
 
 
-#: The engines that `engine` names. auto is DuckDB for a large file where it is installed, else pandas.
-ENGINES = ("auto", "pandas", "polars", "duckdb", "dask", "spark")
+#: The engines that `engine` names. auto is DuckDB, but Spark for a table of its catalog.
+ENGINES = ("auto", "duckdb", "spark")
 
 # Bytes that are read at a time for a checksum.
 _BLOCK = 1 << 20
@@ -85,7 +85,6 @@ _FORMATS = (
     (0, b"PK\x03\x04", "a zip archive, as Excel workbooks are", "unpack it, or " + _AS_CSV),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of before 2007", _AS_CSV),
     (0, b"SQLite format 3\0", "an SQLite database", "export the table as CSV and name that file"),
-    (0, b"\x1f\x8b", "a file packed by gzip", "unpack it with gunzip and name the file that it held"),
     (0, b"PAR1", "a Parquet file", "let its name end in .parquet"),
     (8, b"DUCK", "a DuckDB database", "name its table, duckdb:FILE:TABLE"),
 )

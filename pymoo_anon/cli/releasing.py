@@ -54,7 +54,8 @@ def release(project: Project, request: ReleaseRequest) -> None:
     """Write a release, its evidence and its codebook."""
     with clear_errors(), standard_output() as console:
         target = project.release if request.output is None else request.output
-        _check_target(project, target)
+        # A wrong ending is refused before any work.
+        engines.kind_of(target)
         paths = [target, *(beside(target, what) for what in (CODEBOOK, EVIDENCE))]
         check_free(paths, request.force)
         with working("Step 1 of 4: reading the front"):
@@ -96,10 +97,6 @@ def release(project: Project, request: ReleaseRequest) -> None:
             typer.echo(f"Warning: {plain(_warning(one, one['file'] == done['file']))}", err=True)
 
 
-def _check_target(project: Project, target: Path) -> None:
-    engines.check_writer(engines.kind_of(target), engines.engine_of(project.reading))
-
-
 def read_back(project: Project, path: Path) -> Any:
     """Read a written release by the engine of its project."""
     return engines.open_frame(Reading(Source(engines.kind_of(path), path), engines.engine_of(project.reading)), list)
@@ -132,7 +129,7 @@ def _written(
         made = _recoded(project, front, choice, engines.kind_of(path), **about)
     except RefinementError as error:
         raise ValueError(f"--local {error.change}. Nothing was written.") from None
-    engines.write_recoded(made, path)
+    engines.write_table(made.frame, path)
     show("Step 3 of 4: counting again")
     return made.counted_again(read_back(project, path))
 

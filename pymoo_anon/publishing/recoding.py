@@ -7,6 +7,7 @@ the table; what is recoded, sorted and written is each distinct row once, with h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -20,7 +21,7 @@ from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.frames import COUNT, Frame, Renamed, as_text, coded, combinations_of, missing
+from pymoo_anon.table.frames import COUNT, Frame, Renamed, as_text, coded, combinations_of, in_ascending_order, missing
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import fitted
 from pymoo_anon.table.microdata import Microdata
@@ -41,15 +42,17 @@ def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[s
         spark_types = {nw.String: "string", nw.Int64: "bigint"}
         types = ", ".join(f"`{name}` {spark_types[schema[name]]}" for name in columns)
         return nw.from_native(native.sparkSession.createDataFrame(list(zip(*columns.values(), strict=True)), types))
-    if kind.is_pandas() or kind.is_dask():
+    if kind.is_ibis():
+        ibis_types = {nw.String: "string", nw.Int64: "int64"}
+        rows = list(zip(*columns.values(), strict=True))
+        return nw.from_native(
+            import_module("ibis").memtable(rows, schema={name: ibis_types[schema[name]] for name in columns})
+        )
+    if kind.is_pandas():
         # A Series that is made as text keeps a gap; one that pandas 2 turns into text has a word there.
         dtypes = {nw.String: "str", nw.Int64: "int64"}
-        own = pd.DataFrame({name: pd.Series(values, dtype=dtypes[schema[name]]) for name, values in columns.items()})
-        if kind.is_pandas():
-            return nw.from_native(own)
-        import dask.dataframe as dd
-
-        return nw.from_native(dd.from_pandas(own, npartitions=1))  # type: ignore[no-untyped-call]
+        own = {name: pd.Series(values, dtype=dtypes[schema[name]]) for name, values in columns.items()}
+        return nw.from_native(pd.DataFrame(own))
     eager: Frame = nw.from_dict(dict(columns), dict(schema), backend=kind)
     return eager.lazy() if isinstance(frame, nw.LazyFrame) else eager
 
@@ -197,8 +200,12 @@ def unrolled(frame: Frame) -> Frame:
         return nw.from_native(native.project(f"*, unnest(range({COUNT})) AS again"))
     if kind.is_pyspark() or kind.is_pyspark_connect():
         return nw.from_native(native.selectExpr("*", f"explode(sequence(1L, {COUNT})) AS again"))
-    if kind.is_dask():
-        return nw.from_native(native.map_partitions(lambda own: own.loc[own.index.repeat(own[COUNT])]))
+    if kind.is_ibis():
+        most = int(native[COUNT].max().execute())
+        again = lookup(frame, {"again": range(most)}, {"again": nw.Int64}).to_native()
+        # Not every database can unnest, and a join keeps no order.
+        joined = nw.from_native(native.join(again, again["again"] < native[COUNT]))
+        return in_ascending_order(joined, [name for name in native.columns if name != COUNT])
     if isinstance(frame, nw.LazyFrame):
         return unrolled(frame.collect()).lazy()
     return frame[np.repeat(np.arange(len(frame)), frame[COUNT].to_numpy())]

@@ -8,9 +8,8 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import narwhals as nw
-import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, html_table, listed, number, one_of, percent, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -194,16 +193,6 @@ class Recoded:
     _recoding: Recoding
     _complete: Renamed  # The rows of the original that the table was made of
     _rows: Frame  # The rows under plain names, each once with its `COUNT`; all of them where few agree
-
-    @cached_property
-    def counts(self) -> NDArray[np.int64] | None:
-        """(n,) int64 array, how often each row of `distinct` occurs; None where few rows agree."""
-        return frames.fetched(self._rows.select(COUNT))[COUNT].to_numpy() if self._are_few else None
-
-    @property
-    def distinct(self) -> Any:
-        """The distinct rows of the table in order, of the kind of frame that was given."""
-        return self._recoding.source.native(self._rows, self._released)
 
     @property
     def frame(self) -> Any:
@@ -517,4 +506,6 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
 def _unique(groups: Frame) -> list[int]:
     """How many groups there are, how many of one row, and how many rows."""
     n = nw.col(COUNT)
-    return frames.totals(groups, groups=nw.len(), unique=(n == 1).cast(nw.Int64).sum(), rows=n.sum())
+    return frames.totals(
+        groups, groups=nw.len(), unique=nw.when(n == 1).then(nw.lit(1)).otherwise(nw.lit(0)).sum(), rows=n.sum()
+    )

@@ -44,7 +44,7 @@ def verify(
     that row, and the sensitive values that are counted are the same.
 
     Args:
-        frame: The released table: pandas, polars, pyarrow, DuckDB, Dask or Spark.
+        frame: The released table: pandas, polars, pyarrow, DuckDB, Ibis or Spark.
         quasi_identifiers: Names of its quasi-identifiers.
         measures: Objectives, `KAnonymity()`, and constraints, `KAnonymity() >= 5`.
         sensitive: Names of its sensitive columns, all of which `DistinctLDiversity()` reads.

@@ -73,7 +73,7 @@ def _opened(frame: Any) -> tuple[Any, list[str]]:
         return table, table.collect_schema().names()
     except TypeError:
         raise TypeError(
-            f"frame must be a pandas, polars, pyarrow, DuckDB, Dask or Spark frame, got {type(frame).__name__}"
+            f"frame must be a pandas, polars, pyarrow, DuckDB, Ibis or Spark frame, got {type(frame).__name__}"
         ) from None
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"frame must name each column once: {error}") from None
@@ -137,7 +137,10 @@ def renamed(frame: Any) -> Renamed:
 def missing(frame: Frame, column: str) -> Any:
     """An expression that tells where a column of a frame has no value: null, or not a number."""
     gap = nw.col(column).is_null()
-    return gap | nw.col(column).is_nan() if isinstance(frame.collect_schema()[column], _FLOATS) else gap
+    # SQLite stores "not a number" as null, and has no function for it.
+    is_sqlite = frame.implementation.is_ibis() and frame.to_native().get_backend().name == "sqlite"
+    has_nan = isinstance(frame.collect_schema()[column], _FLOATS) and not is_sqlite
+    return gap | nw.col(column).is_nan() if has_nan else gap
 
 
 def as_text(column: str) -> Any:
@@ -168,9 +171,8 @@ def held(frame: Frame) -> Frame:
     kind, native = frame.implementation, frame.to_native()
     if kind.is_polars():
         return frame.collect().lazy()
-    if kind.is_dask():
-        # To fuse the steps of a recoding takes Dask minutes.
-        return nw.from_native(native.persist(fuse=False))
+    if kind.is_ibis():
+        return nw.from_native(native.cache())
     if not kind.is_duckdb():
         return nw.from_native(native.localCheckpoint())
     # A table of the connection alone; even a database that is only read takes it.
@@ -187,7 +189,7 @@ def fetched(frame: Frame) -> Frame:
     if kind.is_polars():
         return frame.collect()
     # pyarrow holds texts without an object for each. pandas is what is surely installed.
-    return frame.collect("pandas" if kind.is_dask() or find_spec("pyarrow") is None else "pyarrow")
+    return frame.collect("pandas" if find_spec("pyarrow") is None else "pyarrow")
 
 
 def totals(frame: Frame, **expressions: Any) -> list[int]:

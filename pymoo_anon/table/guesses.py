@@ -137,7 +137,7 @@ def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
     The engine of the frame counts the values.
 
     Args:
-        frame: pandas, polars, pyarrow, DuckDB, Dask or Spark.
+        frame: pandas, polars, pyarrow, DuckDB, Ibis or Spark.
         names: The columns.
 
     Returns:

@@ -132,7 +132,7 @@ class Microdata:
         Columns without a role are left out. Texts that look alike give a warning.
 
         Args:
-            frame: pandas, polars, pyarrow, DuckDB, Dask or Spark. A lazy frame is grouped by its own engine, and only
+            frame: pandas, polars, pyarrow, DuckDB, Ibis or Spark. A lazy frame is grouped where it lives, and only its
                 distinct combinations are fetched.
             quasi_identifiers: The hierarchy of every quasi-identifier, by column name. Their order is that of the
                 variables of a problem.

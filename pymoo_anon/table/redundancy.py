@@ -34,7 +34,9 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
     native, aliases = aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
     columns = [(as_text(alias[a]), as_text(alias[b])) for a, b in pairs]
-    same = [((a == b) | (a.is_null() & b.is_null())).cast(nw.Int64).sum() for a, b in columns]
+    same = [
+        nw.when((a == b) | (a.is_null() & b.is_null())).then(nw.lit(1)).otherwise(nw.lit(0)).sum() for a, b in columns
+    ]
     counts = totals(nw.from_native(native), **{f"pair {i}": own for i, own in enumerate(same)})
     return {a: b for (a, b), n in zip(pairs, counts, strict=True) if n == profiles[0].n_rows}
 

@@ -1,0 +1,105 @@
+"""Ibis: the same release from a table of a database as from pandas, cell for cell."""
+
+import shutil
+import subprocess
+
+import ibis
+import pandas as pd
+import pytest
+from persons import QUASI, persons, rows_of
+
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import Kept, release, verify
+from pymoo_anon.table import Microdata
+from pymoo_anon.table.guesses import profiles_of
+
+ODD = ["flu", None, "=1", 'a"b', "x\ny", " lead"]
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory):
+    """A PostgreSQL server of this module alone, on a socket in a folder of its own."""
+    if shutil.which("postgres") is None or shutil.which("initdb") is None:
+        pytest.skip("PostgreSQL is not installed")
+    folder = tmp_path_factory.mktemp("postgres")
+    ownership = []
+    if subprocess.run(["id", "-u"], capture_output=True, text=True, check=True).stdout.strip() == "0":
+        # PostgreSQL refuses to run as root.
+        for parent in (folder, *folder.parents[:2]):
+            parent.chmod(0o755)
+        shutil.chown(folder, "postgres")
+        ownership = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    run = [*ownership, "initdb", "-D", str(folder / "data"), "-U", "tester", "--auth=trust", "--encoding=UTF8"]
+    subprocess.run(run, check=True, capture_output=True, cwd=folder)
+    options = ["-D", str(folder / "data"), "-k", str(folder), "-c", "listen_addresses="]
+    with subprocess.Popen([*ownership, "postgres", *options], cwd=folder, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        said = []
+        for line in server.stderr:
+            said.append(line)
+            if "ready to accept connections" in line:
+                break
+        assert server.poll() is None, said
+        connection = ibis.postgres.connect(host=str(folder), user="tester", database="postgres")
+        yield connection
+        connection.disconnect()
+        server.terminate()
+        server.stderr.read()
+
+
+@pytest.fixture(params=["duckdb", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def connection(request):
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres")
+    return getattr(ibis, request.param).connect()
+
+
+def of_database(connection, frame):
+    return connection.create_table("persons", frame, overwrite=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("suppressed", "x"), [("mark", [1, 1]), ("drop", [0, 1])])
+@pytest.mark.parametrize("recoding", [None, "local"])
+def test_the_same_release_as_from_pandas(connection, suppressed, x, recoding):
+    frame = pd.concat([persons()] * 4 + [persons(diagnosis=ODD)], ignore_index=True)
+    given = of_database(connection, frame)
+    tables = [Microdata.from_frame(own, QUASI, "diagnosis", missing="keep") for own in (frame, given)]
+    assert tables[0].tuples.codes.tolist() == tables[1].tuples.codes.tolist()
+    measures = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()]
+    keep = {"salary": Kept(reason="it is kept as drawn here", round=1)}
+    one, other = (
+        release(
+            own,
+            LatticeProblem(table, measures, 6),
+            x,
+            drop="name",
+            keep=keep,
+            suppressed=suppressed,
+            recoding=recoding,
+        )
+        for own, table in zip((frame, given), tables, strict=True)
+    )
+    assert type(other.frame) is type(given)
+    assert rows_of(other.frame) == rows_of(one.frame)
+    assert other.claims.equals(one.claims)
+    assert other.uniqueness.equals(one.uniqueness)
+    assert verify(given, ["sex"], [KAnonymity() >= 2]).equals(verify(frame, ["sex"], [KAnonymity() >= 2]))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_table_of_different_rows(connection):
+    frame = persons(salary=[float(i) for i in range(6)])
+    given = of_database(connection, frame)
+    problem = LatticeProblem(Microdata.from_frame(given, QUASI, "diagnosis"), [KAnonymity()])
+    keep = {"salary": "it is kept as drawn here"}
+    made = [release(own, problem, [1, 1], drop="name", keep=keep) for own in (frame, given)]
+    assert rows_of(made[1].frame) == rows_of(made[0].frame)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_columns_are_looked_at(connection):
+    frame = persons()
+    one, other = (profiles_of(own, list(frame)) for own in (frame, of_database(connection, frame)))
+    assert [own[:4] for own in other] == [own[:4] for own in one]
