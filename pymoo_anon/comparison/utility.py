@@ -38,12 +38,16 @@ class Column(NamedTuple):
     cells: Ints  # (n_boxes,), the group of each box
 
     def shares(self, wanted: NDArray[np.bool_]) -> Values:
-        """(n_boxes,) float array: the share of wanted values in the group of each box; `wanted` is of the domain."""
-        before = np.zeros(len(wanted) + 1)
-        before[1 + self.places] = wanted
-        before = np.cumsum(before)
-        of_groups: Values = (before[self.stop] - before[self.first]) / (self.stop - self.first)
-        return of_groups[self.cells]
+        """Return (n_queries, n_groups) floats, the share of the values of each group that each query wants.
+
+        Args:
+            wanted: (n_queries, n_values) array, by position in the domain.
+        """
+        before = np.zeros((len(wanted), wanted.shape[1] + 1), dtype=np.int64)
+        before[:, 1 + self.places] = wanted
+        before = np.cumsum(before, axis=1)
+        found: Values = (before[:, self.stop] - before[:, self.first]) / (self.stop - self.first)
+        return found
 
     def midpoints(self, numbers: Values) -> Values:
         """(n_boxes,) float array: the middle of the least and the greatest number of each box's group; NaN is none."""
@@ -243,15 +247,25 @@ class CountQueries:
         numbers = map(numbers_of, self.table.quasi_identifiers.values())
         return [None if own is None else np.argsort(own, kind="stable") for own in numbers]
 
+    @cached_property
+    def _wanted(self) -> list[NDArray[np.bool_]]:
+        """Per quasi-identifier an (n_asking, n_values) array: the values that each query wants which asks for it."""
+        found = []
+        for j, n_values in enumerate(self.table.tuples.domain_sizes):
+            asking = [query[j] for query in self.asked if j in query]
+            found.append(np.zeros((len(asking), n_values), dtype=np.bool_))
+            for own, values in zip(found[-1], asking, strict=True):
+                own[values] = True
+        return found
+
     def _counted(self, boxes: Boxes) -> Values:
         """(n,) float array: how many rows of boxes each query finds."""
-        counts = np.empty(self.n)
+        counts, rows = np.empty(self.n), boxes.rows.astype(float)
+        shares = [iter(own.shares(wanted)) for own, wanted in zip(boxes.columns, self._wanted, strict=True)]
         for i, query in enumerate(self.asked):
-            found = boxes.rows.astype(float)
-            for j, values in query.items():
-                wanted = np.zeros(self.table.tuples.domain_sizes[j], dtype=np.bool_)
-                wanted[values] = True
-                found *= boxes.columns[j].shares(wanted)
+            found = rows
+            for j in query:
+                found = found * next(shares[j])[boxes.columns[j].cells]
             counts[i] = found.sum()
         return counts
 

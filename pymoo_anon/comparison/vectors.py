@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,12 @@ class PropertyVector:
     def _pairs(self) -> ValueCounts:
         """The value counts of the unit: one entry for each distinct tuple and value that occur together."""
         return self.tuples.columns[self.unit]
+
+    @cached_property
+    def ascending(self) -> tuple[Values, Ints]:
+        """The different values in ascending order, and how many tuples have each."""
+        different, places = np.unique(self.values, return_inverse=True)
+        return different, np.bincount(places, self.counts).astype(np.int64)
 
     def expand(self) -> Values:
         """(N,) float array: a value for each tuple, in the order of the distinct tuples, equal ones side by side."""

@@ -69,18 +69,23 @@ class Member:
         """Number of rows of the release."""
         return self.classes.n_rows - (0 if self.marked else self.n_suppressed)
 
-    @property
+    @cached_property
     def sizes(self) -> Sizes:
         """(n,) int64 array: the rows of each class of the release; marked rows are one class, the last."""
         kept = self.classes.sizes[self.classes.kept]
         return np.append(kept, self.n_suppressed) if self.marked and self.n_suppressed else kept
 
-    @property
+    @cached_property
     def persons(self) -> Sizes | None:
         """(n,) int64 array: the persons of each class; None where its rows do not tell whose they are."""
         if self.person is None:
             return self.sizes
-        return None if self.table.person is None else np.diff(self.values(self.person).starts)
+        if self.table.person is None:
+            return None
+        own, kept = self.classes.columns[self.person].trimmed(), self.classes.kept
+        persons = np.diff(own.starts)
+        together = np.unique(own.values[np.repeat(~kept, persons)])
+        return np.append(persons[kept], len(together)) if self.marked and self.n_suppressed else persons[kept]
 
     @property
     def n_stars(self) -> int:
@@ -116,11 +121,11 @@ class Member:
         return made.groups[name][self.table.tuples.codes[self.classes.representatives[kept], j]], made.labels[name]
 
     def cells(self, place: int) -> list[Hashable]:
-        """The labels of the class at a place of `sizes`."""
-        found = []
-        for own, labels in map(self.labels, self.table.quasi_identifiers):
-            found.append(labels[own[place]] if place < len(own) else ROOT)
-        return found
+        """Return the labels of the class at a place of `sizes`."""
+        own = self.classes.representatives[self.classes.kept][place : place + 1]
+        if len(own) == 0:
+            return [ROOT] * len(self.table.quasi_identifiers)
+        return [label for (label,) in self.generalization.labels_of(self.table.tuples.codes, own).values()]
 
     def values(self, column: Name) -> ValueCounts:
         """The values of a column with a role in each class of `sizes`."""
