@@ -250,13 +250,12 @@ class CountQueries:
     @cached_property
     def _wanted(self) -> list[NDArray[np.bool_]]:
         """Per quasi-identifier an (n_asking, n_values) array: the values that each query wants which asks for it."""
-        found = []
-        for j, n_values in enumerate(self.table.tuples.domain_sizes):
-            asking = [query[j] for query in self.asked if j in query]
-            found.append(np.zeros((len(asking), n_values), dtype=np.bool_))
-            for own, values in zip(found[-1], asking, strict=True):
-                own[values] = True
-        return found
+        sizes = self.table.tuples.domain_sizes
+        found: list[list[NDArray[np.bool_]]] = [[] for _ in sizes]
+        for query in self.asked:
+            for j, values in query.items():
+                found[j].append(np.isin(np.arange(sizes[j]), values))
+        return [np.reshape(own, (len(own), n)) for own, n in zip(found, sizes, strict=True)]
 
     def _counted(self, boxes: Boxes) -> Values:
         """(n,) float array: how many rows of boxes each query finds."""

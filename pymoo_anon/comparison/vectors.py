@@ -137,8 +137,7 @@ class PropertyVector:
         shares = np.atleast_1d(np.asarray(q, dtype=float))
         if not ((shares >= 0) & (shares <= 1)).all():
             raise ValueError(f"q must be shares from 0 to 1, got {q!r}")
-        order = np.argsort(self.values)
-        return quantiles(self.values[order], self.counts[order], shares)
+        return quantiles(*self.ascending, shares)
 
     def __repr__(self) -> str:
         direction = "higher" if self.maximize else "lower"

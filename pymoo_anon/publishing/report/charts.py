@@ -198,7 +198,6 @@ def _lines(side: str) -> list[Any]:
 
 
 def _risks(external: bool, threshold: float) -> Any:
-    """Each risk as a line from before to after, and one that is shown for comparison."""
     base = alt.Chart(_ROWS)
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
     ticks = [one * 10.0**power for power in range(-6, 0) for one in (1, 3)]
@@ -220,7 +219,6 @@ def _risks(external: bool, threshold: float) -> Any:
 
 
 def _before_after(external: bool, title: str, height: int) -> Any:
-    """Shares of the rows of the release as bars and, inside, those of the raw table as hollow points."""
     base = alt.Chart(_ROWS).encode(x=alt.X("c0:O", sort=_ORDER, title=title, axis=_SLANTED))
     y = [alt.Y(f"c{at}:Q", title="share of the rows", axis=alt.Axis(format="~%", tickCount=5)) for at in (1, 2)]
     tips = _of_rows(external, ("c0:N", "of"))
@@ -230,7 +228,6 @@ def _before_after(external: bool, title: str, height: int) -> Any:
 
 
 def _queries() -> Any:
-    """How far off half and nine in ten of the counts are, point by point, the release in orange."""
     about: dict[str, Any] = {"axis": alt.Axis(format="~%", tickCount=3), "scale": alt.Scale(type="sqrt", domainMin=0)}
     x = [alt.X(f"c{at}:Q", title="error of counts (square-root scale)", **about) for at in (1, 2)]
     last = alt.Chart(_ROWS).transform_calculate(own="isValid(datum.c4) ? datum.c4 : datum.c3")
@@ -255,7 +252,6 @@ def _sizes() -> Any:
 
 
 def _ladder() -> Any:
-    """Of each attribute a rung for each level, and a bar up to where the release stands."""
     base = alt.Chart(_ROWS)
     y = alt.Y("c0:N", sort=_ORDER, title=None, axis=alt.Axis(grid=False, domain=False, ticks=False))
     ends = "datum.value == 0 ? 'raw' : '*'"
@@ -276,7 +272,6 @@ def _ladder() -> Any:
 
 
 def _levels() -> Any:
-    """Of each attribute a bar of its cells by level, the lighter the nearer to *."""
     axis, ends = alt.Axis(format="~%", tickCount=5), alt.Scale(domain=[0, 1])
     x = alt.X("c3:Q", stack="zero", title="share of the cells", axis=axis, scale=ends)
     scale = alt.Scale(domain=[0, 0.5, 1], range=["#004A75", "#56A8DC", "#D5D9DE"])
@@ -295,7 +290,6 @@ def _levels() -> Any:
 
 
 def _beside() -> Any:
-    """Ways to recode the table by mean risk and loss, the release filled, k beside each."""
     base = alt.Chart(_ROWS).transform_calculate(k="'k = ' + format(datum.c1, ',')")
     ticks = alt.Axis(format="~%", values=[one * 10.0**power for power in range(-7, 1) for one in (1, 3)])
     scale = alt.Scale(type="log", padding=60, nice=False)
@@ -314,7 +308,6 @@ _OF_VALUE = _tips(("c0:N", "value"), ("c1:Q", "rows", ","))
 
 
 def _bars() -> Any:
-    """Values without an order."""
     axis = alt.Axis(labelOverlap=True, labelSeparation=8, tickCount=3, format="~s", tickMinStep=1)
     bars = alt.Chart(_ROWS, height=alt.Step(20)).mark_bar(color=BLUE, cornerRadiusEnd=2)
     # The scale ends at a tick, so that its label has room.
@@ -323,7 +316,6 @@ def _bars() -> Any:
 
 
 def _columns() -> Any:
-    """Values with an order."""
     # Few labels all stand there; of a run of many values the first one does.
     few = "domain('x').length <= 14 ? false : 'greedy'"
     first = "split(datum.label, ' … ')[0]"
@@ -334,7 +326,6 @@ def _columns() -> Any:
 
 
 def _groups() -> Any:
-    """The groups of people that lose most."""
     shown = ("c2:Q", "people", ","), ("c3:Q", "information lost", ".1%")
     axis = alt.Axis(labelOverlap=True, tickCount=5, format="~%")
     x = alt.X("c3:Q", title="information lost, mean of the group", axis=axis, scale=alt.Scale(domainMin=0))
@@ -346,7 +337,6 @@ def _groups() -> Any:
 
 
 def _lorenz() -> Any:
-    """The Lorenz curves of privacy and loss, and the line where all people have the same."""
     base = alt.Chart(_ROWS)
     axis = alt.Axis(format="~%", tickCount=5)
     x = alt.X("c0:Q", title="share of the people, those with least first", axis=axis)

@@ -120,7 +120,6 @@ def _fitting(subject: Subject) -> str:
 
 
 def _page(subject: Subject) -> str:
-    """The HTML of the report."""
     followed = {name: view for name, view in _VIEWS.items() if not subject.external or name in _OUTSIDE}
     shown = [(one, {name: view(subject, one) for name, view in followed.items()}) for one in subject.members()]
     own, views = next((one, views) for one, views in shown if one.place == subject.place)
@@ -158,7 +157,6 @@ def _page(subject: Subject) -> str:
 
 
 def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
-    """Return what the first page says of the release: the kind of each fact, its title, and its text."""
     unique = ("", "Unique rows", values.uniqueness(subject))
     if subject.external:
         return [unique]
@@ -195,7 +193,6 @@ def _definitions(subject: Subject) -> dict[str, str]:
 
 
 def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
-    """The figures of a view, in the order of the page."""
     made = []
     for table in view.tables:
         kind: str | None = table.name.rstrip("0123456789")

@@ -86,7 +86,6 @@ def risks_view(subject: Subject, member: Member) -> View:
 
 
 def _compared(subject: Subject, member: Member) -> list[str]:
-    """The highest risk in words, and beside it the one that is shown for comparison."""
     if member.n_released == 0:
         return ["Every row is suppressed and dropped: nothing is released, and nobody can be found."]
     persons = member.persons
@@ -113,7 +112,6 @@ def _row(subject: Subject, name: str, before: float | None, after: float | None)
 
 
 def _risks(sizes: Sizes | None) -> tuple[float | None, float | None]:
-    """1 / the smallest class, and classes over their people; 0 where nothing is released."""
     if sizes is None:
         return None, None
     return (1 / int(sizes.min()), len(sizes) / int(sizes.sum())) if len(sizes) else (0.0, 0.0)
@@ -127,7 +125,6 @@ def _in_population(subject: Subject, classes: Any) -> float | None:
 
 
 def _at_risk(subject: Subject, member: Member) -> Table:
-    """Which share of the rows is in classes whose risk is above a limit."""
     limits = sorted({*_RISKS, subject.threshold}, reverse=True)
     columns = [Heading("risk above"), *_shares(subject)]
     told: list[Row] = []
@@ -142,12 +139,10 @@ def _at_risk(subject: Subject, member: Member) -> Table:
 
 
 def _shares(subject: Subject) -> list[Heading]:
-    """The headings of shares before and after."""
     return [Heading(title, "share") for title in titles(subject.external)]
 
 
 def _both(subject: Subject, member: Member) -> list[Member]:
-    """The raw table and the release; outside the release alone."""
     return [member] if subject.external else [subject.raw, member]
 
 
@@ -172,7 +167,6 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
 
 
 def _range(found: PopulationUniques) -> str:
-    """How many persons are estimated to be unique, in words."""
     n = found.n_population
     if found.range is None:
         return f"no estimate of how many of {n:,} people are unique in the population."
@@ -207,7 +201,6 @@ _MEAN, _GREATEST = "mean distance", "greatest distance"
 
 
 def _guesses(found: pd.DataFrame) -> dict[str, float]:
-    """Return what is inferred on average and at worst, in shares."""
     if found.empty:
         return dict.fromkeys((_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST), 0.0)
     rows = found["size"] / found["size"].sum()
@@ -221,7 +214,6 @@ def _guesses(found: pd.DataFrame) -> dict[str, float]:
 
 
 def _said(subject: Subject, found: list[tuple[str, pd.DataFrame]]) -> list[str]:
-    """Say in sentences which columns give most away."""
     if not found:
         return ["No sensitive column is known to be released: what can be inferred was not looked at."]
     told = [(name, _guesses(own)) for name, own in found]
@@ -245,7 +237,6 @@ def _said(subject: Subject, found: list[tuple[str, pd.DataFrame]]) -> list[str]:
 
 
 def _inferred(subject: Subject, found: list[tuple[str, list[pd.DataFrame]]]) -> Table:
-    """The same in figures, a row for each sensitive column; the release first."""
     columns, told = [Heading("sensitive column")], [[_guesses(one) for one in (own[-1], own[0])] for _, own in found]
     cells: list[list[Cell]] = [[name] for name, _ in found]
     for words in (_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST):
@@ -272,7 +263,6 @@ def _sure(subject: Subject, place: int, name: str, found: list[pd.DataFrame]) ->
 
 
 def _worst(subject: Subject, member: Member, place: int, name: str, found: pd.DataFrame) -> Table:
-    """The classes that give most away."""
     rows: list[Row] = []
     for at, own in found.head(_MOST_CLASSES).iterrows():
         labels = map(one_line, member.cells(int(str(at))))
@@ -338,7 +328,6 @@ def suppressed(subject: Subject, member: Member) -> str:
 
 
 def _histogram(subject: Subject, member: Member) -> Table:
-    """Rows by the size of their class."""
     sizes, k = member.sizes, subject.required_k
     edges = sorted({*_EDGES, subject.enough, *([] if k is None else [k])})
     place = np.searchsorted(edges, sizes, side="right") - 1
@@ -391,7 +380,6 @@ def bias_view(subject: Subject, member: Member) -> View:
 
 
 def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
-    """The groups of people of every attribute, those first that lose most."""
     rows: list[Row] = []
     for name, level in _grouped_by(table):
         labels, groups, places, counts = people_by(table, loss, name, level)
@@ -407,7 +395,6 @@ def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> lis
 
 
 def _grouped_by(table: Microdata) -> list[tuple[Any, int]]:
-    """The columns whose groups of people are compared, each with a level of few groups."""
     chosen: list[tuple[Any, int]] = []
     for name, hierarchy in table.quasi_identifiers.items():
         n_groups = hierarchy.n_groups.tolist()
@@ -434,7 +421,6 @@ def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector)
 
 
 def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
-    """The Lorenz curves at even shares of the people."""
     held = [np.interp(_SHARES, *lorenz_curve(vector).T) for vector in (size, loss)]
     rows = tuple((cell_of(share), cell_of(a), cell_of(b)) for share, a, b in zip(_SHARES, *held, strict=True))
     columns = (
@@ -446,7 +432,6 @@ def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
 
 
 def _smallest(subject: Subject, member: Member) -> Table:
-    """The smallest classes of the release, with their labels."""
     first = np.argsort(member.sizes, kind="stable")[:_MOST_CLASSES].tolist()
     rows: list[Row] = [(*map(one_line, member.cells(place)), int(member.sizes[place])) for place in first]
     columns = (*(Heading(one_line(name)) for name in subject.names), Heading(subject.unit, "whole"))

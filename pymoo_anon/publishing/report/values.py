@@ -140,7 +140,6 @@ def is_of_numbers(hierarchy: Hierarchy) -> bool:
 
 
 def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
-    """The distribution of one attribute in the release."""
     own, labels = member.labels(name)
     counts = np.bincount(own, member.classes.sizes[member.classes.kept], len(labels)).astype(np.int64)
     rows = _rows(labels, counts, is_ordered(subject, name))
@@ -154,7 +153,6 @@ def _distribution(table: str, caption: str, name: Any, rows: list[Row]) -> Table
 
 
 def _is_raw(member: Member, name: Any) -> bool:
-    """Whether every cell of an attribute holds one value of its domain."""
     own, labels = member.labels(name)
     made = member.generalization
     if isinstance(made, LocalGeneralization):
@@ -163,7 +161,6 @@ def _is_raw(member: Member, name: Any) -> bool:
 
 
 def _levels(subject: Subject, member: Member) -> Table:
-    """Of every attribute the share of its cells at each level, of the rows that are not suppressed."""
     rows: list[Row] = []
     sizes = member.classes.sizes[member.classes.kept]
     for name, hierarchy in subject.table.quasi_identifiers.items():
@@ -181,7 +178,6 @@ def _levels(subject: Subject, member: Member) -> Table:
 
 
 def _ladder(subject: Subject, member: Member) -> Table:
-    """Of every attribute the levels from raw to *, and where the release stands."""
     rows: list[Row] = []
     for name in subject.names:
         hierarchy, own = subject.table.quasi_identifiers[name], member.labels(name)[1]
@@ -204,7 +200,6 @@ def _ladder(subject: Subject, member: Member) -> Table:
 
 
 def _examples(labels: Sequence[Hashable]) -> str:
-    """A few labels of a level."""
     told = " | ".join(one_line(label)[:40] for label in labels[:_EXAMPLES])
     return f"{told} | …" if len(labels) > _EXAMPLES else told
 
@@ -261,7 +256,6 @@ def left_view(subject: Subject) -> View:
 
 
 def _queries(subject: Subject) -> Table:
-    """How far off counts are in the release and in its neighbours on the front."""
     shown = next((one for one in measures(subject) if one.loss), None)
     rows: list[Row] = []
     for member in subject.members():
