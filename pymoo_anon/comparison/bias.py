@@ -222,7 +222,6 @@ def people_by(
 
 
 def _ascending(vector: Vector) -> tuple[Values, Ints]:
-    """Return the different values in ascending order, and how many tuples have each."""
     if isinstance(vector, PropertyVector):
         return vector.ascending
     different, counts = np.unique(finite_values(vector, "vector"), return_counts=True)

@@ -38,11 +38,7 @@ class Column(NamedTuple):
     cells: Ints  # (n_boxes,), the group of each box
 
     def shares(self, wanted: NDArray[np.bool_]) -> Values:
-        """Return (n_queries, n_groups) floats, the share of the values of each group that each query wants.
-
-        Args:
-            wanted: (n_queries, n_values) array, by position in the domain.
-        """
+        """Return the (n_queries, n_groups) shares of wanted values, of (n_queries, n_values) flags."""
         before = np.zeros((len(wanted), wanted.shape[1] + 1), dtype=np.int64)
         before[:, 1 + self.places] = wanted
         before = np.cumsum(before, axis=1)
@@ -249,7 +245,7 @@ class CountQueries:
 
     @cached_property
     def _wanted(self) -> list[NDArray[np.bool_]]:
-        """Per quasi-identifier an (n_asking, n_values) array: the values that each query wants which asks for it."""
+        """Per quasi-identifier an (n_queries, n_values) array, the values wanted by the queries that ask for it."""
         sizes = self.table.tuples.domain_sizes
         found: list[list[NDArray[np.bool_]]] = [[] for _ in sizes]
         for query in self.asked:

@@ -86,12 +86,10 @@ def _compiled(kind: str, *about: Any) -> Spec:
 
 
 def _tips(*columns: tuple[str, ...]) -> list[alt.Tooltip]:
-    """What stands beside the pointer: columns, each with its title and perhaps its format."""
     return [alt.Tooltip(name, title=title, format=form[0] if form else alt.Undefined) for name, title, *form in columns]
 
 
 def _of_rows(external: bool, first: tuple[str, str]) -> list[alt.Tooltip]:
-    """The same of the shares of raw table and release, outside of the release alone."""
     shares = [(f"c{at}:Q", title, ".3~%") for at, title in enumerate(titles(external), start=1)]
     return _tips(first, *shares)
 
@@ -136,7 +134,6 @@ def _axis(subject: Subject, one: Measure) -> Spec:
 
 
 def _bounds(subject: Subject, one: Measure) -> list[Spec]:
-    """Where a measure is bounded by what was required and, for comparison, by the risk that is shown."""
     required = dict.fromkeys([*subject.problem.constraints, *subject.asked])
     found = [
         {
@@ -154,7 +151,6 @@ def _bounds(subject: Subject, one: Measure) -> list[Spec]:
 
 
 def _front(subject: Subject) -> Any:
-    """The points, release and shown one marked; the page puts what is chosen for axes and colour into x, y and z."""
     last = measures(subject)[-1].drawn + 4
     shown = alt.param(name="shown", value=subject.chosen)
     brush = alt.selection_interval(name="brush", encodings=["x", "y"])
@@ -179,7 +175,6 @@ def _front(subject: Subject) -> Any:
 
 
 def _lines(side: str) -> list[Any]:
-    """Lines across one axis, with their words at the edge."""
     base = alt.Chart(alt.NamedData("bounds")).transform_filter(f"datum.side == '{side}'")
     where = {side: alt.X("at:Q") if side == "x" else alt.Y("at:Q")}
     rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.5).encode(

@@ -90,7 +90,6 @@ def front_view(subject: Subject) -> View:
 
 
 def _cells(one: Measure, value: float) -> list[Cell]:
-    """A value of a measure and, of a loss, its share of the most."""
     return [cell_of(value), *([cell_of(one.share(value))] if one.loss else [])]
 
 
@@ -154,7 +153,6 @@ def decision_view(subject: Subject, member: Member) -> View:
 
 
 def _required(subject: Subject, member: Member) -> str:
-    """What was required and is met or not, and of which adversaries, in words."""
     found = subject.requirements(member)
     missed = [f"{bound(one.constraint, one.name)} (it has {number(one.value)})" for one in found if not one.met]
     said = f"Not met: {plain(listed(missed))}." if missed else "All that was required is met."
@@ -164,7 +162,6 @@ def _required(subject: Subject, member: Member) -> str:
 
 
 def _requirements(subject: Subject, member: Member) -> Table:
-    """Return what was required, with which command, and whether it is met."""
     columns = (Heading("required"), Heading("status"), Heading("the release has", "number"), Heading("set with"))
     own = set(subject.problem.constraints)
     rows = tuple(
@@ -185,7 +182,6 @@ def required(subject: Subject, member: Member) -> list[tuple[str, str]]:
 
 
 def _valued(subject: Subject, name: str, value: Any) -> Cell:
-    """A value of a measure, and of a loss its share of the most that can be lost behind it."""
     if value is None or isinstance(value, str):
         return value
     cell, loss = cell_of(value), subject.front.losses().get(name)
@@ -269,7 +265,6 @@ def _flat(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
 
 
 def _written(value: Any) -> str | None:
-    """A value of the evidence as it is written: a seed has no separators."""
     if isinstance(value, list | tuple):
         return ", ".join(str(_written(one)) for one in value)
     if isinstance(value, bool):

@@ -106,7 +106,6 @@ class Figure:
 
 
 def _fitting(subject: Subject) -> str:
-    """The HTML of the report, with the details of as many points as it has room for."""
     while True:
         made = _page(subject)
         if len(made) <= MOST_CHARACTERS:
@@ -174,7 +173,6 @@ def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
 
 
 def _definitions(subject: Subject) -> dict[str, str]:
-    """What the risks are that are told, and inside the measures, in a sentence each."""
     told = {
         name: words
         for name, words in people.DEFINITIONS.items()
@@ -260,7 +258,7 @@ def _embedded(data: Any) -> str:
 
 @cache
 def _bundle() -> str:
-    """Vega and its interpreter of expressions, which needs no eval."""
+    # Vega with its interpreter of expressions, which needs no eval.
     import vl_convert
 
     made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")

@@ -118,7 +118,6 @@ def _risks(sizes: Sizes | None) -> tuple[float | None, float | None]:
 
 
 def _in_population(subject: Subject, classes: Any) -> float | None:
-    """1 / the fewest persons of the population that fit a released class; None where none fits one of them."""
     assert subject.population is not None
     (fewest,) = KMap(subject.population).evaluate(classes).tolist()
     return None if fewest == 0 else 1 / fewest
@@ -147,7 +146,6 @@ def _both(subject: Subject, member: Member) -> list[Member]:
 
 
 def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
-    """How many persons may be unique in the population, as a range of estimates; why not where that is not known."""
     n = subject.n_population
     if n is None:
         return ["How many people are unique in the population was not estimated: its size is not stated."], []
@@ -249,7 +247,6 @@ def _inferred(subject: Subject, found: list[tuple[str, list[pd.DataFrame]]]) -> 
 
 
 def _sure(subject: Subject, place: int, name: str, found: list[pd.DataFrame]) -> Table:
-    """Count the rows in classes by the share of their likeliest value."""
     shares = []
     for one in found:
         tenth = np.minimum((one["share"].to_numpy() * _TENTHS + 1e-9).astype(np.int64), _TENTHS)

@@ -90,11 +90,9 @@ class Member:
     @property
     def n_stars(self) -> int:
         """Number of rows of kept classes that have * throughout."""
-        stars = np.ones(int(self.classes.kept.sum()), dtype=np.bool_)
-        for name in self.table.quasi_identifiers:
-            own, labels = self.labels(name)
-            stars &= np.array([label == ROOT for label in labels])[own]
-        return int(self.classes.sizes[self.classes.kept][stars].sum())
+        named = map(self.labels, self.table.quasi_identifiers)
+        stars = [np.array([label == ROOT for label in labels])[own] for own, labels in named]
+        return int(self.classes.sizes[self.classes.kept][np.all(stars, axis=0)].sum())
 
     @cached_property
     def inferences(self) -> dict[Name, pd.DataFrame]:
@@ -335,7 +333,6 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
 
 
 def _check_about(about: Mapping[str, Any], n_rows: int) -> None:
-    """Refuse what nobody says of a report, and what is no text or no number of persons."""
     unknown = [name for name in about if name not in (*ABOUT, "population_size")]
     if unknown:
         raise TypeError(f"what is said of a report must be among {', '.join(ABOUT)}, population_size, got {unknown}")
