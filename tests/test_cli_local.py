@@ -11,6 +11,7 @@ from persons_of_a_report import read
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
+from pymoo_anon.problems import refining
 from pymoo_anon.publishing import read_evidence
 
 PROJECT = """
@@ -143,6 +144,18 @@ def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
             rf"Error: --local would raise marketer risk from {risk:.6g} to 0\.\d+\. Nothing was written\.\n", said
         ), said
         assert not list(Path().glob("out*"))
+
+
+def test_a_refined_release_its_evidence_and_its_codebook_share_one_recoding(project, monkeypatch):
+    project("suppression = 0.05")
+    assert search("mine.toml").exit_code == 0
+    made, recode = [], refining.recode
+    monkeypatch.setattr(refining, "recode", lambda *given: made.append(given[3]) or recode(*given))
+    assert command("pick", "mine.toml", "--require", "k>=3")[0] == 0
+    for name, *options in (("release", "--local"), ("verify",), ("report",)):
+        made.clear()
+        assert command(name, "mine.toml", *options)[0] == 0
+        assert made == ["bottom-up"]
 
 
 def test_what_means_nothing_with_local_recodings_is_refused(project):

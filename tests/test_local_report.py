@@ -8,7 +8,7 @@ from test_local_release import Given
 from pymoo_anon.comparison import CountQueries
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
-from pymoo_anon.publishing import evidence, explain, release, write_report
+from pymoo_anon.publishing import evidence, explain, local_facts, release, write_report
 from pymoo_anon.publishing.local_facts import beside, bound_words
 from pymoo_anon.publishing.report.cells import cell_of, one_line
 from pymoo_anon.table import AtMost, LocalGeneralization, Microdata
@@ -126,6 +126,34 @@ def test_whole_columns_beside_it_are_the_best_of_all_nodes_at_equal_k():
     assert said.local[1].startswith("k says nothing of illness, and small classes agree in it more often")
     asked = local_problem(constraints=[DistinctLDiversity("illness") >= 2])
     assert len(explain(asked, [x], asked.front([x]).choose(row=0)).local) == 1
+
+
+@pytest.mark.parametrize("factor", [0.6, 0.8, 1.0, 1.25, 1.6])
+def test_the_least_price_of_a_mean_risk_is_found_with_few_recodings(monkeypatch, factor):
+    made = []
+
+    class Priced:
+        prices = (0.0, *np.round(2 ** (np.arange(30) / 2)).tolist())
+
+        def equivalence_classes(self, x):
+            made.append(x[1])
+            return 1 / (5 + factor * self.prices[x[1]])
+
+    class Risk:
+        def evaluate(self, classes):
+            return [classes]
+
+    monkeypatch.setattr(local_facts, "MarketerRisk", Risk)
+    own, x = Priced(), np.array([3, 0, 1])
+    risks = [own.equivalence_classes([3, place]) for place in range(len(own.prices))]
+    for risk in (*risks, *np.geomspace(1, 1e-6, 40)):
+        made.clear()
+        enough = [one for one in risks if one <= risk]
+        assert local_facts._of_mean_risk(own, x, risk) == (enough[0] if enough else None)
+        assert len(made) == len(set(made)) <= 7
+        if 1 / 2000 < risk < 1 / 40:
+            assert len(made) <= 4
+    assert x.tolist() == [3, 0, 1]
 
 
 def test_whole_columns_beside_it_hold_for_every_adversary_too(tmp_path):

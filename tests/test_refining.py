@@ -259,3 +259,17 @@ def test_classes_of_which_one_value_decides_stay_as_fine_as_at_the_point():
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, "s")
     problem = LatticeProblem(table, [EntropyLDiversity("s"), GeneralLossMetric()])
     assert check(problem, [0]) == (2, 2)
+
+
+def test_a_refinement_is_made_anew_for_another_point_requirement_and_method(census):
+    problem = LatticeProblem(census, GOALS)
+    points = [[6, 3, 3, 3, 1, 0, 4, 0], [6, 3, 3, 2, 1, 1, 4, 1]]
+    front = problem.front(points[:1])
+    choices = [front.choose(row=0), front.choose(row=0, require=[DistinctLDiversity("occupation") >= 1])]
+    asked = [(one, method) for one in (*points, *choices) for method in ("bottom-up", "top-down")]
+    alone = [refine(problem.fresh_copy(), *one) for one in asked]
+    assert [refine(problem, *one) for one in (*asked, *asked[::-1])] == [*alone, *alone[::-1]]
+    assert refine(problem, *asked[0]) is refine(problem, *asked[0])
+    assert len({made.nodes.tobytes() for made in alone}) > 2
+    with pytest.raises(ValueError, match="must hold whole generalization levels"):
+        refine(problem, np.asarray(points[1]) + 0.5)

@@ -2,6 +2,9 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -9,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import record, search, write_persons
+from command import record, run, search, write_persons
 from test_cli_local import PROJECT, command
 
 from pymoo_anon.cli import engines
@@ -60,22 +63,106 @@ def test_what_is_read_is_what_the_table_gives(project):
     assert np.array_equal(marked, [anew.marked(one) for one in anew.problem.measured], equal_nan=True)
 
 
-def test_every_command_says_the_same_as_without_it(project):
-    commands = [("pick", "mine.toml", "--require", "k>=3"), ("release", "mine.toml", "--force")]
+def told(commands):
+    """What commands say and write."""
+    said = [command(*one) for one in commands]
+    assert [status for status, _ in said] == [0] * len(commands), said
+    names = ["mine-front/choice.json", "out.csv", "out.csv.codebook.csv"]
+    evidence = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
+    del evidence["made"]
+    page = Path("out.report.html").read_text(encoding="utf-8")
+    return said, [Path(name).read_bytes() for name in names], evidence, len(page)
+
+
+def told_alike(*options):
+    """Every command says and writes the same whether the file is there or not."""
+    commands = [("pick", "mine.toml", "--require", "k>=3"), ("release", "mine.toml", "--force", *options)]
     commands += [("verify", "mine.toml"), ("report", "mine.toml", "--force")]
-
-    def made():
-        said = [command(*one) for one in commands]
-        names = ["mine-front/choice.json", "out.csv", "out.csv.codebook.csv", "out.report.html"]
-        evidence = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
-        del evidence["made"]
-        page = Path(names.pop()).read_text(encoding="utf-8")
-        return said, [Path(name).read_bytes() for name in names], evidence, len(page)
-
-    with_it = made()
-    assert [status for status, _ in with_it[0]] == [0, 0, 0, 0]
+    with_it = told(commands)
     forget()
-    assert made() == with_it
+    assert told(commands) == with_it
+
+
+def test_every_command_says_the_same_as_without_it(project):
+    told_alike()
+
+
+# A search of each kind, and what its releases are asked for.
+SEARCHES = {
+    "marked": ("suppression = 0.05", ""),
+    "dropped": ("suppression = 0.05", 'suppressed = "drop"'),
+    "none suppressed": ("suppression = 0", ""),
+    "l": ('suppression = 0.05\nrequire = ["l>=2"]', ""),
+    "local": ('recoding = "local"', ""),
+    "local, l": ('recoding = "local"\nrequire = ["k>=3", "l>=2"]', ""),
+    "local, dropped": ('recoding = "local"', 'suppressed = "drop"'),
+}
+CASES = [(kind, person, refined) for kind in SEARCHES for person in (False, True) for refined in (False, True)]
+CASES = [one for one in CASES if not (one[2] and one[0].startswith("local"))]
+FIRST = [("l", True, True), ("local, l", True, False)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "person", "refined"),
+    [pytest.param(*one, marks=[] if one in FIRST else [pytest.mark.slow], id=f"{one}") for one in CASES],
+)
+def test_releases_of_every_kind_are_the_same_bytes_without_it(tmp_path, monkeypatch, kind, person, refined):
+    monkeypatch.chdir(tmp_path)
+    write_persons(**({"who": [f"P{i}" for i in range(70)]} if person else {}))
+    asked, released = SEARCHES[kind]
+    text = PROJECT.replace('require = ["k>=2"]\n', "").replace("RECODING", asked) + released
+    Path("mine.toml").write_text(
+        text.replace("[search]", 'who = {role = "person"}\n[search]') if person else text, encoding="utf-8"
+    )
+    assert search("mine.toml").exit_code == 0
+    told_alike(*(["--local"] if refined else []))
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from pymoo_anon.cli.app import app
+
+whole = np.savez
+
+def half(file, **arrays):
+    whole(file, **arrays)
+    file.truncate(file.tell() // 2)
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+np.savez = half
+app(["search", "mine.toml"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+def test_a_search_that_is_killed_while_it_writes_leaves_no_half_file(project):
+    def killed():
+        assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == -signal.SIGKILL
+
+    before = {path.name: path.read_bytes() for path in Path("mine-front").iterdir()}
+    killed()
+    assert {path.name: path.read_bytes() for path in Path("mine-front").glob("*.*") if path.name in before} == before
+    told([("pick", "mine.toml", "--require", "k>=3"), ("release", "mine.toml"), ("report", "mine.toml")])
+    for path in list(Path("mine-front").iterdir()):
+        if path.name in before:
+            path.unlink()
+    killed()
+    assert not STORED.exists()
+    status, said = command("pick", "mine.toml")
+    assert (status, "search mine.toml --resume writes it" in " ".join(said.split())) == (2, True)
+    run("search", "mine.toml", "--resume")
+    assert {path.name for path in Path("mine-front").iterdir()} == {*before, "choice.json", "releases.json"}
+    assert command("pick", "mine.toml", "--require", "k>=3")[0] == 0
+
+
+def test_a_file_of_an_earlier_search_goes_where_a_new_one_stores_nothing(project, monkeypatch):
+    monkeypatch.setattr("pymoo_anon.cli.results.write_search", lambda front, path: False)
+    run("search", "mine.toml")
+    assert not STORED.exists()
+    assert command("pick", "mine.toml", "--require", "k>=3")[0] == 0
 
 
 def test_pick_opens_no_table_and_makes_no_recoding(project, monkeypatch):

@@ -245,6 +245,9 @@ def search_and_write(settings: Settings) -> None:
                     write_front(front, {**record, **own}, temporary)
                 written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
                 put_in_place(temporary, settings.output, written)
+                if STORED not in written:
+                    # It is of an earlier search, and holds the tuples of its table.
+                    (settings.output / STORED).unlink(missing_ok=True)
                 if found.stopped != "Ctrl-C":
                     journal.remove()
         console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)

@@ -195,7 +195,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
 
 def people_by(
     table: Microdata, vector: PropertyVector, column: Any, level: int
-) -> tuple[tuple[Hashable, ...], Ints, Ints, Ints]:
+) -> tuple[tuple[Hashable, ...], Ints, Ints | slice, Ints]:
     """Count tuples by group of people and by value.
 
     Returns:
@@ -209,7 +209,8 @@ def people_by(
             raise ValueError(f"level must be from 0 to {hierarchy.length}, the levels of {column!r}, got {level!r}")
         # A distinct tuple has one value of a quasi-identifier.
         groups = hierarchy.groups[level][own.values]
-        return hierarchy.labels[level], groups[vector.distinct_tuples], np.arange(len(vector.counts)), vector.counts
+        groups = groups if vector.unit is None else groups[vector.distinct_tuples]
+        return hierarchy.labels[level], groups, slice(None), vector.counts
     if level != 0:
         raise ValueError(f"level must be 0 for {column!r}, which has no hierarchy, got {level!r}")
     if vector.unit == column:
@@ -227,9 +228,6 @@ def people_by(
 def _ascending(vector: Vector) -> tuple[Values, Ints]:
     """Return the sorted different values, and their counts."""
     if isinstance(vector, PropertyVector):
-        values, counts = vector.values, vector.counts
-    else:
-        values = finite_values(vector, "vector")
-        counts = np.ones(len(values), dtype=np.int64)
-    different, places = np.unique(values, return_inverse=True)
-    return different, np.bincount(places, counts).astype(np.int64)
+        return vector.ascending
+    different, counts = np.unique(finite_values(vector, "vector"), return_counts=True)
+    return different, counts.astype(np.int64)

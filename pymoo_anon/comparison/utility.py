@@ -38,12 +38,16 @@ class Column(NamedTuple):
     cells: Ints  # (n_blocks,), the group of each block
 
     def shares(self, wanted: NDArray[np.bool_]) -> Values:
-        """Return the share of wanted values in each block's group."""
-        before = np.zeros(len(wanted) + 1)
-        before[1 + self.places] = wanted
-        before = np.cumsum(before)
-        of_groups: Values = (before[self.stop] - before[self.first]) / (self.stop - self.first)
-        return of_groups[self.cells]
+        """Return the shares of wanted values as an (n_queries, n_groups) array.
+
+        Args:
+            wanted: (n_queries, n_values) Boolean array.
+        """
+        before = np.zeros((len(wanted), wanted.shape[1] + 1), dtype=np.int64)
+        before[:, 1 + self.places] = wanted
+        before = np.cumsum(before, axis=1)
+        found: Values = (before[:, self.stop] - before[:, self.first]) / (self.stop - self.first)
+        return found
 
     def midpoints(self, numbers: Values) -> Values:
         """Return the midpoint of each block's group.
@@ -259,15 +263,24 @@ class CountQueries:
         numbers = map(numbers_of, self.table.quasi_identifiers.values())
         return [None if own is None else np.argsort(own, kind="stable") for own in numbers]
 
+    @cached_property
+    def _wanted(self) -> list[NDArray[np.bool_]]:
+        """Values wanted by the queries of each quasi-identifier, as (n_queries, n_values) arrays."""
+        sizes = self.table.tuples.domain_sizes
+        found: list[list[NDArray[np.bool_]]] = [[] for _ in sizes]
+        for query in self.asked:
+            for j, values in query.items():
+                found[j].append(np.isin(np.arange(sizes[j]), values))
+        return [np.reshape(own, (len(own), n)) for own, n in zip(found, sizes, strict=True)]
+
     def _counted(self, blocks: Blocks) -> Values:
         """Count the rows of blocks that each query finds. (n,) float array."""
-        counts = np.empty(self.n)
+        counts, rows = np.empty(self.n), blocks.rows.astype(float)
+        shares = [iter(own.shares(wanted)) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
         for i, query in enumerate(self.asked):
-            found = blocks.rows.astype(float)
-            for j, values in query.items():
-                wanted = np.zeros(self.table.tuples.domain_sizes[j], dtype=np.bool_)
-                wanted[values] = True
-                found *= blocks.columns[j].shares(wanted)
+            found = rows
+            for j in query:
+                found = found * next(shares[j])[blocks.columns[j].cells]
             counts[i] = found.sum()
         return counts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,12 @@ class PropertyVector:
         """The value counts of the unit."""
         return self.tuples.columns[self.unit]
 
+    @cached_property
+    def ascending(self) -> tuple[Values, Ints]:
+        """The different values in ascending order, and how many tuples have each."""
+        different, places = np.unique(self.values, return_inverse=True)
+        return different, np.bincount(places, self.counts).astype(np.int64)
+
     def expand(self) -> Values:
         """Return a value for each tuple, equal ones side by side. (N,) float array."""
         return np.repeat(self.values, self.counts)
@@ -130,8 +137,7 @@ class PropertyVector:
         shares = np.atleast_1d(np.asarray(q, dtype=float))
         if not ((shares >= 0) & (shares <= 1)).all():
             raise ValueError(f"q must be shares from 0 to 1, got {q!r}")
-        order = np.argsort(self.values)
-        return quantiles(self.values[order], self.counts[order], shares)
+        return quantiles(*self.ascending, shares)
 
     def __repr__(self) -> str:
         direction = "higher" if self.maximize else "lower"

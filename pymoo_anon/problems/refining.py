@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,9 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirements_of
 from pymoo_anon.recoding import Requirements, Trees, recode
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
+
+# The last refinement of each problem, under its point, what else was asked for, and the method.
+_LAST: WeakKeyDictionary[AnonymizationProblem, tuple[object, LocalGeneralization]] = WeakKeyDictionary()
 
 
 def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "bottom-up") -> LocalGeneralization:
@@ -57,6 +61,17 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
     """
     _check_levels(problem)
     point, asked = (x.x, x.requirements) if isinstance(x, Choice) else (x, ())
+    # A release, its evidence and its codebook need the same refinement.
+    given = np.asarray(point)
+    key = given.dtype, given.tolist(), tuple(asked), method
+    if problem not in _LAST or _LAST[problem][0] != key:
+        _LAST[problem] = key, _refined(problem, point, asked, method)
+    return _LAST[problem][1]
+
+
+def _refined(
+    problem: AnonymizationProblem, point: ArrayLike, asked: Sequence[Constraint], method: str
+) -> LocalGeneralization:
     table, classes = problem.table, problem.equivalence_classes(point)
     _check_groups(problem, of_columns(problem.decode(point)))
     bounds = dict.fromkeys([*problem.constraints, *asked])

@@ -161,17 +161,22 @@ def beside(problem: AnonymizationProblem, x: NDArray[Any], classes: EquivalenceC
 
 
 def _of_mean_risk(problem: LocalRecodingProblem, x: NDArray[Any], risk: float) -> EquivalenceClasses | None:
-    """The classes of a point with the least price of a class at which the mean risk is low enough; None for none."""
-    low, high, found = 0, len(problem.prices), None
-    # The invariant: prices below `low` are too low, and `found` is of the price at `high`.
-    while low < high:
+    """Return the classes at the least price of a class that gives at most a mean risk, or None."""
+    low, high, step, found = -1, len(problem.prices), 1, None
+    # Classes have about as many rows as a price has cells: merging two of them costs a row about one cell.
+    place = min(int(np.searchsorted(problem.prices, 1 / risk)), high - 1)
+    # The price at `low` is too low, and `found` is of that at `high`.
+    while low + 1 < high:
         point = np.array(x)
-        point[1] = (low + high) // 2
+        point[1] = place
         classes = problem.equivalence_classes(point)
         if MarketerRisk().evaluate(classes)[0] <= risk:
-            high, found = int(point[1]), classes
+            high, found = place, classes
+            place = max(high - step, (low + high) // 2)
         else:
-            low = int(point[1]) + 1
+            low = place
+            place = min(low + step, (low + high) // 2)
+        step *= 2
     return found
 
 

@@ -92,10 +92,8 @@ class Recoding(NamedTuple):
         return frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts])
 
     def _by_value(self, frame: Frame, made: Generalization) -> Frame:
-        """The frame with the labels of whole columns, `label 0`, ..., and `FLAG`."""
-        texts = label_texts(made.labels)
-        for j, (name, groups) in enumerate(made.groups.items()):
-            frame = self._with_group(frame, name, j, groups, texts[name])
+        """Add the labels of whole columns, `label 0`, ..., and `FLAG`."""
+        frame = self._with_groups(frame, made.groups, label_texts(made.labels))
         codes = self.table.tuples.codes
         groups = np.stack([own[codes[:, j]] for j, own in enumerate(made.groups.values())], axis=1)
         suppressed = groups[self.classes.representatives[~self.classes.kept]]
@@ -105,49 +103,60 @@ class Recoding(NamedTuple):
         return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
 
     def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
-        """The frame with the labels that the class of each row has, `label 0`, ..., and `FLAG`."""
-        texts, tuples = label_texts(made.labels), self.table.tuples
-        for j, name in enumerate(self.table.quasi_identifiers):
-            # Each value is a group of its own, whose label is not needed.
-            n = tuples.domain_sizes[j]
-            frame = self._with_group(frame, name, j, np.arange(n), [""] * n).drop(f"label {j}")
+        """Add the labels of the class of each row, `label 0`, ..., and `FLAG`."""
+        tuples, texts = self.table.tuples, label_texts(made.labels)
+        # Each value is a group of its own, whose label is not needed.
+        values = {name: np.arange(n) for name, n in zip(self.table.quasi_identifiers, tuples.domain_sizes, strict=True)}
+        frame = self._with_groups(frame, values, {name: [""] * len(own) for name, own in values.items()})
         labels = {
             f"label {j}": [texts[name][node] for node in nodes]
-            for j, (name, nodes) in enumerate(zip(self.table.quasi_identifiers, made.cells.T.tolist(), strict=True))
+            for j, (name, nodes) in enumerate(zip(values, made.nodes.T.tolist(), strict=True))
         }
-        columns = {**labels, "kept": made.kept[made.class_of].astype(np.int64).tolist()}
-        schema = {**dict.fromkeys(labels, nw.String), "kept": nw.Int64}
-        frame = self._joined(frame, tuples.codes, tuples.domain_sizes, columns, schema)
+        numbers = {"class": made.class_of.tolist()}
+        frame = self._joined(frame.drop([*labels]), tuples.codes, tuples.domain_sizes, numbers, {"class": nw.Int64})
+        # There are fewer classes than tuples: the texts of a class are handed over once.
+        columns = {"known": list(range(len(made.nodes))), **labels, "kept": made.kept.astype(np.int64).tolist()}
+        schema = {"known": nw.Int64, **dict.fromkeys(labels, nw.String), "kept": nw.Int64}
+        frame = frame.join(lookup(self.values, columns, schema), left_on="class", right_on="known", how="left")
         return frame.with_columns((nw.col("kept") == 0).alias(FLAG))
 
-    def _with_group(
-        self, frame: Frame, name: Name, j: int, own: NDArray[np.int64], texts: Sequence[str | None]
+    def _with_groups(
+        self, frame: Frame, groups: Mapping[Name, NDArray[np.int64]], texts: Mapping[Name, Sequence[str | None]]
     ) -> Frame:
-        """The frame with the group of one quasi-identifier's values and its label, `group j` and `label j`."""
-        column, hierarchy = self.source.alias(name), self.table.quasi_identifiers[name]
+        """Add the group of every value of the quasi-identifiers and its label, `group j` and `label j`."""
         # Values are joined by their text: it is compared alike in every engine.
-        key = as_text(column).alias(f"key {j}")
-        found = combinations_of(self.values.select(nw.col(column), key).to_native(), [column, f"key {j}"]).columns
-        positions, values = coded(found[column])
-        present = [value for value in values if value is not None]
+        keys = [as_text(self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
+        frame, found = frame.with_columns(keys), []
+        for j, (name, own) in enumerate(groups.items()):
+            known = self._known_groups(name, j, own, texts[name])
+            frame = frame.join(known, left_on=f"key {j}", right_on=f"known {j}", how="left")
+            domain, group, label = self.table.quasi_identifiers[name].domain, nw.col(f"group {j}"), nw.col(f"label {j}")
+            if None in domain:
+                there, missing_group = ~missing(frame, self.source.alias(name)), int(own[domain.index(None)])
+                # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
+                group = nw.when(there).then(group).otherwise(nw.lit(missing_group))
+                label, word = nw.when(there).then(label), texts[name][missing_group]
+                label = label if word is None else label.otherwise(nw.lit(word, nw.String))
+            found += [group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}")]
+        # All columns at once, as an engine looks at every step so far for each further one.
+        return frame.with_columns(found)
+
+    def _known_groups(self, name: Name, j: int, own: NDArray[np.int64], texts: Sequence[str | None]) -> Frame:
+        """Return the group and the label of each value that occurs: `known j`, `group j` and `label j`."""
+        column, hierarchy, key = self.source.alias(name), self.table.quasi_identifiers[name], f"key {j}"
+        values = self.values.select(nw.col(column), as_text(column).alias(key))
+        found = combinations_of(values.to_native(), [column, key]).columns
+        positions, held = coded(found[column])
+        present = [value for value in held if value is not None]
         _, places = fitted(name, hierarchy, present)
         groups = np.append(own[places], -1)[np.minimum(positions, len(present))]
-        keys = pd.DataFrame({"key": found[f"key {j}"].astype(object), "group": groups})[groups >= 0].drop_duplicates()
+        keys = pd.DataFrame({"key": found[key].astype(object), "group": groups})[groups >= 0].drop_duplicates()
         twice = keys.key[keys.key.duplicated()].unique().tolist()
         if twice:
             raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
         small = {"known": keys.key.tolist(), "group": keys.group.tolist(), "label": [texts[g] for g in keys.group]}
         schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
-        known = lookup(self.values, small, schema).rename({one: f"{one} {j}" for one in schema})
-        frame = frame.with_columns(key).join(known, left_on=f"key {j}", right_on=f"known {j}", how="left")
-        group, label = nw.col(f"group {j}"), nw.col(f"label {j}")
-        if None in hierarchy.domain:
-            there, missing_group = ~missing(frame, column), int(own[hierarchy.domain.index(None)])
-            # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
-            group = nw.when(there).then(group).otherwise(nw.lit(missing_group))
-            label, word = nw.when(there).then(label), texts[missing_group]
-            label = label if word is None else label.otherwise(nw.lit(word, nw.String))
-        return frame.with_columns(group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}"))
+        return lookup(self.values, small, schema).rename({one: f"{one} {j}" for one in schema})
 
     def _joined(
         self,

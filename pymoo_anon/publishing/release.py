@@ -192,7 +192,7 @@ class Recoded:
     exceptions: tuple[str, ...]  # What is released although it would be refused unasked
     _recoding: Recoding
     _complete: Renamed  # The rows of the original that the table was made of
-    _rows: Frame  # The rows under plain names, each once with its `COUNT`; all of them where few agree
+    _are_few: bool  # Whether rows are recoded and counted once that agree, as many do
 
     @property
     def frame(self) -> Any:
@@ -206,10 +206,14 @@ class Recoded:
         """The columns of the table, in order."""
         return self.columns.column.tolist()
 
-    @property
-    def _are_few(self) -> bool:
-        """Whether the distinct rows are counted."""
-        return COUNT in self._rows.collect_schema().names()
+    @cached_property
+    def _rows(self) -> Frame:
+        """The rows under plain names, each once with its `COUNT` where many agree. A recount does not need them."""
+        if not self._are_few:
+            return self._recoding.applied(self._complete.frame, self._released)
+        aliases = [self._recoding.source.alias(name) for name in self._released]
+        rows = frames.counted(self._recoding.applied(self._recoding.values, self._released), aliases)
+        return frames.held(frames.in_ascending_order(rows, aliases))
 
     @property
     def n_suppressed(self) -> int:
@@ -375,9 +379,6 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     aliases = [source.alias(name) for name in released]
     groups = frames.held(frames.counted(complete, aliases))
     n_groups, n_rows = frames.totals(groups, groups=nw.len(), rows=nw.col(COUNT).sum())
-    few = n_groups <= _FEW * n_rows
-    recoding = Recoding(source, problem.table, made, classes, asked.suppressed, groups)
-    rows = recoding.applied(groups if few else complete, released)
     return Recoded(
         problem=problem,
         x=x,
@@ -385,9 +386,9 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
         columns=roles_table(problem.table, released, {name: own.said for name, own in kept.items()}),
         asked=asked,
         exceptions=tuple(exceptions),
-        _recoding=recoding,
+        _recoding=Recoding(source, problem.table, made, classes, asked.suppressed, groups),
         _complete=replace(source, frame=complete),
-        _rows=frames.held(frames.in_ascending_order(frames.counted(rows, aliases), aliases)) if few else rows,
+        _are_few=n_groups <= _FEW * n_rows,
     )
 
 

@@ -85,12 +85,10 @@ def _compiled(kind: str, *about: Any) -> Spec:
 
 
 def _tips(*columns: tuple[str, ...]) -> list[alt.Tooltip]:
-    """Make tooltips from columns, titles and formats."""
     return [alt.Tooltip(name, title=title, format=form[0] if form else alt.Undefined) for name, title, *form in columns]
 
 
 def _of_rows(external: bool, first: tuple[str, str]) -> list[alt.Tooltip]:
-    """Make tooltips for the shares of the raw table and the release."""
     shares = [(f"c{at}:Q", title, ".3~%") for at, title in enumerate(titles(external), start=1)]
     return _tips(first, *shares)
 
@@ -135,7 +133,6 @@ def _axis(subject: Subject, one: Measure) -> Spec:
 
 
 def _bounds(subject: Subject, one: Measure) -> list[Spec]:
-    """Return the required bounds of a measure and the risk for comparison."""
     required = dict.fromkeys([*subject.problem.constraints, *subject.asked])
     found = [
         {
@@ -153,7 +150,6 @@ def _bounds(subject: Subject, one: Measure) -> list[Spec]:
 
 
 def _front(subject: Subject) -> Any:
-    """Draw the front, with the release and the shown point marked."""
     last = measures(subject)[-1].drawn + 4
     shown = alt.param(name="shown", value=subject.chosen)
     brush = alt.selection_interval(name="brush", encodings=["x", "y"])
@@ -178,7 +174,6 @@ def _front(subject: Subject) -> Any:
 
 
 def _lines(side: str) -> list[Any]:
-    """Lines across one axis, with their words at the edge."""
     base = alt.Chart(alt.NamedData("bounds")).transform_filter(f"datum.side == '{side}'")
     where = {side: alt.X("at:Q") if side == "x" else alt.Y("at:Q")}
     rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.5).encode(
@@ -197,7 +192,6 @@ def _lines(side: str) -> list[Any]:
 
 
 def _risks(external: bool, threshold: float) -> Any:
-    """Draw each risk as a line from raw table to release."""
     base = alt.Chart(_ROWS)
     scale = alt.Scale(type="log", domainMax=1, nice=False, padding=12)
     ticks = [one * 10.0**power for power in range(-6, 0) for one in (1, 3)]
@@ -219,7 +213,6 @@ def _risks(external: bool, threshold: float) -> Any:
 
 
 def _before_after(external: bool, title: str, height: int) -> Any:
-    """Draw shares of the release as bars, of the raw table as points."""
     base = alt.Chart(_ROWS).encode(x=alt.X("c0:O", sort=_ORDER, title=title, axis=_SLANTED))
     y = [alt.Y(f"c{at}:Q", title="share of the rows", axis=alt.Axis(format="~%", tickCount=5)) for at in (1, 2)]
     tips = _of_rows(external, ("c0:N", "of"))
@@ -229,7 +222,6 @@ def _before_after(external: bool, title: str, height: int) -> Any:
 
 
 def _queries() -> Any:
-    """Draw the errors of counts point by point."""
     about: dict[str, Any] = {"axis": alt.Axis(format="~%", tickCount=3), "scale": alt.Scale(type="sqrt", domainMin=0)}
     x = [alt.X(f"c{at}:Q", title="error of counts (square-root scale)", **about) for at in (1, 2)]
     last = alt.Chart(_ROWS).transform_calculate(own="isValid(datum.c4) ? datum.c4 : datum.c3")
@@ -254,7 +246,6 @@ def _sizes() -> Any:
 
 
 def _ladder() -> Any:
-    """Draw the levels of each attribute, and the release among them."""
     base = alt.Chart(_ROWS)
     y = alt.Y("c0:N", sort=_ORDER, title=None, axis=alt.Axis(grid=False, domain=False, ticks=False))
     ends = "datum.value == 0 ? 'raw' : '*'"
@@ -275,7 +266,6 @@ def _ladder() -> Any:
 
 
 def _levels() -> Any:
-    """Draw the shares of each attribute's cells by level."""
     axis, ends = alt.Axis(format="~%", tickCount=5), alt.Scale(domain=[0, 1])
     x = alt.X("c3:Q", stack="zero", title="share of the cells", axis=axis, scale=ends)
     scale = alt.Scale(domain=[0, 0.5, 1], range=["#004A75", "#56A8DC", "#D5D9DE"])
@@ -294,7 +284,6 @@ def _levels() -> Any:
 
 
 def _beside() -> Any:
-    """Draw the alternative recodings by mean risk and loss."""
     base = alt.Chart(_ROWS).transform_calculate(k="'k = ' + format(datum.c1, ',')")
     ticks = alt.Axis(format="~%", values=[one * 10.0**power for power in range(-7, 1) for one in (1, 3)])
     scale = alt.Scale(type="log", padding=60, nice=False)
@@ -313,7 +302,6 @@ _OF_VALUE = _tips(("c0:N", "value"), ("c1:Q", "rows", ","))
 
 
 def _bars() -> Any:
-    """Draw the frequencies of unordered values."""
     axis = alt.Axis(labelOverlap=True, labelSeparation=8, tickCount=3, format="~s", tickMinStep=1)
     bars = alt.Chart(_ROWS, height=alt.Step(20)).mark_bar(color=BLUE, cornerRadiusEnd=2)
     # The scale ends at a tick, so that its label has room.
@@ -322,7 +310,6 @@ def _bars() -> Any:
 
 
 def _columns() -> Any:
-    """Draw the frequencies of ordered values."""
     # Few labels are all shown. A run of many values shows its first one.
     few = "domain('x').length <= 14 ? false : 'greedy'"
     first = "split(datum.label, ' … ')[0]"
@@ -333,7 +320,6 @@ def _columns() -> Any:
 
 
 def _groups() -> Any:
-    """Draw the groups of people with the greatest loss."""
     shown = ("c2:Q", "people", ","), ("c3:Q", "information lost", ".1%")
     axis = alt.Axis(labelOverlap=True, tickCount=5, format="~%")
     x = alt.X("c3:Q", title="information lost, mean of the group", axis=axis, scale=alt.Scale(domainMin=0))
@@ -345,7 +331,6 @@ def _groups() -> Any:
 
 
 def _lorenz() -> Any:
-    """Draw the Lorenz curves of privacy and loss beside the line of equality."""
     base = alt.Chart(_ROWS)
     axis = alt.Axis(format="~%", tickCount=5)
     x = alt.X("c0:Q", title="share of the people, those with least first", axis=axis)

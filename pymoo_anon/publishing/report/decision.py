@@ -90,7 +90,6 @@ def front_view(subject: Subject) -> View:
 
 
 def _cells(one: Measure, value: float) -> list[Cell]:
-    """Return the cells of a value: the value, and for a loss its share."""
     return [cell_of(value), *([cell_of(one.share(value))] if one.loss else [])]
 
 
@@ -154,7 +153,6 @@ def decision_view(subject: Subject, member: Member) -> View:
 
 
 def _required(subject: Subject, member: Member) -> str:
-    """State the requirements, their adversaries, and whether they are met."""
     found = subject.requirements(member)
     missed = [f"{bound(one.constraint, one.name)} (it has {number(one.value)})" for one in found if not one.met]
     said = f"Not met: {plain(listed(missed))}." if missed else "All requirements are met."
@@ -164,7 +162,6 @@ def _required(subject: Subject, member: Member) -> str:
 
 
 def _requirements(subject: Subject, member: Member) -> Table:
-    """List the requirements with their command and their status."""
     columns = (Heading("required"), Heading("status"), Heading("the release has", "number"), Heading("set with"))
     own = set(subject.problem.constraints)
     rows = tuple(
@@ -185,7 +182,6 @@ def required(subject: Subject, member: Member) -> list[tuple[str, str]]:
 
 
 def _valued(subject: Subject, name: str, value: Any) -> Cell:
-    """Format a value of a measure, with the share of a loss behind it."""
     if value is None or isinstance(value, str):
         return value
     cell, loss = cell_of(value), subject.front.losses().get(name)
@@ -269,7 +265,6 @@ def _flat(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
 
 
 def _written(value: Any) -> str | None:
-    """Format a value of the evidence, without separators of thousands."""
     if isinstance(value, list | tuple):
         return ", ".join(str(_written(one)) for one in value)
     if isinstance(value, bool):

@@ -106,7 +106,6 @@ class Figure:
 
 
 def _fitting(subject: Subject) -> str:
-    """Return the HTML of the report, with the details of as many points as fit."""
     while True:
         made = _page(subject)
         if len(made) <= MOST_CHARACTERS:
@@ -120,7 +119,6 @@ def _fitting(subject: Subject) -> str:
 
 
 def _page(subject: Subject) -> str:
-    """Return the HTML of the report."""
     followed = {name: view for name, view in _VIEWS.items() if not subject.external or name in _OUTSIDE}
     shown = [(one, {name: view(subject, one) for name, view in followed.items()}) for one in subject.members()]
     own, views = next((one, views) for one, views in shown if one.place == subject.place)
@@ -158,7 +156,6 @@ def _page(subject: Subject) -> str:
 
 
 def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
-    """Return kind, title and text of each fact on the first page."""
     unique = ("", "Unique rows", values.uniqueness(subject))
     if subject.external:
         return [unique]
@@ -176,7 +173,6 @@ def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
 
 
 def _definitions(subject: Subject) -> dict[str, str]:
-    """Define the risks and, in an internal report, the measures."""
     told = {
         name: words
         for name, words in people.DEFINITIONS.items()
@@ -195,7 +191,6 @@ def _definitions(subject: Subject) -> dict[str, str]:
 
 
 def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
-    """Return the figures of a view, in the order of the page."""
     made = []
     for table in view.tables:
         kind: str | None = table.name.rstrip("0123456789")
@@ -263,7 +258,7 @@ def _embedded(data: Any) -> str:
 
 @cache
 def _bundle() -> str:
-    """Vega and its interpreter of expressions, which needs no eval."""
+    # Vega with its interpreter of expressions, which needs no eval.
     import vl_convert
 
     made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")

@@ -86,7 +86,6 @@ def risks_view(subject: Subject, member: Member) -> View:
 
 
 def _compared(subject: Subject, member: Member) -> list[str]:
-    """State the highest risk beside the risk for comparison."""
     if member.n_released == 0:
         return ["Every row is suppressed and dropped: nothing is released, and nobody can be found."]
     persons = member.persons
@@ -113,21 +112,18 @@ def _row(subject: Subject, name: str, before: float | None, after: float | None)
 
 
 def _risks(sizes: Sizes | None) -> tuple[float | None, float | None]:
-    """Return 1 / smallest class, and classes / persons, or 0 for an empty release."""
     if sizes is None:
         return None, None
     return (1 / int(sizes.min()), len(sizes) / int(sizes.sum())) if len(sizes) else (0.0, 0.0)
 
 
 def _in_population(subject: Subject, classes: Any) -> float | None:
-    """Return 1 / fewest persons of the population in a released class, or None."""
     assert subject.population is not None
     (fewest,) = KMap(subject.population).evaluate(classes).tolist()
     return None if fewest == 0 else 1 / fewest
 
 
 def _at_risk(subject: Subject, member: Member) -> Table:
-    """Return the share of rows in classes above each risk."""
     limits = sorted({*_RISKS, subject.threshold}, reverse=True)
     columns = [Heading("risk above"), *_shares(subject)]
     told: list[Row] = []
@@ -142,17 +138,14 @@ def _at_risk(subject: Subject, member: Member) -> Table:
 
 
 def _shares(subject: Subject) -> list[Heading]:
-    """Return the headings of shares before and after."""
     return [Heading(title, "share") for title in titles(subject.external)]
 
 
 def _both(subject: Subject, member: Member) -> list[Member]:
-    """Return the raw table and the release, for outsiders the release alone."""
     return [member] if subject.external else [subject.raw, member]
 
 
 def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
-    """Estimate the persons unique in the population, or say why not."""
     n = subject.n_population
     if n is None:
         return ["Unique people in the population were not estimated: its size is not stated."], []
@@ -172,7 +165,6 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
 
 
 def _range(found: PopulationUniques) -> str:
-    """State the range of the estimates."""
     n = found.n_population
     if found.range is None:
         return f"no estimate of how many of {n:,} people are unique in the population."
@@ -207,7 +199,6 @@ _MEAN, _GREATEST = "mean distance", "greatest distance"
 
 
 def _guesses(found: pd.DataFrame) -> dict[str, float]:
-    """Return the shares of correct guesses and the distances, on average and at worst."""
     if found.empty:
         return dict.fromkeys((_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST), 0.0)
     rows = found["size"] / found["size"].sum()
@@ -221,7 +212,6 @@ def _guesses(found: pd.DataFrame) -> dict[str, float]:
 
 
 def _said(subject: Subject, found: list[tuple[str, pd.DataFrame]]) -> list[str]:
-    """Name the columns with the surest guesses."""
     if not found:
         return ["Inference was not examined: no released sensitive column is known."]
     told = [(name, _guesses(own)) for name, own in found]
@@ -245,7 +235,6 @@ def _said(subject: Subject, found: list[tuple[str, pd.DataFrame]]) -> list[str]:
 
 
 def _inferred(subject: Subject, found: list[tuple[str, list[pd.DataFrame]]]) -> Table:
-    """List the same figures per sensitive column, the release first."""
     columns, told = [Heading("sensitive column")], [[_guesses(one) for one in (own[-1], own[0])] for _, own in found]
     cells: list[list[Cell]] = [[name] for name, _ in found]
     for words in (_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST):
@@ -258,7 +247,6 @@ def _inferred(subject: Subject, found: list[tuple[str, list[pd.DataFrame]]]) -> 
 
 
 def _sure(subject: Subject, place: int, name: str, found: list[pd.DataFrame]) -> Table:
-    """Count the rows in classes by the share of their likeliest value."""
     shares = []
     for one in found:
         tenth = np.minimum((one["share"].to_numpy() * _TENTHS + 1e-9).astype(np.int64), _TENTHS)
@@ -272,7 +260,6 @@ def _sure(subject: Subject, place: int, name: str, found: list[pd.DataFrame]) ->
 
 
 def _worst(subject: Subject, member: Member, place: int, name: str, found: pd.DataFrame) -> Table:
-    """List the classes with the most inference."""
     rows: list[Row] = []
     for at, own in found.head(_MOST_CLASSES).iterrows():
         labels = map(one_line, member.cells(int(str(at))))
@@ -338,7 +325,6 @@ def suppressed(subject: Subject, member: Member) -> str:
 
 
 def _histogram(subject: Subject, member: Member) -> Table:
-    """Count the rows by the size of their class."""
     sizes, k = member.sizes, subject.required_k
     edges = sorted({*_EDGES, subject.enough, *([] if k is None else [k])})
     place = np.searchsorted(edges, sizes, side="right") - 1
@@ -391,7 +377,6 @@ def bias_view(subject: Subject, member: Member) -> View:
 
 
 def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
-    """Return the groups of every attribute, the greatest loss first."""
     rows: list[Row] = []
     for name, level in _grouped_by(table):
         labels, groups, places, counts = people_by(table, loss, name, level)
@@ -407,7 +392,6 @@ def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> lis
 
 
 def _grouped_by(table: Microdata) -> list[tuple[Any, int]]:
-    """Return the grouping columns, each with a level of few groups."""
     chosen: list[tuple[Any, int]] = []
     for name, hierarchy in table.quasi_identifiers.items():
         n_groups = hierarchy.n_groups.tolist()
@@ -434,7 +418,6 @@ def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector)
 
 
 def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
-    """Return the Lorenz curves at even shares of the people."""
     held = [np.interp(_SHARES, *lorenz_curve(vector).T) for vector in (size, loss)]
     rows = tuple((cell_of(share), cell_of(a), cell_of(b)) for share, a, b in zip(_SHARES, *held, strict=True))
     columns = (
@@ -446,7 +429,6 @@ def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
 
 
 def _smallest(subject: Subject, member: Member) -> Table:
-    """List the smallest classes of the release."""
     first = np.argsort(member.sizes, kind="stable")[:_MOST_CLASSES].tolist()
     rows: list[Row] = [(*map(one_line, member.cells(place)), int(member.sizes[place])) for place in first]
     columns = (*(Heading(one_line(name)) for name in subject.names), Heading(subject.unit, "whole"))

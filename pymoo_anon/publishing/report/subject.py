@@ -69,27 +69,30 @@ class Member:
         """Number of rows of the release."""
         return self.classes.n_rows - (0 if self.marked else self.n_suppressed)
 
-    @property
+    @cached_property
     def sizes(self) -> Sizes:
         """(n,) int64 array of rows per released class, marked rows as the last class."""
         kept = self.classes.sizes[self.classes.kept]
         return np.append(kept, self.n_suppressed) if self.marked and self.n_suppressed else kept
 
-    @property
+    @cached_property
     def persons(self) -> Sizes | None:
         """(n,) int64 array of persons per class, or None if not known."""
         if self.person is None:
             return self.sizes
-        return None if self.table.person is None else np.diff(self.values(self.person).starts)
+        if self.table.person is None:
+            return None
+        own, kept = self.classes.columns[self.person].trimmed(), self.classes.kept
+        persons = np.diff(own.starts)
+        together = np.unique(own.values[np.repeat(~kept, persons)])
+        return np.append(persons[kept], len(together)) if self.marked and self.n_suppressed else persons[kept]
 
     @property
     def n_stars(self) -> int:
         """Number of rows of kept classes that have * throughout."""
-        stars = np.ones(int(self.classes.kept.sum()), dtype=np.bool_)
-        for name in self.table.quasi_identifiers:
-            own, labels = self.labels(name)
-            stars &= np.array([label == ROOT for label in labels])[own]
-        return int(self.classes.sizes[self.classes.kept][stars].sum())
+        named = map(self.labels, self.table.quasi_identifiers)
+        stars = [np.array([label == ROOT for label in labels])[own] for own, labels in named]
+        return int(self.classes.sizes[self.classes.kept][np.all(stars, axis=0)].sum())
 
     @cached_property
     def inferences(self) -> dict[Name, pd.DataFrame]:
@@ -117,10 +120,10 @@ class Member:
 
     def cells(self, place: int) -> list[Hashable]:
         """Return the labels of one class of `sizes`."""
-        found = []
-        for own, labels in map(self.labels, self.table.quasi_identifiers):
-            found.append(labels[own[place]] if place < len(own) else ROOT)
-        return found
+        own = self.classes.representatives[self.classes.kept][place : place + 1]
+        if len(own) == 0:
+            return [ROOT] * len(self.table.quasi_identifiers)
+        return [label for (label,) in self.generalization.labels_of(self.table.tuples.codes, own).values()]
 
     def values(self, column: Name) -> ValueCounts:
         """Return the values of a column in each class of `sizes`."""
@@ -330,7 +333,6 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
 
 
 def _check_about(about: Mapping[str, Any], n_rows: int) -> None:
-    """Raise on unknown entries of the head, and on wrong types."""
     unknown = [name for name in about if name not in (*ABOUT, "population_size")]
     if unknown:
         raise TypeError(f"entries of the head must be among {', '.join(ABOUT)}, population_size, got {unknown}")

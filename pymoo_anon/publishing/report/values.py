@@ -142,7 +142,6 @@ def is_of_numbers(hierarchy: Hierarchy) -> bool:
 
 
 def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
-    """Count the labels of one attribute in the release."""
     own, labels = member.labels(name)
     counts = np.bincount(own, member.classes.sizes[member.classes.kept], len(labels)).astype(np.int64)
     rows = _rows(labels, counts, is_ordered(subject, name))
@@ -156,7 +155,6 @@ def _distribution(table: str, caption: str, name: Any, rows: list[Row]) -> Table
 
 
 def _is_raw(member: Member, name: Any) -> bool:
-    """Return whether every cell of an attribute holds a single value."""
     own, labels = member.labels(name)
     made = member.generalization
     if isinstance(made, LocalGeneralization):
@@ -165,7 +163,6 @@ def _is_raw(member: Member, name: Any) -> bool:
 
 
 def _levels(subject: Subject, member: Member) -> Table:
-    """Return the share of each attribute's cells at each level."""
     rows: list[Row] = []
     sizes = member.classes.sizes[member.classes.kept]
     for name, hierarchy in subject.table.quasi_identifiers.items():
@@ -183,7 +180,6 @@ def _levels(subject: Subject, member: Member) -> Table:
 
 
 def _ladder(subject: Subject, member: Member) -> Table:
-    """List the levels of every attribute, and mark the level of the release."""
     rows: list[Row] = []
     for name in subject.names:
         hierarchy, own = subject.table.quasi_identifiers[name], member.labels(name)[1]
@@ -206,7 +202,6 @@ def _ladder(subject: Subject, member: Member) -> Table:
 
 
 def _examples(labels: Sequence[Hashable]) -> str:
-    """List a few labels of a level."""
     told = " | ".join(one_line(label)[:40] for label in labels[:_EXAMPLES])
     return f"{told} | …" if len(labels) > _EXAMPLES else told
 
@@ -263,7 +258,6 @@ def left_view(subject: Subject) -> View:
 
 
 def _queries(subject: Subject) -> Table:
-    """List the errors of counts in the release and its neighbours on the front."""
     shown = next((one for one in measures(subject) if one.loss), None)
     rows: list[Row] = []
     for member in subject.members():
