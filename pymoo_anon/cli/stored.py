@@ -166,4 +166,4 @@ def _value(found: Mapping[str, str]) -> Any:
 
 def _measures(problem: Any) -> list[Objective]:
     """List the stored measures: those of the problem, and the k of the default constraint."""
-    return list(dict.fromkeys([*problem.measured, problem.nobody_alone.objective]))
+    return list(dict.fromkeys([*problem.measured, problem.default_constraint.objective]))

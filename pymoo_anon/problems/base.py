@@ -423,7 +423,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self._memory.add(X, values)
 
     @property
-    def told_apart(self) -> str | None:
+    def space_fingerprint(self) -> str | None:
         """Fingerprint of the search space, or None if it cannot be resumed."""
         return None
 
@@ -458,7 +458,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return np.array([objective.step for objective in self.objectives])
 
     @property
-    def nobody_alone(self) -> Constraint:
+    def default_constraint(self) -> Constraint:
         """Default constraint of a release: k of at least 2."""
         known = arguments.known_of_all(self.measured, list(self.table.quasi_identifiers))
         return KAnonymity(person=self.table.person, known=known) >= 2

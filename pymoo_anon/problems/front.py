@@ -300,7 +300,7 @@ class Front:
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
             return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
-        alone = self.problem.nobody_alone
+        alone = self.problem.default_constraint
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
         if suppressed == "mark" and n_suppressed:

@@ -219,7 +219,7 @@ def journaled(
         ValueError: The file belongs to another problem or other settings, or it is no journal.
         OSError: It cannot be read.
     """
-    if not isinstance(problem, AnonymizationProblem) or problem.told_apart is None:
+    if not isinstance(problem, AnonymizationProblem) or problem.space_fingerprint is None:
         raise TypeError(f"problem must be a LatticeProblem or a LocalRecodingProblem, got {type(problem).__name__}")
     journal = Journal(path, fingerprint(problem, settings or {}))
     there = journal.path.exists()
@@ -252,8 +252,8 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
         *map(repr, (table.sensitive, table.label, table.person)),
         json.dumps(dict(settings), sort_keys=True, default=str),
     ]
-    if problem.told_apart:
-        words.append(problem.told_apart)
+    if problem.space_fingerprint:
+        words.append(problem.space_fingerprint)
     # The value counts of the quasi-identifiers are the distinct tuples themselves.
     arrays = []
     for name, hierarchy in table.quasi_identifiers.items():

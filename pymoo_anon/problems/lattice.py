@@ -126,7 +126,7 @@ class LatticeProblem(AnonymizationProblem):
         return prod(length + 1 for length in self.lengths.tolist())
 
     @property
-    def told_apart(self) -> str:
+    def space_fingerprint(self) -> str:
         """Fingerprint of the lattice: the required levels."""
         return f"levels {self.lowest.tolist()} to {self.highest.tolist()}" if self.levels else ""
 

@@ -156,7 +156,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return made
 
     @property
-    def told_apart(self) -> str:
+    def space_fingerprint(self) -> str:
         """Fingerprint of the search space beside the table: how recodings are made."""
         return f"local {self.method} {self.structure} {self.n_improvements}"
 

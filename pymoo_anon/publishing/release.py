@@ -232,7 +232,7 @@ class Recoded:
         if broken:
             raise self._refusal(broken)
         # A row that is marked may be alone, too.
-        missed = dict.fromkeys(([_missed(self.problem.nobody_alone, 1)] if alone else []) + [*self.exceptions])
+        missed = dict.fromkeys(([_missed(self.problem.default_constraint, 1)] if alone else []) + [*self.exceptions])
         if alone and self.asked.anyway is None:
             raise ValueError(f"the release misses what is required: {listed(missed)}; {_ANYWAY}")
         promised = dict.fromkeys([*self.problem.measured, *(one.objective for one in self.requirements)])
@@ -286,7 +286,7 @@ class Recoded:
                 again, holds = shown(measure, counted(measure)), is_kept(counted(measure), promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
-        in_rows = KAnonymity(known=self.problem.nobody_alone.objective.known)
+        in_rows = KAnonymity(known=self.problem.default_constraint.objective.known)
         return object_frame(("measure", "promised", "recounted", "holds"), rows), counted(in_rows) == 1
 
     def _promises(self) -> list[_Promise]:
@@ -405,7 +405,7 @@ def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requireme
     """List the requirements that a point misses, in words."""
     found = [
         _missed(one, float(one.objective.evaluate(classes)[0]))
-        for one in dict.fromkeys([problem.nobody_alone, *problem.constraints, *requirements])
+        for one in dict.fromkeys([problem.default_constraint, *problem.constraints, *requirements])
         if _misses(one, classes)
     ]
     rule, n = problem.suppression, int(classes.n_suppressed[0])
