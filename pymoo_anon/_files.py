@@ -42,7 +42,7 @@ def content_of(path: str | os.PathLike[str]) -> bytes:
 
 
 def check_regular(path: str | os.PathLike[str]) -> int:
-    """Return the size of a file; raise ValueError if it is a folder, a device or a pipe."""
+    """Return the size of a file, or raise for folders, devices and pipes."""
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
         got = "a folder" if stat.S_ISDIR(found.st_mode) else "a device or a pipe"
@@ -66,7 +66,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def tried(folder: Path, names: Sequence[str], inputs: Sequence[Path] = (), own: bool = False) -> Iterator[Path]:
-    """Yield a temporary folder inside an output folder, after a check that its files can be written.
+    """Yield a temporary folder inside a writable output folder.
 
     Temporary folders of killed processes are removed.
 
@@ -206,5 +206,5 @@ def _has_ended(process: int) -> bool:
 
 
 def _host() -> str:
-    """Return the name of this machine, fit for a file name: machines may share a folder."""
+    """Return the name of this machine for shared folders."""
     return re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())

@@ -1,4 +1,4 @@
-"""Lazy imports of a room's names, so that a release does not load the charts."""
+"""Lazy imports of a room's names."""
 
 from __future__ import annotations
 

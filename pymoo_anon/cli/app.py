@@ -137,7 +137,7 @@ def draft(request: requests.DraftRequest) -> None:
 @hierarchy.command()
 @takes(requests.CheckRequest)
 def check(request: requests.CheckRequest) -> None:
-    """List errors and doubts in hierarchies; exit with 1 after an error."""
+    """List errors and doubts in hierarchies, and exit with 1 after an error."""
     with clear_errors():
         requests.check_path(request.path, folder=True)
         if request.data is not None:

@@ -141,7 +141,7 @@ def check_meant(asked: Invocation, choice: str, called: str) -> None:
 
 @contextmanager
 def options_named(asked: Invocation, project: Any = None) -> Iterator[None]:
-    """Name an option in errors about it as it was typed, or by its place in a project file."""
+    """Name an option in errors as typed, or by its place in a file."""
     try:
         yield
     except ValueError as error:

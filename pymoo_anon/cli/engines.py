@@ -35,7 +35,7 @@ BLANKS = " "
 class Dialect(NamedTuple):
     """The format of a CSV file."""
 
-    separator: str  # What stands between two fields
+    separator: str  # Separator of fields
     names: list[str]  # Names of its columns; one may be empty
     has_header: bool  # Whether its first row holds them
 
@@ -60,7 +60,7 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
 
 
 def head_of(path: Path) -> str:
-    """Return the text of the first lines of a file; the last one may end within a row."""
+    """Return the first lines of a file, the last perhaps cut."""
     data = bytes_of(path, _HEAD + 1)
     whole = len(data) <= _HEAD
     text = decoded(data[:_HEAD], str(path), whole)
@@ -71,7 +71,7 @@ def head_of(path: Path) -> str:
 
 
 def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -> Any:
-    """Return some columns of a table as a lazy frame of its engine; a CSV file has text alone."""
+    """Return columns of a table as a lazy frame."""
     source, engine = reading.source, engine_of(reading)
     source.check()
     if engine == "spark" and find_spec("pyspark") is None:
@@ -106,7 +106,7 @@ def engine_of(reading: Reading) -> str:
 
 
 def _typed(source: Source, engine: str) -> Any:
-    """Return a table whose columns have types."""
+    """Return a table with typed columns."""
     if source.kind == "spark":
         return _spark().table(source.table)
     if source.kind == "duckdb":
@@ -154,7 +154,7 @@ def _check_names_of_spark(columns: Sequence[str]) -> None:
 
 
 def _is_plain(path: Path, dialect: Dialect) -> bool:
-    """Tell whether every line is a row of the header's length with quotes as in RFC 4180.
+    """Return whether all lines fit the header and RFC 4180.
 
     DuckDB accepts a NUL, one more empty field at the end of a row, and blanks beside a quoted field. So it reads lines
     here, which raises for another encoding, and compares each with a regular expression.
@@ -179,7 +179,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
 
 
 def _even_rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
-    """Yield the rows of any CSV file without blank lines, and raise if one has too many or too few fields."""
+    """Yield the rows of a CSV file, or raise on wrong numbers of fields."""
     n_fields = len(dialect.names)
     rows = rows_of(decoded(bytes_of(path), str(path)), dialect.separator, str(path))
     if dialect.has_header:
@@ -200,7 +200,7 @@ def _even_rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
 
 
 def _cleaned(frame: Any, columns: Sequence[str], texts: Sequence[str], empty: Sequence[str], strip: bool) -> Any:
-    """Return the wanted columns of a frame, with stripped texts and gaps for those that mean "no value"."""
+    """Return the wanted columns, with stripped texts and gaps."""
     made = []
     for name in columns:
         cell = nw.col(name)
@@ -230,12 +230,12 @@ def _quoted(text: str) -> str:
 
 
 def _path(path: Path) -> str:
-    """Return a path as a literal of SQL that is no pattern for several files."""
+    """Return a path as a literal of SQL, without patterns."""
     return _quoted(re.sub(r"([*?\[])", r"[\1]", str(path)))
 
 
 def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header: bool, **others: str) -> str:
-    """Return a call of DuckDB's reader for columns of text, `column 0`, `column 1`, ..."""
+    """Return a call of DuckDB's reader for columns of text."""
     columns = ", ".join(f"'column {i}': 'VARCHAR'" for i in range(n_columns))
     options = {
         "auto_detect": "false",
@@ -283,7 +283,7 @@ def _spark_schema(dialect: Dialect) -> Any:
 
 
 def _is_for_spark(path: Path) -> bool:
-    """Tell whether Spark takes a path for one visible file, and begins with its first cell."""
+    """Return whether Spark reads a path as one visible file."""
     with path.open("rb") as file:
         has_mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path)))
@@ -322,7 +322,7 @@ def kind_of(path: Path) -> str:
 
 
 def write_table(frame: Any, path: Path) -> None:
-    """Write a table of DuckDB, Spark or pandas to one file, a CSV file with commas and as few quotes as it needs."""
+    """Write a table to one file, CSV with commas and few quotes."""
     kind = kind_of(path)
     try:
         if isinstance(frame, pd.DataFrame):

@@ -90,7 +90,7 @@ def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | N
 
 
 def _others(folder: Path, files: Mapping[str, str]) -> str:
-    """Return a hint how to draft the columns whose files do not exist."""
+    """Return a hint to draft the columns with missing files."""
     lacking = [name for name, file in files.items() if not os.path.lexists(folder / file)]
     if not lacking:
         return ", --force --column NAME replaces one alone" if len(files) > 1 else ""

@@ -17,13 +17,13 @@ from typing import Any
 class ExitCode(IntEnum):
     """Exit codes of all commands."""
 
-    #: The command did what was asked.
+    #: The command succeeded.
     DONE = 0
     #: Something does not hold.
     DOES_NOT_HOLD = 1
     #: An option, a file or a table is wrong, or a file cannot be written.
     BAD_USE = 2
-    #: Ctrl-C or a request to terminate. A search has written what it found.
+    #: Ctrl-C or a request to terminate. A search has written its results.
     INTERRUPTED = 130
 
 
@@ -85,7 +85,7 @@ def check_interrupted() -> None:
 
 
 def forget_interrupt() -> None:
-    """Continue after an interrupt, to write what a search found."""
+    """Continue after an interrupt, to write the results of a search."""
     _Command.interrupted = False
 
 

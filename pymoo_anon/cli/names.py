@@ -118,7 +118,7 @@ class Reading(NamedTuple):
     """How a table is read."""
 
     source: Source  # Its place
-    engine: str = "auto"  # What reads it, one of `ENGINES`
+    engine: str = "auto"  # Engine, one of `ENGINES`
     empty: tuple[str, ...] = ()  # Texts that stand for no value, as an empty field of a CSV file does
     names: tuple[str, ...] | None = None  # Names of the columns of a CSV file without a header, else None
     strip: bool = False  # Whether blanks around the fields of a CSV file are no part of them
@@ -132,7 +132,7 @@ class Inputs(NamedTuple):
     sensitive: Sequence[str] = ()  # Names of the sensitive columns
     label: str | None = None  # Name of the column with the class labels, or None
     person: str | None = None  # Name of the column that identifies the person of a row, or None
-    missing: str = "raise"  # What happens to rows without a value: "raise", "drop" or "keep"
+    missing: str = "raise"  # Treatment of rows without a value: "raise", "drop" or "keep"
     # Names of all columns of the table, or None if it may have others.
     columns: Sequence[str] | None = None
 

@@ -238,7 +238,7 @@ def _spelled(value: str) -> Any:
 
 
 def read_project(path: Path, decided: bool = True) -> Project:
-    """Read a project file, whose paths start at its folder.
+    """Read a project file, with paths relative to its folder.
 
     With `decided`, every column must have a role other than "other".
     """

@@ -187,7 +187,7 @@ def weights_of(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _by_name(option: str, texts: Sequence[str], read: Callable[[str], T], kind: str) -> dict[str, T]:
-    """Read texts NAME=VALUE, whose names may hold an equals sign."""
+    """Read texts NAME=VALUE, with equals signs allowed in names."""
     found: dict[str, T] = {}
     for text in texts:
         name, _, value = text.rpartition("=")

@@ -1,4 +1,4 @@
-"""The file of a search beside its front: the distinct tuples, and the values and recodings of the points.
+"""The file of a search beside its front: tuples, values and recodings.
 
 The file is written once and read by all later commands, so that none reads the table only to choose a point. It is as
 confidential as the table: it holds each distinct tuple with its sensitive values. Of persons it has numbers alone.
@@ -37,7 +37,7 @@ _TYPES: Mapping[str, Callable[[str], Any]] = {
 
 
 def write_search(front: Front, path: Path) -> bool:
-    """Write the table of a front and the values of its points, readable by the owner alone.
+    """Write table and values of a front, readable by the owner alone.
 
     Args:
         front: The front.
@@ -154,7 +154,7 @@ def _head(table: Microdata) -> list[Any]:
     ]
     domains = {name: list(own) for name, own in table.tuples.domains.items() if name not in table.quasi_identifiers}
     if table.person is not None:
-        # Nothing reads who the persons are.
+        # Nothing reads the identities of persons.
         domains[table.person] = [None if value is None else place for place, value in enumerate(domains[table.person])]
     return [named, [*map(list, domains.items())]]
 
@@ -165,5 +165,5 @@ def _value(found: Mapping[str, str]) -> Any:
 
 
 def _measures(problem: Any) -> list[Objective]:
-    """List the stored measures: those of the problem, and the k of the default constraint."""
+    """List the measures of the problem, and k of the default constraint."""
     return list(dict.fromkeys([*problem.measured, problem.default_constraint.objective]))

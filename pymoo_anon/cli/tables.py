@@ -1,4 +1,4 @@
-"""What a search is of: the table from the files that hold it, and what the short names of options ask of it."""
+"""Tables, objectives and constraints from the texts of options."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
-#: What stands in the name of a file of ARX between the table's name and the column's: adult_hierarchy_age.csv.
+#: Text between table and column in ARX's file names: adult_hierarchy_age.csv.
 ARX = "_hierarchy_"
 
 
 def table_of(inputs: Inputs) -> Microdata:
-    """The table with its hierarchies."""
+    """Return the table with its hierarchies."""
     others = [*inputs.sensitive, *(name for name in (inputs.label, inputs.person) if name is not None)]
     frame = open_table(inputs, [*inputs.hierarchies, *others])
     hierarchies = {name: Hierarchy.from_csv(path) for name, path in inputs.hierarchies.items()}
@@ -35,7 +35,7 @@ def table_of(inputs: Inputs) -> Microdata:
 
 
 def columns_of(path: Path) -> list[str]:
-    """Return the names of the columns of a CSV file, but for columns without a name.
+    """Return the column names of a CSV file.
 
     Raises:
         ValueError: There is no such file, or it is one of another format.
@@ -45,7 +45,7 @@ def columns_of(path: Path) -> list[str]:
 
 
 def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
-    """Some columns of a table, as a frame of its engine."""
+    """Return some columns of a table, as a frame of its engine."""
     assert inputs.reading is not None
     name = str(inputs.reading.source)
 
@@ -62,7 +62,7 @@ def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
 
 
 def check_known(name: str, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
-    """Refuse hierarchies of what is no column of a table."""
+    """Raise on hierarchies of unknown columns."""
     unknown = [str(path) for column, path in hierarchies.items() if column not in columns]
     if unknown:
         raise ValueError(
@@ -78,7 +78,7 @@ def _check_there(name: str, found: Sequence[str], wanted: Sequence[str]) -> None
 
 
 def _check_same(name: str, found: list[str], columns: Sequence[str]) -> None:
-    """Refuse a table with a column that nobody decided on, or without one that is named."""
+    """Raise on an undecided or missing column."""
     nameless = [place for place, column in enumerate(found, start=1) if not column]
     if nameless:
         raise ValueError(f"{name} must name every column, got no name for column {examples(nameless)}")
@@ -92,7 +92,7 @@ def _check_same(name: str, found: list[str], columns: Sequence[str]) -> None:
 
 
 def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
-    """The CSV files of a folder, in order, but for hidden ones and for the table, which may stand beside them."""
+    """Return the sorted CSV files of a folder, without hidden ones and the table."""
     return [
         path
         for path in (sorted(folder.iterdir()) if folder.is_dir() else [])
@@ -103,7 +103,7 @@ def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
 
 
 def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict[str, Path]:
-    """The files of a table, by the column whose hierarchy they hold; a file of no column stands under its own name.
+    """Return the files of hierarchies by column.
 
     `NAME.csv`, `TABLE_hierarchy_NAME.csv`, as ARX calls it, and the name of a draft are of the column NAME. Where a
     folder has ARX's files of the table itself, those of other tables do not count, and a file of no column is passed
@@ -145,7 +145,7 @@ def check_once(names: Sequence[str]) -> None:
 
 
 def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> list[tuple[str, str | None]]:
-    """Return the columns that a file may be of: by its own name, as a draft, and behind ARX's sign, with the table."""
+    """Return the possible columns of a file, by its own name and by ARX's."""
     own = [*([stem] if stem in columns else []), *([drafts[stem]] if stem in drafts else [])]
     found: list[tuple[str, str | None]] = [(name, None) for name in dict.fromkeys(own)]
     place = stem.find(ARX)
@@ -157,7 +157,7 @@ def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> l
 
 
 def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
-    """The problem that the options of a search ask for, by their names, as the record of a run holds them."""
+    """Return the problem of the options of a search or of its record."""
     names = usual(table.sensitive) if asked["objectives"] is None else measures_in(asked["objectives"])
     weighted = _weighted(weights_of(asked.get("weight", ())), table)
     goals = [objective("objectives", name, table, weighted) for name in names]
@@ -174,7 +174,7 @@ def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
 
 
 def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]:
-    """The losses whose weights are asked for."""
+    """Return the losses with weights."""
     if not weights:
         return []
     loss = GeneralLossMetric(weights)
@@ -185,7 +185,7 @@ def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]
 
 
 class Roles(NamedTuple):
-    """What says which columns a measure reads where its name does not, and no table does."""
+    """Default columns of a measure."""
 
     sensitive: Sequence[str]
     label: str | None = None
@@ -193,7 +193,7 @@ class Roles(NamedTuple):
 
 
 def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[Objective] = ()) -> Objective:
-    """The objective of a name such as "k", "l:diagnosis" or "k[age,zip|sex]", which an option gave, or a known one."""
+    """Return the objective of a name such as "k", "l:diagnosis" or "k[age,zip|sex]"."""
     for one in known:
         if short_name(one) == name:
             return one
@@ -226,13 +226,13 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
 
 
 def constraint(text: str, table: Microdata | Roles, known: Iterable[Objective] = ()) -> Constraint:
-    """The constraint of a text such as "k>=5" or "t:diagnosis <= 0.3"."""
+    """Return the constraint of a text such as "k>=5"."""
     name, sign, limit = bound_parts(text)
     return Constraint(objective("require", name, table, known), numeral("require", limit), sign == ">=")
 
 
 def suppression_of(text: str) -> Suppression:
-    """The rule of a text such as "0.01", "301", "below:5" or "violating:0.01"."""
+    """Return the rule of a text such as "0.01", "301", "below:5" or "violating:0.01"."""
     kind, colon, bound = text.rpartition(":")
     rules: dict[str, Any] = {"below": Below, "violating": Violating}
     rule = choice_of("suppression", kind.strip(), rules) if colon else AtMost

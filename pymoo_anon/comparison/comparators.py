@@ -421,7 +421,7 @@ class WeakDominance(_Dominance):
 
 
 class StrongDominance(_Dominance):
-    """d1 ≻ d2: no tuple is worse off with the first, and one is better off.
+    """d1 ≻ d2: no tuple is worse with the first, and one is better.
 
     Dewri et al. 2009, Table 4.
     """

@@ -29,13 +29,13 @@ U = np.uint64
 
 
 class Request(NamedTuple):
-    """The generalizations of one call, and what becomes of each. The last three arrays are written."""
+    """The generalizations of one call, and the use of each."""
 
     maps: Ints  # (n, n_codes) int64, the group of every domain value, attribute after attribute
     n_groups: Ints  # (n, n_attributes) int64, the number of groups of every attribute
     # (n,) int64, the number of an earlier and more specific generalization, or -1. Empty where none has one.
     sources: Ints
-    asked: Flags  # (n,) Boolean, the generalizations whose classes stay in the output. Empty where all do.
+    asked: Flags  # (n,) Boolean, the generalizations to output, or empty for all.
     # (n,) int64, the layer that holds the classes of a generalization, or 0; -1 for a source before it is grouped.
     # Empty where none is a source.
     layers: Ints
@@ -44,9 +44,9 @@ class Request(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """The join tree of the distinct tuples, which nothing changes; `numbering.join_tree` tells how it is made."""
+    """The join tree of the distinct tuples, read-only."""
 
-    children: Ints  # (n_joins, 2) int64, the two nodes whose rows each join pairs
+    children: Ints  # (n_joins, 2) int64, the two child nodes of each join
     # (n_nodes + 1,) int64, where the rows of each node begin. The rows of an attribute are its domain values.
     starts: Ints
     left: Numbers32  # (n_pairs,) uint32, for each row of a join its row of the left child, join after join
@@ -54,7 +54,7 @@ class Tree(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """What can be grouped: layer 0 is the distinct tuples, every other layer the classes of one generalization.
+    """Layers to group: the distinct tuples, then classes of single generalizations.
 
     The layers are a stack, one after the other in the same arrays. Row r of any layer is a pair of rows of the root's
     children, like a row of the root itself.
@@ -68,7 +68,7 @@ class Layers(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """How often each row of the layers holds each value of each wanted column, like `ValueCounts`."""
+    """Value counts of the rows of all layers, like `ValueCounts`."""
 
     n_values: Ints  # (n_columns,) int64, the number of distinct values of each column in the table
     starts: Ints  # (n_columns, room + 1) int64, where the entries of each row begin
@@ -79,11 +79,11 @@ class Entries(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The numbers of the rows of each node by the last generalization: equal numbers, equal generalized tuples."""
+    """Numbers of the rows of each node, equal for equal generalized tuples."""
 
     ids: Numbers32  # (n_rows,) uint32, the number of every row of every node, where `Tree.starts` says
     n_ids: Ints  # (n_nodes,) int64, how many different numbers each node has; 0 before the first generalization
-    changed: Flags  # (n_nodes,) Boolean, the nodes whose numbers differ from those of the generalization before
+    changed: Flags  # (n_nodes,) Boolean, the nodes with changed numbers
 
 
 class Slots(NamedTuple):
@@ -104,7 +104,7 @@ class Scratch(NamedTuple):
 
 
 class Output(NamedTuple):
-    """The classes of the generalizations that are asked for, end to end, as `EquivalenceClasses` shows them."""
+    """The classes of the requested generalizations, end to end."""
 
     sizes: Ints  # (class_room,) int64
     representatives: Ints  # (class_room + 1,) int64. The last element is only written past the end.
@@ -126,7 +126,7 @@ _SCRATCH = _SLOTS + len(Scratch._fields)
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def named(arrays: Any) -> Any:
-    """The eight groups of a flat tuple of all arrays, in the order in which they stand above."""
+    """Return the eight groups of a flat tuple of arrays, in the order above."""
     return (
         Request(*arrays[:_REQUEST]),
         Tree(*arrays[_REQUEST:_TREE]),

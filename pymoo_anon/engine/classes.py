@@ -1,4 +1,4 @@
-"""Equivalence classes: what a generalization makes of a table, as flat arrays for many generalizations at once."""
+"""Equivalence classes of many generalizations, as flat arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """The nodes of the hierarchies of all quasi-identifiers, attribute after attribute; all arrays are read-only.
+    """The nodes of all hierarchies, attribute after attribute, read-only.
 
     In tree order the values of each node stand side by side, so a node is an interval of places.
     """
@@ -36,7 +36,7 @@ class Forest:
         return extents
 
     def held(self, offsets: Ints, marginals: Ints) -> Ints:
-        """(n_nodes,) int64 array: how many rows hold a value of each node, of all that hold each domain value."""
+        """(n_nodes,) int64 array of the rows below each node."""
         held = np.empty(len(self.first), dtype=np.int64)
         for j, offset in enumerate(offsets[:-1]):
             own, nodes = slice(offset, offsets[j + 1]), slice(self.starts[j], self.starts[j + 1])
@@ -49,7 +49,7 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses:
-    """The equivalence classes of one or several generalizations of one table, laid end to end.
+    """Equivalence classes of one or several generalizations, end to end.
 
     A generalization has a group map for every quasi-identifier, or it is a local recoding, in which every class has a
     node of each hierarchy of its own: then there are no maps, but nodes.
@@ -87,15 +87,15 @@ class EquivalenceClasses:
     lease: object = field(default=None, repr=False)
 
     def __len__(self) -> int:
-        """Number of generalizations."""
+        """Return the number of generalizations."""
         return len(self.starts) - 1
 
     def __iter__(self) -> Iterator[EquivalenceClasses]:
-        """The classes of one generalization after the other, as views."""
+        """Yield the classes of one generalization after the other, as views."""
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, i: int) -> EquivalenceClasses:
-        """The classes of generalization i alone; its arrays are views."""
+        """Return the classes of generalization i, as views."""
         if not 0 <= i < len(self):
             raise IndexError(f"index must be in 0..{len(self) - 1}, got {i}")
         a, b = self.starts[i], self.starts[i + 1]
@@ -118,7 +118,7 @@ class EquivalenceClasses:
         )
 
     def copy(self) -> EquivalenceClasses:
-        """The same classes in arrays of their own, which nothing overwrites.
+        """Copy the classes into arrays of their own.
 
         The value counts of a part, `classes[i]`, may begin in the middle of the arrays of the whole. The copy's begin
         at 0.
@@ -139,11 +139,11 @@ class EquivalenceClasses:
 
     @property
     def suppressed(self) -> NDArray[np.bool_]:
-        """(n_classes,) Boolean array: the classes whose tuples are suppressed."""
+        """(n_classes,) Boolean array of the suppressed classes."""
         return ~self.kept
 
     def extents(self) -> tuple[Ints, Ints]:
-        """How many domain values share the group of each cell, where a cell may have several.
+        """Return the group sizes of all cells.
 
         Returns:
             (n, m) int64 array, for each generalization the size of every group less one, and (n_classes, n_attributes)
@@ -156,7 +156,7 @@ class EquivalenceClasses:
         return np.tile(forest.extents, (len(self), 1)), places
 
     def cells(self) -> tuple[Forest, Ints]:
-        """Of local recodings their forest, and (n_classes, n_attributes) int64 array: where the node of each cell is.
+        """Return the forest of local recodings, and the node of each cell.
 
         Raises:
             ValueError: The generalizations have group maps, and no nodes.
@@ -166,7 +166,7 @@ class EquivalenceClasses:
         return self.forest, self.forest.starts[:-1] + self.nodes
 
     def totals(self, of_classes: Ints) -> Ints:
-        """(n,) or (n, m) int64 array: sums over the classes of each generalization, of such an array of classes."""
+        """Sum an (n_classes,) or (n_classes, m) array by generalization."""
         return np.add.reduceat(of_classes, self.starts[:-1], axis=0)
 
     @property
@@ -178,13 +178,13 @@ class EquivalenceClasses:
 
     @property
     def n_released(self) -> Ints:
-        """(n,) int64 array: the number of classes of each released table, all suppressed tuples being one."""
+        """(n,) int64 array of released classes, suppressed tuples as one."""
         return self.totals(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
 
 
 @njit(cache=True, nogil=True, allocates=False)
 def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def]
-    """Write to `totals`, (n,) int64, the tuples in classes that are not kept, of each of n generalizations."""
+    """Write the suppressed tuples of each of n generalizations to `totals`, (n,) int64."""
     for i in range(len(totals)):
         own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
         total = np.int64(0)
@@ -194,7 +194,7 @@ def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def
 
 
 def group_extents(maps: Ints, offsets: Ints) -> Ints:
-    """(n, n_codes) int64 array: the size of each domain value's group less one, the numerator of most losses."""
+    """Return group sizes less one as an (n, n_codes) int64 array."""
     extents = np.empty(maps.shape, dtype=np.int64)
     _write_extents(np.require(maps, requirements=["C", "W"]), offsets, np.empty(maps.shape[1], dtype=np.int64), extents)
     return extents
@@ -202,7 +202,7 @@ def group_extents(maps: Ints, offsets: Ints) -> Ints:
 
 @njit(cache=True, nogil=True, allocates=False)
 def _write_extents(maps, offsets, sizes, extents):  # type: ignore[no-untyped-def]
-    """Write what `group_extents` returns; `sizes` is scratch."""
+    """Write the result of `group_extents`, with `sizes` as scratch."""
     for i in range(len(maps)):
         for j in range(len(offsets) - 1):
             a, b = offsets[j], offsets[j + 1]
@@ -227,7 +227,7 @@ class Grouping:
 
 
 def grouped(cells: NDArray[np.int32] | Ints, n_nodes: tuple[int, ...]) -> Grouping:
-    """Distinct tuples with equal cells, (n_distinct, n_attributes) nodes of which there are so many, as one class."""
+    """Merge distinct tuples with equal cells into classes."""
     ids, first = row_ids(np.asarray(cells, dtype=np.int64), n_nodes)
     order = np.argsort(first)
     numbers = np.empty(len(order), dtype=np.int64)
@@ -238,7 +238,7 @@ def grouped(cells: NDArray[np.int32] | Ints, n_nodes: tuple[int, ...]) -> Groupi
 def classes_of(
     tuples: DistinctTuples, forest: Forest, grouping: Grouping, columns: tuple[Hashable, ...] = ()
 ) -> EquivalenceClasses:
-    """The equivalence classes of one local recoding, none suppressed, with the value counts of some columns."""
+    """Return the equivalence classes of one local recoding, none suppressed."""
     class_of, n = grouping.class_of, len(grouping.nodes)
     sizes = np.zeros(n, dtype=np.int64)
     np.add.at(sizes, class_of, tuples.counts)
@@ -285,7 +285,7 @@ def agreeing(
 
 
 def _cells(classes: EquivalenceClasses) -> Ints:
-    """(n_classes, n_attributes) int64 array: the group, or the node, of each cell of each class."""
+    """Return the group or node of each cell, (n_classes, n_attributes) int64."""
     if classes.maps is None:
         return classes.cells()[1]
     cells = np.empty((len(classes.sizes), len(classes.tuples.domain_sizes)), dtype=np.int64)
@@ -305,7 +305,7 @@ def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type:
 
 @njit(cache=True, nogil=True, allocates=False)
 def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts):  # type: ignore[no-untyped-def]
-    """Number classes of one generalization alike where they agree on some attributes, and are kept alike.
+    """Number the classes that agree on some attributes and are kept alike.
 
     Written are the number of each class, which rise from generalization to generalization, the first class of each
     number, and where the numbers of each generalization begin. There are a power of 2 of slots.
@@ -341,7 +341,7 @@ def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts): 
 
 @njit(cache=True, nogil=True)
 def _merge_values(ids, n, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
-    """The value counts of n merged classes: where each begins, its values, and how often it holds each."""
+    """Return the value counts of n merged classes: starts, values and counts."""
     # The classes of each number, side by side.
     ends = np.zeros(n + 1, dtype=np.int64)
     for number in ids:

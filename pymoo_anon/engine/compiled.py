@@ -1,4 +1,4 @@
-"""Compiled loops: numba's `njit`, with a cache on disk wherever there is a folder for it."""
+"""Compiled loops: numba's `njit` with a cache on disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _hinted = False
 
 
 def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a loop as numba's `njit` does; without a usable cache every process compiles it in memory.
+    """Compile a loop as numba's `njit`, in memory without a usable cache.
 
     numba looks for a folder beside the source, then in the user's own cache. A user without a home who cannot write to
     the installation has neither, and numba alone refuses to decorate. A full disk and damaged files are passed over.
@@ -55,7 +55,7 @@ def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Call
 
 
 class _CheckedFiles(CompileResultCacheImpl):
-    """Files of a cache with zlib's checksum, since damaged machine code may run or crash the process."""
+    """Cache files with zlib's checksum, as damaged machine code may crash."""
 
     def get_filename_base(self, *args: Any) -> str:
         # Files without a checksum, which numba itself writes, have other names.
@@ -69,7 +69,7 @@ class _CheckedFiles(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """Cache of a loop on disk, passed over where its files cannot be read or written."""
+    """Cache of a loop on disk, bypassed if its files cannot be used."""
 
     _impl_class = _CheckedFiles
 
@@ -87,14 +87,14 @@ class _Cache(FunctionCache):
 
 
 class _Inner(CPUDispatcher):
-    """A loop that only compiled loops call: from Python numba would jump to nowhere, and end the process."""
+    """A loop called by compiled loops only, which Python cannot enter."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is only called by compiled loops: it has no way in from Python")
 
 
 def _hint(why: str) -> None:
-    """Warn once a process, and say what can be done."""
+    """Warn once per process, with a remedy."""
     global _hinted
     if not _hinted:
         _hinted = True
@@ -107,7 +107,7 @@ def _hint(why: str) -> None:
 
 
 def watch_compiling(before: Callable[[], None], after: Callable[[], None]) -> None:
-    """Call `before` when this process first compiles a loop, and `after` whenever numba has compiled or loaded one."""
+    """Call `before` the first compilation and `after` each one."""
 
     class Watch(event.Listener):
         said = False

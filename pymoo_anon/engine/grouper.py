@@ -1,4 +1,4 @@
-"""The grouper of a table: it applies generalizations to the distinct tuples and yields the equivalence classes."""
+"""The grouper of a table, which yields equivalence classes of generalizations."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Workspace:
         self.fit((), 0)
 
     def fit(self, columns: tuple[Hashable, ...], limit: int) -> None:
-        """Lay out what depends on the columns and the limit; free where the columns are those of the last call."""
+        """Lay out the arrays for these columns and this limit."""
         longest = min(limit, _LONGEST_TALLY)
         if self._columns == columns and longest < len(self._scratch.tally):
             return
@@ -88,7 +88,7 @@ class Workspace:
         self.arrays: tuple[NDArray[Any], ...] = tuple(array for group in groups for array in group)
 
     def _first_layer(self) -> Layers:
-        """The distinct tuples as layer 0, and room for other layers."""
+        """Make the distinct tuples layer 0, with room for other layers."""
         tuples, tree = self._tuples, self._tree
         n_distinct = len(tuples)
         # Empty and then filled in part: memory that nobody writes costs nothing.
@@ -109,7 +109,7 @@ class Workspace:
         return layers
 
     def _first_entries(self, wanted: list[ValueCounts]) -> Entries:
-        """The value counts of the distinct tuples in some columns, and room for those of other layers."""
+        """Return the value counts of the distinct tuples, with room for other layers."""
         n_distinct, n_columns = len(self._tuples), len(wanted)
         longest = max([0, *(len(column.values) for column in wanted)])
         room = n_columns, int((1 + _KEPT_LAYERS) * longest)
@@ -129,7 +129,7 @@ class Workspace:
         return entries
 
 
-# What a request does not need. Making arrays takes long beside the grouping of a small table.
+# Unneeded arrays are skipped. Allocation is slow beside grouping a small table.
 _NO_NUMBERS = np.empty(0, dtype=np.int64)
 _NO_FLAGS = np.empty(0, dtype=np.bool_)
 _NO_CLASSES = np.empty((0, 0), dtype=np.int64)
@@ -157,7 +157,7 @@ class Grouper:
         self._pool: list[Workspace] = []
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Grouper:
-        """Itself: nothing that it returns depends on what it did before."""
+        """Return itself: a grouper has no state to copy."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class Grouper:
         output: Output,
         lease: _Lease,
     ) -> EquivalenceClasses:
-        """The classes that stand in the output, as views."""
+        """Return the classes in the output, as views."""
         n = starts[-1]
         counted = {
             name: ValueCounts(
@@ -257,14 +257,14 @@ class Grouper:
 
 
 class _Lease:
-    """What a call and its batches share: as soon as all of them are gone, their workspace goes back to the pool."""
+    """Owner of a workspace, returned to the pool when its batches are gone."""
 
     def __init__(self, pool: list[Workspace], space: Workspace) -> None:
         self._pool: list[Workspace] | None = pool
         self._space = space
 
     def end(self) -> None:
-        """Leave the workspace out of the pool for good: a step was broken off, and nobody knows what it left behind."""
+        """Keep an interrupted workspace out of the pool, as its state is unknown."""
         self._pool = None
 
     def __del__(self) -> None:
@@ -273,7 +273,7 @@ class _Lease:
 
 
 def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Flags | None, n_distinct: int) -> Request:
-    """The arrays of one call; `n_distinct` is 0 where nobody wants the class of every distinct tuple."""
+    """Allocate the arrays of one call."""
     n = len(maps)
     layers = _NO_NUMBERS
     if sources is not None:

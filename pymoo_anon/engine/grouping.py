@@ -1,4 +1,4 @@
-"""Grouping of distinct tuples by group maps, one generalization after the other: classes, and what they hold."""
+"""Grouping of distinct tuples, one generalization after the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pymoo_anon.engine.numbering import number_joins, take_maps
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def nearest_layer(i, request):  # type: ignore[no-untyped-def]
-    """The layer that generalization i is made of: that of its nearest source that was kept, else the distinct tuples.
+    """Return the source layer of generalization i.
 
     A source of a source is a source: merging its classes gives the same classes, only from more rows.
     """
@@ -27,7 +27,7 @@ def nearest_layer(i, request):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
-    """Keep classes a to b - 1 of the output as a layer; returns its number, or 0 where there is no room.
+    """Keep classes a to b - 1 as a layer, or return 0.
 
     Generalizations come depth first. So everything above the layer below, which this overwrites, belongs to branches
     that are finished, and the layers that are still needed are a stack.
@@ -112,13 +112,13 @@ def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  #
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyped-def]
-    """Count the values of each class in a dense histogram, and write down what is not zero."""
+    """Count the values of each class in a histogram, and write positive counts."""
     n_values = column.n_values
     rows, values, counts = column.rows, column.values, column.counts
     for e in range(U(column.starts[0]), U(column.starts[-1])):
         cells[ids[rows[e]] * U(n_values) + values[e]] += np.uint32(counts[e])
     at = U(counted.starts[0])
-    # Invariant: what comes before `at` are the positive counts of all cells so far.
+    # Invariant: before `at` are the positive counts of all cells so far.
     for c in range(n_classes):
         for value in range(n_values):
             count = cells[U(c * n_values + value)]
@@ -234,7 +234,7 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no-untyped-def]
-    """Whether the classes of generalization i and their value counts surely fit into the output from class `a` on.
+    """Return whether the classes of generalization i surely fit into the output.
 
     There are at most as many classes as combinations of groups, and as rows of the layer. There are at most as many
     value counts as entries of the layer, and as classes times values.
@@ -254,7 +254,7 @@ def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-untyped-def]
-    """Write the classes of a layer's rows from `a` on: equal numbers of the root are one class."""
+    """Write the classes of a layer's rows from `a` on."""
     first, last = layers.starts[layer], layers.starts[layer + 1]
     representatives, sizes, counts = output.representatives[a:], output.sizes[a:], layers.counts[first:last]
     for c in range(n_classes):
@@ -267,10 +267,10 @@ def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
-    """The smallest k for which the classes of at most k tuples hold more than `limit` tuples; else beyond all sizes."""
+    """Return the smallest k whose smaller classes hold more than `limit` tuples."""
     if limit >= len(tally):
         return _smallest_by_halves(sizes, limit)
-    # A class larger than the limit is kept whatever else is: only the smallest of them can be k.
+    # A class larger than the limit is always kept, so k is at most the smallest of them.
     k = _BEYOND_ALL
     for size in sizes:
         if size <= limit:
@@ -291,7 +291,7 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _smallest_by_halves(sizes, limit):  # type: ignore[no-untyped-def]
-    """What `_smallest_kept` returns, without memory for a tally: k is sought by halves."""
+    """Return the same k by bisection, without a tally."""
     low, high, total = np.int64(0), np.int64(0), np.int64(0)
     for size in sizes:
         total += size

@@ -1,4 +1,4 @@
-"""The distinct tuples as a binary tree of distinct pairs, and the numbering of pairs at every node of it."""
+"""A join tree of the distinct tuples, and the numbering of pairs at its nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SAMPLE = 10_000
 
 
 def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """The number of every row of a code matrix, counted in lexicographic order, and one row of every number."""
+    """Return the lexicographic number of every row, and one row of each number."""
     keys, space = np.zeros(len(codes), dtype=np.int64), 1
     # Invariant: the keys are in 0..space - 1 and order the rows by their columns before j.
     for j, size in enumerate(sizes):
@@ -29,7 +29,7 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
 
 
 def join_tree(codes: Ints, offsets: Ints) -> Tree:
-    """The distinct tuples as a binary tree of distinct pairs: grouping touches few rows and never a long key.
+    """Build a join tree of the distinct tuples, with few rows and short keys.
 
     A leaf is an attribute; its rows are its domain values. A join has two children; its rows are the distinct
     combinations of their attributes, each as a pair of rows of the children. The rows of the root are the distinct
@@ -51,7 +51,7 @@ def join_tree(codes: Ints, offsets: Ints) -> Tree:
         nodes = set(half)
         # Invariant: together the attributes below `nodes` are those of this half.
         while len(nodes) > 1:
-            # Join the two with the fewest rows, as in a Huffman tree: what is long is joined last.
+            # The joins follow Huffman: long tables are joined last.
             right, left = sorted(nodes, key=lambda node: (n_rows[node], node))[:2]
             both = np.column_stack([rows.pop(left), rows.pop(right)])
             ids, first = row_ids(both, (n_rows[left], n_rows[right]))
@@ -71,7 +71,7 @@ def join_tree(codes: Ints, offsets: Ints) -> Tree:
 
 
 def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
-    """Two sets of attributes with about as many distinct combinations each: both children of the root are short.
+    """Halve the attributes, with about as many distinct combinations in each half.
 
     Attributes go one by one, those with many values first, to the half with fewer combinations so far.
     """
@@ -114,7 +114,7 @@ class Pairs(NamedTuple):
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
-    """Make the groups of generalization i the numbers of the attributes, and mark the nodes that have others now.
+    """Load the group maps of generalization i, and mark the changed nodes.
 
     A join has others where one of its children has.
     """
@@ -136,7 +136,7 @@ def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type: ignore[no-untyped-def]
-    """Number the rows of every changed join, and always those of the root, which are the rows of a layer.
+    """Number the rows of every changed join, and of the root.
 
     Children come before their join, so their numbers are up to date when it reads them. Returns how many numbers the
     root has, and writes the first row of each to `firsts`; `members` is scratch.
@@ -167,7 +167,7 @@ def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type:
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
-    """Give equal pairs of numbers one number, counted from 0 by first appearance; returns how many there are.
+    """Number equal pairs alike, by first appearance, and return the count.
 
     A pair (l, r) of numbers is the key l * n_right + r. Both are below 2^32, so the key is below 2^64.
 
@@ -192,7 +192,7 @@ def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-def]
-    """Every key has a slot of its own."""
+    """Number pairs with a slot per key."""
     left, right, left_ids, right_ids, _, n_right = pairs
     n = U(0)
     # Invariant: the pairs before p hold n distinct keys, and the slot of each of them its number.
@@ -211,7 +211,7 @@ def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
-    """Open addressing: a key stands in the first slot from its hash on that is empty or its own.
+    """Number pairs by open addressing.
 
     At most half of the slots are ever taken, so there is always an empty one.
     """

@@ -10,7 +10,7 @@ from pymoo_anon.engine.compiled import njit
 
 
 def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Ints]:
-    """A forest of nodes in which every given node occurs and every node is a generalization of its source.
+    """Plan a forest in which every node is a generalization of its source.
 
     The classes of a node are merges of the classes of any more specific node. So nodes that have much in common are
     cheaper to group from their greatest common specialization, the lowest level of each attribute, than from the table.
@@ -36,7 +36,7 @@ def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Int
 
 @njit(cache=True, nogil=True, allocates=False)
 def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-untyped-def]
-    """Write the forest of `plan_roll_up`, to `links` the source and the row of X of each node; returns its size.
+    """Write sources and rows of the forest to `links`, and return its size.
 
     A part is order[first:last], rows of X, with a source for all of them; `parts` is a stack of these three.
     """
@@ -82,7 +82,7 @@ def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-u
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
-    """Write the greatest common specialization of some rows to `lowest`; returns the first that is it, or -1."""
+    """Write the greatest common specialization to `lowest`, and return its row or -1."""
     for j in range(len(lowest)):
         lowest[j] = X[rows[0], j]
         for i in range(1, len(rows)):
@@ -98,7 +98,7 @@ def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
-    """Whether n nodes are cheaper to group from their common specialization than from their source.
+    """Return whether grouping n nodes through their common specialization is cheaper.
 
     Costs are shares of the whole table's rows. Every node reads the rows of its source: `now` with the source it has,
     `then` with the common specialization. To make that one costs about twice what it reads, and about one table for
@@ -114,7 +114,7 @@ def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-def]
-    """The attribute and level that split off a half with the most to gain, or attribute -1 where nothing is gained.
+    """Return the attribute and level of the best split, or attribute -1.
 
     The half are the rows at this level or above. Its gain is their number times what the level weighs more than the
     lowest one. `at_level` is scratch.
@@ -136,7 +136,7 @@ def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _split(X, rows, attribute, level):  # type: ignore[no-untyped-def]
-    """Put the rows below a level of one attribute first, in place; returns how many these are."""
+    """Move the rows below a level to the front, and count them."""
     n_below = 0
     for i in range(len(rows)):
         if X[rows[i], attribute] < level:

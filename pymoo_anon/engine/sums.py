@@ -1,4 +1,4 @@
-"""Sums of floats that hardly depend on the order of their terms, and logarithms to twice the digits of a float.
+"""Sums of floats in any order, and logarithms to twice the digits.
 
 A sum is a pair of floats. `high` is the sum rounded, `low` collects what rounding took away. Only the last step,
 `high + low`, rounds for good. So two orders of the same terms can differ only where the exact sum lies almost in the
@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import njit
 
-# 2^27 + 1. A product with it splits a float into two parts of at most 26 bits, whose products are exact (Dekker 1971).
+# 2^27 + 1 splits a float into two halves whose products are exact (Dekker 1971).
 _HALVES = 134217729.0
 
 
 @njit(cache=True, nogil=True, inline="always")
 def add(high, low, term):  # type: ignore[no-untyped-def]
-    """Add a term to a sum of two floats, both 0.0 at first (Knuth's two-sum)."""
+    """Add a term to a sum of two floats (Knuth's two-sum)."""
     total = high + term
-    # `part` is what of the term arrived in the total, `total - part` what of `high` did. The differences are exact.
+    # `part` is the share of the term in the total, `total - part` that of `high`. Both differences are exact.
     part = total - high
     return total, low + ((high - (total - part)) + (term - part))
 
 
 @njit(cache=True, nogil=True, inline="always")
 def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
-    """Add a term so many times, a whole number as a float: the same sum as of rows that repeat.
+    """Add a term a whole number of times, as rows that repeat would.
 
     Up to 2^26 times nothing of the product is lost.
     """
@@ -45,7 +45,7 @@ def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def total(values, counts):  # type: ignore[no-untyped-def]
-    """Sum of values, each as often as its count says, a float; the same in any order, but for ties of a rounding."""
+    """Return the sum of values times counts, independent of their order."""
     high, low = 0.0, 0.0
     # Invariant: high + low is the sum of the first t values.
     for t in range(len(values)):
@@ -73,7 +73,7 @@ _MOST_KEPT = 1 << 16
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
-    """The sum of the pairs (a, b) and (c, d)."""
+    """Return the sum of the pairs (a, b) and (c, d)."""
     high, low = add(a, b, c)
     low += d
     total = high + low
@@ -82,9 +82,9 @@ def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
-    """The product of the pairs (a, b) and (c, d)."""
+    """Return the product of the pairs (a, b) and (c, d)."""
     product = a * c
-    # Dekker's product: both factors in two halves, whose products are exact.
+    # Dekker's product: the products of the halves are exact.
     shifted = _HALVES * a
     a_front = shifted - (shifted - a)
     shifted = _HALVES * c
@@ -98,7 +98,7 @@ def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
-    """The quotient of the pairs (a, b) and (c, d)."""
+    """Return the quotient of the pairs (a, b) and (c, d)."""
     first = a / c
     high, low = multiply_pairs(first, 0.0, c, d)
     high, low = add_pairs(a, b, -high, -low)
@@ -110,14 +110,14 @@ def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _near(number):  # type: ignore[no-untyped-def]
-    """The whole number and the power of two whose product is nearest a number above 0."""
+    """Return the whole number and power of two nearest a positive number."""
     share, twos = math.frexp(number)
     return np.rint(share * (2 * _NEAR)), np.float64(twos - _NEAR_TWOS)
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
-    """The exponential of a pair, as a pair: a whole number near it, and a series for the rest."""
+    """Return the exponential of a pair, by a whole number and a series."""
     near, twos = _near(np.exp(high))
     more, less = multiply_pairs(twos, 0.0, LOG_2[0], LOG_2[1])
     more, less = add_pairs(more, less, logs[np.int64(near), 0], logs[np.int64(near), 1])
@@ -138,7 +138,7 @@ def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
-    """The natural logarithm of a pair above 0, as a pair: that of a whole number near it, and a series for the rest."""
+    """Return the logarithm of a positive pair, by a whole number and a series."""
     near, twos = _near(high)
     factor = 2.0**twos
     # The difference is exact, as both are within one in a thousand of one another.
@@ -152,7 +152,7 @@ def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def log_of_one_and(high, low):  # type: ignore[no-untyped-def]
-    """The natural logarithm of 1 and a pair that is at most 2^-10 from 0, as a pair."""
+    """Return the logarithm of 1 plus a pair within 2^-10 of 0."""
     # x - x^2/2 + x^3/3 in pairs; the rest is so small that a float says it.
     square, less_of_square = multiply_pairs(high, low, high, low)
     cube, less_of_cube = multiply_pairs(square, less_of_square, high, low)
@@ -165,7 +165,7 @@ def log_of_one_and(high, low):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def log_of(whole, logs):  # type: ignore[no-untyped-def]
-    """The natural logarithm of a positive whole number, as a pair; `logs` are those that `logs_up_to` keeps."""
+    """Return the logarithm of a positive whole number as a pair."""
     if whole < len(logs):
         return logs[whole, 0], logs[whole, 1]
     return log_pair(np.float64(whole), 0.0, logs)
@@ -173,7 +173,7 @@ def log_of(whole, logs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def own_logs(counts, logs):  # type: ignore[no-untyped-def]
-    """The sum of all counts times their logarithms, as a pair."""
+    """Return the sum of all counts times their logarithms, as a pair."""
     total, rest = 0.0, 0.0
     for count in counts:
         if count < len(logs):
@@ -181,27 +181,27 @@ def own_logs(counts, logs):  # type: ignore[no-untyped-def]
         else:
             high, low = log_of(count, logs)
             high, low = multiply_pairs(np.float64(count), 0.0, high, low)
-        # What the low parts of many terms lose to rounding is as small beside them as they are beside the high ones.
+        # Rounding of the low parts is as small beside them as theirs beside the high parts.
         total, rest = add(total, rest, high)
         rest += low
     return add_pairs(total, rest, 0.0, 0.0)
 
 
 def logs_up_to(most: int) -> NDArray[np.float64]:
-    """(m, 4) float array: the natural logarithms of 0 to m - 1, 0 for 0, and the numbers times them, as pairs."""
+    """Logarithms of 0 to m - 1 and n log n as pairs, (m, 4) float."""
     return _logs(min(1 << max(int(most).bit_length(), 12), _MOST_KEPT))
 
 
 @lru_cache(maxsize=16)
 def _logs(m: int) -> NDArray[np.float64]:
-    """The table of so many logarithms."""
+    """Return the table of logarithms."""
     logs: NDArray[np.float64] = _fill_logs(np.zeros((m, 4)))
     return logs
 
 
 @njit(cache=True, nogil=True)
 def _fill_logs(logs):  # type: ignore[no-untyped-def]
-    """The logarithms of all whole numbers, each from those of smaller ones."""
+    """Compute the logarithms of whole numbers, each from smaller ones."""
     for whole in range(2, len(logs)):
         if whole % 2 == 0:
             high, low = add_pairs(logs[whole // 2, 0], logs[whole // 2, 1], LOG_2[0], LOG_2[1])
@@ -216,7 +216,7 @@ def _fill_logs(logs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _log_of_next(whole, high, low):  # type: ignore[no-untyped-def]
-    """The logarithm of a whole number from that of the one before, as pairs.
+    """Return the logarithm of a whole number from the one before, as pairs.
 
     They differ by 2 (z + z^3/3 + z^5/5 + ...) with z = 1 / (2 whole - 1), at most 1/5.
     """

@@ -18,7 +18,9 @@ from pymoo_anon.engine.arrays import Ints
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """Sparse counts of one column's values: row r holds `values[starts[r]:starts[r + 1]]`, each with its count.
+    """Sparse counts of one column's values in each row.
+
+    Row r holds `values[starts[r]:starts[r + 1]]` with their counts.
 
     Attributes:
         starts: (n + 1,) int64 array, where each row begins. Rows are distinct tuples or equivalence classes.
@@ -40,7 +42,7 @@ class ValueCounts:
         return dense
 
     def trimmed(self) -> ValueCounts:
-        """The same without what stands before the first row and behind the last: those of a part of some classes."""
+        """Return the same counts without the entries outside of these rows."""
         first, last = self.starts[0], self.starts[-1]
         return ValueCounts(self.starts - first, self.values[first:last], self.counts[first:last], self.n_values)
 
@@ -50,12 +52,12 @@ class ValueCounts:
         return np.maximum.reduceat(own.counts, own.starts[:-1])
 
     def merged(self, row_of: Ints, n: int) -> ValueCounts:
-        """The value counts of n rows, each of which is one or several of these; (n_rows,) says in which each goes."""
+        """Merge rows, (n_rows,) int64 numbers of their new rows."""
         return ValueCounts.added(np.repeat(row_of, np.diff(self.starts)), self.values, self.counts, n, self.n_values)
 
     @classmethod
     def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:
-        """The value counts of n rows, of entries that each say a row, a value and a count; they may repeat."""
+        """Return the value counts of n rows from entries of row, value and count."""
         cells, members = np.unique(rows * n_values + values, return_inverse=True)
         totals = np.zeros(len(cells), dtype=np.int64)
         np.add.at(totals, members, counts)
@@ -64,7 +66,7 @@ class ValueCounts:
 
 
 class DistinctTuples:
-    """The distinct quasi-identifier tuples of a table and how often each occurs: all that a search ever reads.
+    """Distinct quasi-identifier tuples of a table, with their counts.
 
     Every array is a read-only copy, or the caller's own where that is read-only already.
 
@@ -133,7 +135,7 @@ class DistinctTuples:
         self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))
 
     def __len__(self) -> int:
-        """Number of distinct tuples."""
+        """Return the number of distinct tuples."""
         return len(self.counts)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DistinctTuples:
@@ -176,7 +178,7 @@ class DistinctTuples:
             )
 
     def totals(self, column: Hashable) -> Ints:
-        """(n_values,) int64 array: how often each value of a column with a role occurs in the table.
+        """Return the counts of a column's values in the table, (n_values,) int64.
 
         Raises:
             KeyError: The table does not count the values of such a column.
@@ -190,7 +192,7 @@ class DistinctTuples:
 
 
 def _frozen(array: Any) -> Ints:
-    """The array if it is of int64 and does not change, else such a copy."""
+    """Return a read-only int64 array, copied if necessary."""
     if isinstance(array, np.ndarray) and array.dtype == np.int64 and not array.flags.writeable:
         return array
     copy = np.array(array, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How far a local recoding is from the best one: a certified lower bound of its loss."""
+"""Certified lower bounds of the loss of local recodings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LowerBound:
 
     @property
     def gap(self) -> float:
-        """Greatest possible improvement, in units of the objective; 0 for a proven optimum."""
+        """Greatest possible improvement in units of the objective, 0 for a proven optimum."""
         return max(self.loss - self.value, 0.0)
 
     @property

@@ -1,4 +1,4 @@
-"""Local recodings as a search space: a target of k, a price of classes, and a weight for each quasi-identifier."""
+"""Local recodings as a search space of targets, prices and weights."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _KEPT_BYTES = 1 << 28
 
 
 class LocalRecodingProblem(AnonymizationProblem):
-    """Local recoding: every class of tuples has levels of its own, under the same hierarchies.
+    """Local recoding: every class of tuples has levels of its own.
 
     A point says what a recoding is made for, and a deterministic method makes it: multidimensional recoding (LeFevre et
     al. 2006), with hierarchies, which loses a fraction of what full-domain generalization does. Nothing is suppressed.
@@ -150,7 +150,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         self._recodings = _Recodings()
 
     def fresh_copy(self) -> LocalRecodingProblem:
-        """Return a copy without evaluations; it shares the table."""
+        """Return a copy without evaluations, with the same table."""
         made = copy.copy(self)
         made._memory, made._recodings = Memory(len(self.measured) + 1), _Recodings()
         return made
@@ -202,7 +202,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return said
 
     def x_of(self, k: int, price: float = 0.0) -> Points:
-        """Return the point of a target and a price, or of the next greater ones, with equal weights.
+        """Return the point of a target and a price, with equal weights.
 
         (n_var,) int64 array.
 
@@ -221,7 +221,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return x
 
     def decode(self, x: ArrayLike) -> LocalGeneralization:
-        """Return the local recoding of one point; equal targets have the same.
+        """Return the local recoding of one point, the same for equal targets.
 
         Args:
             x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
@@ -237,7 +237,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return known
 
     def remember_recodings(self, X: ArrayLike, made: Sequence[Callable[[], LocalGeneralization]]) -> None:
-        """Register recodings of an earlier process; each is read when first needed.
+        """Register recodings of an earlier process, read at first use.
 
         Args:
             X: (n, n_var) array, their points.
@@ -256,7 +256,7 @@ class LocalRecodingProblem(AnonymizationProblem):
     def _rebuilt(
         self, made: LocalGeneralization, partial: Sequence[Constraint], target: LocalTarget, trees: Trees
     ) -> LocalGeneralization:
-        """Rebuild the classes that break a constraint on adversaries, where the table can hold it.
+        """Rebuild the classes that break a constraint on adversaries.
 
         No class tells by itself whether it holds: others count that agree with it on what is known. So the recoding is
         made without, and looked at whole. The classes that hold it among themselves stay. All other tuples are recoded
@@ -287,7 +287,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return LocalGeneralization(self.table.quasi_identifiers, cells)
 
     def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:
-        """Return a lower bound of the loss of every local recoding with a point's k and the constraints.
+        """Return a lower bound of the loss with a point's k.
 
         The loss is the first `GeneralLossMetric` of the objectives; other objectives have no bound. The bound speaks of
         all recodings under the same hierarchies that suppress nothing, whatever method makes them, and so of this one
@@ -329,7 +329,7 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     @cached_property
     def _tests(self) -> Tests:
-        """Requirements for kernels; the order of tuples is the same for all weights."""
+        """Requirements for kernels, with one order of tuples for all weights."""
         trees = Trees.of(self.table.tuples, self._nodes)
         return Requirements(1, self._requirements).tests(self.table.tuples, trees)
 
@@ -361,10 +361,10 @@ class LocalRecodingProblem(AnonymizationProblem):
 
 
 class _Recodings:
-    """Recodings made last, shared by copies of a problem and by threads, and never pickled."""
+    """Latest recodings, shared by copies and threads, never pickled."""
 
     def __init__(self) -> None:
-        # What gives the recodings of an earlier process.
+        # Source of the recodings of an earlier process.
         self.stored: dict[LocalTarget, Callable[[], LocalGeneralization]] = {}
         self._known: OrderedDict[LocalTarget, LocalGeneralization] = OrderedDict()
         self._n_bytes = 0
@@ -384,7 +384,7 @@ class _Recodings:
             return self._known.get(key)
 
     def keep(self, key: LocalTarget, made: LocalGeneralization) -> None:
-        """Keep a recoding, and forget the oldest beyond the memory limit; the last one stays."""
+        """Keep a recoding, and forget the oldest beyond the memory limit."""
         with self._lock:
             if key not in self._known:
                 self._known[key] = made

@@ -1,4 +1,4 @@
-"""Target of a point of a local search space: k, a price of classes, weights, and requirements."""
+"""Targets of points: k, a price of classes, weights, and requirements."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LocalTarget:
 
 
 def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
-    """List the targets of k, ascending: the least allowed, then all numbers of two digits and zeros.
+    """List the targets of k: the least, then numbers of two digits and zeros.
 
     So 25, 150 and 2,000 are among them, and the steps above 10 are a tenth at most. The last is the number of rows.
     """
@@ -64,13 +64,13 @@ def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
 
 
 def prices_of(table: Microdata) -> tuple[float, ...]:
-    """List the prices of a class, ascending: none, then doubled at every second one, up to a cell for every row."""
+    """List the prices of a class, doubled at every second one."""
     scale = np.unique(np.rint(np.sqrt(2.0 ** np.arange(2 * table.n_rows.bit_length()))))
     return 0.0, *scale[scale <= table.n_rows].tolist()
 
 
 def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> NDArray[np.float64]:
-    """Return the weight of each attribute's loss in all objectives, with a mean of 1.
+    """Return the mean weight of each attribute in all objectives.
 
     (n,) float array.
 
@@ -121,7 +121,7 @@ def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> boo
 
 
 def whole_classes(constraint: Constraint) -> Constraint:
-    """Return a stricter constraint on single classes, for one on the background knowledge of adversaries."""
+    """Return a stricter constraint without background knowledge."""
     return replace(constraint, objective=constraint.objective.knowing())
 
 

@@ -22,12 +22,12 @@ from pymoo_anon.problems.local_target import base_weights, holds_by_construction
 from pymoo_anon.recoding import Requirements, Trees, recode
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
 
-# The last refinement of each problem, under its point, what else was asked for, and the method.
+# The last refinement of each problem, by its arguments.
 _LAST: WeakKeyDictionary[AnonymizationProblem, tuple[object, LocalGeneralization]] = WeakKeyDictionary()
 
 
 def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "bottom-up") -> LocalGeneralization:
-    """Recode each class of a generalization locally, with no coarser cell and no weaker protection.
+    """Recode each class locally, with no coarser cell and no weaker protection.
 
     Every class is divided, as far as each part still has k rows and holds what single classes hold at the point: l of
     each kind, alpha, t, beta, k in persons, be they measured or required. The parts then have the smallest nodes of the
@@ -101,7 +101,7 @@ def _check_levels(problem: AnonymizationProblem) -> None:
 def _promised(
     problem: AnonymizationProblem, classes: EquivalenceClasses, required: Sequence[Constraint]
 ) -> list[Constraint]:
-    """Return the values that single classes hold at a point, as constraints; k first."""
+    """Return the values of single classes at a point as constraints, k first."""
     k = KAnonymity()
     promised: list[Constraint] = [k >= float(k.evaluate(classes)[0])]
     for measure in dict.fromkeys([*problem.measured, *(one.objective for one in required)]):
@@ -114,7 +114,7 @@ def _promised(
 def _divided(
     problem: AnonymizationProblem, parts: Ints, divided: NDArray[np.bool_], promised: Sequence[Constraint], method: str
 ) -> NDArray[np.int32]:
-    """Return the cells after each part is divided; roots for undivided tuples.
+    """Return the cells after each part is divided, roots for undivided tuples.
 
     (n_distinct, n_attributes) int32 array.
     """
@@ -131,7 +131,7 @@ def _divided(
 
 
 def _check_groups(problem: AnonymizationProblem, generalization: Generalization) -> None:
-    """Raise if a group of the point is no node of its hierarchy, since its parts could need a coarser one."""
+    """Raise if a group of the point is no node of its hierarchy."""
     others = []
     for name, hierarchy in problem.table.quasi_identifiers.items():
         nodes, groups = hierarchy.nodes, generalization.groups[name]

@@ -1,4 +1,4 @@
-"""What leaves the building: the choice of a point, its release, the recount, the evidence, the report."""
+"""Choosing, releasing, recounting, evidence and reports."""
 
 from typing import TYPE_CHECKING
 

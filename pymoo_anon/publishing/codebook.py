@@ -1,4 +1,4 @@
-"""The codebook of a release: what every label that the release holds stands for."""
+"""The codebook of a release: the values behind its labels."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
 
-#: What the codebook says of a `*` that suppressed rows have.
+#: Members of the `*` of suppressed rows.
 EVERYTHING = "any value: the row is suppressed"
 
-#: What stands for the numbers of a kept column.
+#: Members of the numbers of a kept column.
 NUMBERS = "(numbers)"
 
-# What stands between two members. A comma is part of many a value.
+# Separator of members. A comma is part of many values.
 _BETWEEN = " | "
 
 # So many whole numbers in a row are written as a range.
@@ -45,7 +45,7 @@ def codebook(
     recoding: str | None = None,
     keep: Name | Sequence[Name] | Mapping[Name, str | Kept | None] = (),
 ) -> pd.DataFrame:
-    """What every label of a release stands for.
+    """Return the values behind every label of a release.
 
     Args:
         problem: The problem.
@@ -87,7 +87,7 @@ def codebook(
 def codebook_of(
     table: Microdata, made: Decoded, classes: EquivalenceClasses, levels: Sequence[int | None], are_marked: bool
 ) -> pd.DataFrame:
-    """The codebook of a release that is made already; levels are those of whole columns, where these have some."""
+    """Return the codebook of a finished release."""
     assert classes.class_of is not None
     kept = table.tuples.counts * classes.kept[classes.class_of[0]]
     marked = int(classes.n_suppressed[0]) if are_marked else 0
@@ -111,7 +111,7 @@ def _frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
 
 
 def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, int | None, float]]:
-    """The rows of a column that is kept, where it is made coarser."""
+    """Return the rows of a kept column that was made coarser."""
     if kept.hierarchy is not None and kept.level is not None:
         places = by_group(kept.hierarchy.groups[kept.level])
         for label, own in zip(kept.hierarchy.labels[kept.level], places, strict=True):
@@ -123,7 +123,7 @@ def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, in
 def _rows(
     hierarchy: Hierarchy, labels: Sequence[_Label], marked: int, mixed: bool
 ) -> Iterator[tuple[str | None, str, int | None, float]]:
-    """The labels that a release holds: text, members, level, and so many rows; marked rows are among them."""
+    """Return text, members, level and rows of every released label."""
     for own, places, n, at in labels:
         n += marked if own == SUPPRESSED else 0
         if n:
@@ -134,7 +134,7 @@ def _rows(
 
 
 class _Label(NamedTuple):
-    """A label of a column: its text, the places of its values in the domain, its rows, its level where it has one."""
+    """A label of a column: text, places of its values, rows, and level."""
 
     text: str | None
     places: NDArray[np.int64]
@@ -145,7 +145,7 @@ class _Label(NamedTuple):
 def _of_groups(
     made: Generalization, table: Microdata, j: int, kept: NDArray[np.int64], level: int | None
 ) -> list[_Label]:
-    """The labels of a column that is recoded value by value."""
+    """Return the labels of a column recoded value by value."""
     name = list(made.labels)[j]
     groups, labels = made.groups[name], made.labels[name]
     counts = np.bincount(groups[table.tuples.codes[:, j]], kept, len(labels)).tolist()
@@ -154,7 +154,7 @@ def _of_groups(
 
 
 def _of_nodes(made: LocalGeneralization, j: int, kept: NDArray[np.int64]) -> list[_Label]:
-    """The labels of a column of a local recoding, those first that stand for most values."""
+    """Return the labels of a locally recoded column, the widest first."""
     nodes = list(made.quasi_identifiers.values())[j].nodes
     counts = np.bincount(made.cells[:, j], kept, len(nodes)).tolist()
     own = zip(nodes.labels, nodes.first.tolist(), nodes.stop.tolist(), counts, nodes.level.tolist(), strict=True)
@@ -162,7 +162,7 @@ def _of_nodes(made: LocalGeneralization, j: int, kept: NDArray[np.int64]) -> lis
 
 
 def _members(hierarchy: Hierarchy, places: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
-    """The values at these places of a domain in one text."""
+    """Join the values at these places of a domain."""
     if hierarchy.bins is not None:
         return _BETWEEN.join(
             label_text(hierarchy.bins.label(run[0], run[-1]) if run[-1] < len(hierarchy.bins) else None) or _MISSING
@@ -182,12 +182,12 @@ _MISSING, _EMPTY = "(missing)", "(empty)"
 
 
 def _whole(value: Hashable) -> int | None:
-    """The whole number that a value is or spells; None where it is written otherwise, as 007 is."""
+    """Return the whole number of a value, or None for spellings such as 007."""
     found = spelled(value, int)
     return int(found) if is_whole(found) and str(found) == str(value) else None
 
 
 def _runs(numbers: Sequence[int], alone: int | None = None) -> Iterator[list[int]]:
-    """Ascending whole numbers, those together that follow one another; one number stands alone."""
+    """Join ascending whole numbers, runs as ranges."""
     for _, own in groupby(enumerate(numbers), key=lambda pair: (pair[1] - pair[0], pair[1] == alone)):
         yield [number for _, number in own]

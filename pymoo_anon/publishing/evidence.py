@@ -1,4 +1,4 @@
-"""Evidence: what a release is worth and how to check it, in one JSON file that holds no value of the data.
+"""Evidence of a release: one JSON file without a value of the data.
 
 It names columns, and counts. Settings that may quote values, such as an order of them for t-closeness, are told without
 these. From the file alone one gets back to the front: the chosen point and its neighbours. So it stays inside: it tells
@@ -32,9 +32,9 @@ from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
 
-#: What evidence says of a search; what is not known is left out or None.
+#: Facts of a search. Unknown ones are left out or None.
 SEARCH = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
-# The kinds of files whose checksums it holds.
+# Kinds of files with a checksum.
 _FILES = ("input", "hierarchies", "output")
 
 _PACKAGES = ("pymoo", "moocore", "numpy", "numba", "pandas", "narwhals")
@@ -51,7 +51,7 @@ def evidence(
     earlier: Sequence[Mapping[str, Any]] = (),
     made: str | None = None,
 ) -> dict[str, Any]:
-    """What a release is worth, and what is needed to make it again; equal arguments give equal evidence.
+    """Return the properties of a release and everything to reproduce it.
 
     Args:
         problem: The problem.
@@ -127,7 +127,7 @@ def _settings(problem: AnonymizationProblem) -> dict[str, Any]:
             }
             for constraint in problem.constraints
         ],
-        # Of a rule of somebody's own the class alone, as what else it holds is not known.
+        # Of a user's own rule only the class is known.
         "suppression": repr(rule) if type(rule).__module__.startswith("pymoo_anon.") else type(rule).__name__,
         "adversaries": adversaries_of(names),
         "levels": {column_name(name): [*own] for name, own in getattr(problem, "levels", {}).items()},
@@ -157,7 +157,7 @@ def _checksums(checksums: Mapping[str, Mapping[str, str | None]]) -> dict[str, d
 
 
 def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recoding: Any, bound: Any) -> dict[str, Any]:
-    """The chosen point: its place in the front, and what it does to every quasi-identifier."""
+    """Return the chosen point: its place in the front and its levels."""
     made, classes = decoded(problem, choice, recoding)
     n_groups = made.n_groups
     levels: list[int | None] = [None] * len(n_groups)
@@ -165,7 +165,7 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
         levels = list(choice.x)
     local = None
     if isinstance(made, LocalGeneralization):
-        # What it needs is loaded for local recodings alone.
+        # Loaded late: only local recodings need it.
         from pymoo_anon.publishing.local_facts import local_facts
 
         local = local_facts(problem, choice, made, classes, bound)
@@ -182,7 +182,7 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
 
 
 def _released(problem: AnonymizationProblem, choice: Choice, released: Release) -> dict[str, Any]:
-    """What was released, and what it holds."""
+    """Return the facts of the released table."""
     return {
         "suppressed": {"rows": released.n_suppressed, "of": problem.table.n_rows, "how": released.suppressed},
         "claims": _claims(problem, choice, released.claims),
@@ -195,12 +195,12 @@ def _released(problem: AnonymizationProblem, choice: Choice, released: Release) 
 
 
 def _asked(choice: Choice) -> list[str]:
-    """What the choice asked for, in words."""
+    """Return the requirements of the choice in words."""
     return [plain(bound(one, one.objective.full_name)) for one in choice.requirements]
 
 
 def _claims(problem: AnonymizationProblem, choice: Choice, claims: pd.DataFrame) -> list[dict[str, Any]]:
-    """A claim for each measure, under the name that the settings have for it, and each requirement of the choice."""
+    """Return a claim for each measure and each requirement of the choice."""
     names = measure_names(problem.measured)
     known = [(measure.full_name, names[measure]) for measure in problem.measured]
     known += [(words, plain(words)) for words in claims.measure[len(known) :] if plain(words) in _asked(choice)]
@@ -219,7 +219,7 @@ def _claims(problem: AnonymizationProblem, choice: Choice, claims: pd.DataFrame)
 
 
 def _columns(columns: pd.DataFrame) -> list[dict[str, Any]]:
-    """Every column of the table, its role, and why it is kept."""
+    """Return role and reason of every column."""
     return [
         {
             "column": column_name(own["column"]),
@@ -244,7 +244,7 @@ def _front(problem: AnonymizationProblem, front: Front) -> list[dict[str, Any]]:
 
 
 def as_json(value: Any, whole: bool = False) -> Any:
-    """A value as JSON has it: infinity is text there."""
+    """Return a value for JSON, infinity as text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list | tuple | np.ndarray):
@@ -254,10 +254,10 @@ def as_json(value: Any, whole: bool = False) -> Any:
     return int(value) if whole else value
 
 
-# --- what a file has to be ----------------------------------------------------------------------------------------
+# --- the shape of the file ------------------------------------------------------------------------------------------
 
 
-#: What the file says that it is, and who may read it.
+#: Kind and readers of the file.
 FORMAT, VERSION = "pymoo_anon evidence", 6
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
 
@@ -265,7 +265,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class _Kind(NamedTuple):
-    """A kind of value: what it is called, and what tells it."""
+    """A kind of value: its name and its check."""
 
     words: str
     holds: Callable[[Any], bool]
@@ -354,7 +354,7 @@ _SHAPE = {
 
 
 def write_evidence(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
-    """Write evidence; the file appears whole or not at all.
+    """Write evidence, whole or not at all.
 
     Args:
         path: The file. One of this name is replaced.

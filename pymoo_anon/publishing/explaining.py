@@ -1,4 +1,4 @@
-"""The choice of a point, and what it means: levels, who is suppressed, what it is good for, what better ones cost."""
+"""The choice of a point and its consequences: levels, suppression, utility, next steps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _GAINERS, _SPREAD = Gainers(), Spread()
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a choice means, in words. It quotes labels of the hierarchies, so values of the data.
+    """Consequences of a choice in words.
 
     Attributes:
         levels: A line for each quasi-identifier.
@@ -118,7 +118,7 @@ def choose(
 
 
 def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppressed: str = "mark") -> Explanation:
-    """Say what a choice means.
+    """Explain a choice.
 
     Args:
         problem: The problem.
@@ -152,7 +152,7 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
 
 
 def wishes(problem: AnonymizationProblem) -> list[str]:
-    """A line for each wish by attribute: the levels that a column may have, and how much columns count in a loss.
+    """Return a line for each wish by attribute: its levels and its weight.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric
@@ -173,7 +173,7 @@ def wishes(problem: AnonymizationProblem) -> list[str]:
 
 
 def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
-    """A line for each quasi-identifier: its level, and the labels that most rows have."""
+    """Return a line for each quasi-identifier: level and most frequent labels."""
     table, generalization = problem.table, problem.decode(np.array(choice.x))
     if isinstance(generalization, LocalGeneralization):
         return _local_levels(generalization, problem.equivalence_classes(np.array(choice.x)).sizes)
@@ -194,7 +194,7 @@ def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
 
 
 def _local_levels(recoding: LocalGeneralization, sizes: NDArray[np.int64]) -> list[str]:
-    """A line for each quasi-identifier of a local recoding: at which levels its cells are, and what most rows have."""
+    """Return the levels and labels of each locally recoded quasi-identifier."""
     lines = []
     for (name, hierarchy), own in zip(recoding.quasi_identifiers.items(), recoding.nodes.T, strict=True):
         rows = np.bincount(own, sizes, len(hierarchy.nodes))
@@ -207,18 +207,18 @@ def _local_levels(recoding: LocalGeneralization, sizes: NDArray[np.int64]) -> li
 
 
 def _beside(problem: AnonymizationProblem, choice: Choice) -> list[str]:
-    """What levels of whole columns lose and risk beside a local recoding, and what to ask for; nothing of others."""
+    """Compare a local recoding with full-domain ones, or return nothing."""
     x = np.array(choice.x)
     if not isinstance(problem.decode(x), LocalGeneralization):
         return []
-    # What it needs is loaded for local recodings alone.
+    # Loaded late: only local recodings need it.
     from pymoo_anon.publishing.local_facts import advice, beside
 
     return [str(beside(problem, x, problem.equivalence_classes(x))), *advice(problem, choice.requirements)]
 
 
 def _utility(front: Front, choice: Choice, steps: Sequence[Step], suppressed: str) -> list[str]:
-    """How far off counts in the release are, and in the next better ones."""
+    """Return the errors of counts at the choice and at the next steps."""
     problem = front.problem
     queries = CountQueries(problem.table)
     rows = dict.fromkeys([choice.row, *(step.row for step in steps)])
@@ -235,12 +235,12 @@ def _utility(front: Front, choice: Choice, steps: Sequence[Step], suppressed: st
 
 
 def _better(steps: Sequence[Step], row: int) -> str:
-    """In what a next better point is better, in words."""
+    """Name the better measures of a next step."""
     return listed(f"{step.better_in} = {number(step.values[step.better_in])}" for step in steps if step.row == row)
 
 
 def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: Sequence[Step]) -> list[str]:
-    """What the people say: who is worst off, and who would gain or lose by the next better points."""
+    """Name the people worst off, and the winners and losers of the next steps."""
     table, rows = problem.table, dict.fromkeys([choice.row, *(step.row for step in steps)])
     generalizations: dict[Hashable, Decoded] = {row: problem.decode(front.X[front.place_of(row)]) for row in rows}
     worst = worst_off(table, generalizations[choice.row], _SIZE, problem.suppression, problem.constraints)
@@ -259,7 +259,7 @@ def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: 
 
 
 def _worst(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
-    """Who stands in the smallest class."""
+    """Describe the smallest class."""
     n, classes, size = int(worst["tuples"].sum()), len(worst), int(worst["size"].iloc[0])
     if n == choice.n_suppressed and all(label == ROOT for label in worst.index[0]):
         return f"Worst off are the {n:,} {_rows(table)} that are suppressed, a class of their own."
@@ -268,7 +268,7 @@ def _worst(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
 
 
 def _verdict(table: Microdata, chosen: list[PropertyVector], other: list[PropertyVector], better: str) -> str:
-    """How many would gain and how many would lose, in the size of their class and in what is known of them."""
+    """Count winners and losers in class size and in kept information."""
     played = [_GAINERS.tournament([*both]).indices for both in zip(chosen, other, strict=True)]
     (smaller, larger), (less, more) = ((int(own[0, 1]), int(own[1, 0])) for own in played)
     spread = _SPREAD.tournament([chosen[0], other[0]]).indices
@@ -281,7 +281,7 @@ def _verdict(table: Microdata, chosen: list[PropertyVector], other: list[Propert
 
 
 def _who(table: Microdata, chosen: PropertyVector, other: PropertyVector) -> str:
-    """By which attribute those who would stand in a larger class differ most, or nothing where none tells."""
+    """Name the attribute that divides winners and losers most, if any."""
     best: tuple[float, str] = (_DIFFERENCE, "")
     for name, hierarchy in table.quasi_identifiers.items():
         few = [level for level in range(hierarchy.length + 1) if 2 <= hierarchy.n_groups[level] <= _GROUPS]
@@ -301,5 +301,5 @@ def _who(table: Microdata, chosen: PropertyVector, other: PropertyVector) -> str
 
 
 def _rows(table: Microdata) -> str:
-    """What a row of the table is: a person, unless a person may have several."""
+    """Return "people", or "rows" if a person may have several."""
     return "people" if table.person is None else "rows"

@@ -1,4 +1,4 @@
-"""Kept columns: why each is released, and how coarse; what may name a person is kept for a reason alone."""
+"""Kept columns: the reason for each, and its coarseness."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pymoo_anon.table.guesses import guess_of, profiles_of
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of
 
-# A shorter reason says nothing to those who read it beside the number of unique rows.
+# A shorter reason tells readers of the uniqueness nothing.
 _FEWEST_WORDS = 5
 
 
@@ -69,7 +69,7 @@ class Kept:
 
     @property
     def words(self) -> str:
-        """What becomes of the values; no text where they stay."""
+        """Change of the values in words, or an empty text."""
         told = [] if self.round is None else [f"rounded to multiples of {label_text(self.round)}"]
         told += [] if self.clip is None else [f"clipped to {' and '.join(map(str, map(label_text, self.clip)))}"]
         told += [] if self.hierarchy is None else [f"level {self.level} of a hierarchy of {self.hierarchy.length}"]
@@ -77,11 +77,11 @@ class Kept:
 
     @property
     def said(self) -> str | None:
-        """What becomes of the values, and why the column is kept; None where nobody said either."""
+        """Change of the values and reason, or None."""
         return ": ".join(part for part in (self.words, self.reason) if part) or None
 
     def texts(self, name: Name, values: Sequence[Any]) -> list[str | None]:
-        """What values of a column become, as text; none of them is missing.
+        """Return the new texts of values, none of them missing.
 
         Raises:
             ValueError: A value is no number, or has no row in the hierarchy.
@@ -94,7 +94,7 @@ class Kept:
         return [format((Decimal(one.numerator) / one.denominator).normalize(), "f") for one in coarse]
 
     def others(self, name: Name, values: Sequence[Any]) -> list[Any]:
-        """Values of a released column that nothing becomes."""
+        """Return the values of a released column that no value becomes."""
         if self.hierarchy is not None:
             labels = {label_text(label) for label in self.hierarchy.labels[self.level or 0]}
             return [value for value in values if value not in labels]
@@ -110,7 +110,7 @@ class Kept:
         return [Fraction(str(own)) for own in numbers]
 
     def _coarse(self, value: Fraction) -> Fraction:
-        """What a number becomes."""
+        """Round and clip a number."""
         if self.round is not None:
             step = meant(self.round)
             value = step * floor(value / step + Fraction(1, 2))
@@ -120,7 +120,7 @@ class Kept:
 
 
 def kept_of(keep: Any) -> dict[Name, Kept]:
-    """How columns are kept, of what `release` is told: names, reasons by name, or all by name."""
+    """Return the kept columns from names, reasons by name, or `Kept` by name."""
     given = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep))
     for name, own in given.items():
         if not isinstance(own, Kept | None) and not is_reason(own):
@@ -129,7 +129,7 @@ def kept_of(keep: Any) -> dict[Name, Kept]:
 
 
 def coarsened(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> Renamed:
-    """The frame with its kept columns as coarse as they are released."""
+    """Return the frame with its kept columns made coarser."""
     coarse = {name: own for name, own in kept.items() if own.words and name in source.names}
     taken = [name for name in coarse if name in {*table.tuples.domains, table.person}]
     if taken:
@@ -141,7 +141,7 @@ def coarsened(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> R
 
 
 def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> Frame:
-    """The frame with what the values of one column become, found by their text, which all engines compare alike."""
+    """Replace the values of one column by their text, as all engines compare it."""
     dtype = frame.collect_schema()[column]
     whole, stays = dtype.is_integer(), own.hierarchy is None and (dtype.is_integer() or dtype.is_float())
     parts = [part for part in (own.round, *(own.clip or ())) if part is not None and meant(part).denominator > 1]
@@ -177,7 +177,7 @@ def _are_ends(clip: Any) -> bool:
 
 
 def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
-    """Refuse to keep what may name a person, as coarse as it is, unless somebody said why."""
+    """Raise if a column that may identify a person is kept without a reason."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return
@@ -192,7 +192,7 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
 
 
 def check_coarse(written: Renamed, kept: Mapping[Name, Kept]) -> None:
-    """Refuse a released table whose kept columns hold other values than they may."""
+    """Raise if a kept column of a release holds other values than allowed."""
     for name, own in kept.items():
         if own.words:
             (there,) = [one for one in written.names if str(one) == str(name)]

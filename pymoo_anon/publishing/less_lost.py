@@ -1,4 +1,4 @@
-"""What loses less than a choice: a local release, a point with a smaller k, a table with fewer quasi-identifiers."""
+"""Advice against loss: local recoding, a smaller k, or fewer quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CELLS = 3_000_000
 
 
 def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
-    """Return in one line what loses less than a choice that loses much, else nothing.
+    """Return one line of advice for a choice that loses much, else nothing.
 
     Args:
         front: The front.
@@ -47,11 +47,11 @@ def _refined(front: Front, choice: Choice, lost: float) -> list[str]:
     cells = front.table.tuples.codes.size
     if cells > _CELLS or not isinstance(front.problem, LatticeProblem):
         return ["release --local"] * isinstance(front.problem, LatticeProblem)
-    # No other advice needs what recodes locally.
+    # Loaded late: no other advice needs it.
     from pymoo_anon.problems.refining import refine
 
     try:
-        # It is quicker than what a release makes, and loses a little more.
+        # Top-down is quicker than the method of a release, and loses a little more.
         made = front.table.equivalence_classes(refine(front.problem, choice, "top-down"))
     except ValueError:
         return []

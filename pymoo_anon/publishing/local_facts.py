@@ -1,4 +1,4 @@
-"""What is told of a local recoding: what it was made for, its classes and levels, and whole columns beside it.
+"""Facts of a local recoding: target, classes, levels, and full-domain alternatives.
 
 At equal k a local recoding loses far less than levels of whole columns, and has far more classes: the mean risk rises.
 So the two are compared twice, at equal k and at equal mean risk.
@@ -42,7 +42,7 @@ def local_facts(
     classes: EquivalenceClasses,
     bound: LowerBound | None,
 ) -> dict[str, Any]:
-    """How a table was recoded locally, and what came of it: nothing of the order in which classes were made."""
+    """Return target, classes and levels of a local recoding, in no order of classes."""
     told: dict[str, Any] = {"refined": True, "method": None, "structure": None, "target": None, "price": None}
     weights: tuple[float, ...] = ()
     if isinstance(problem, LocalRecodingProblem):
@@ -62,7 +62,7 @@ def local_facts(
 
 
 def bound_words(bound: Mapping[str, Any] | None) -> str:
-    """How far a local recoding is from the best one at most, as its evidence tells it."""
+    """State the certified gap of a local recoding."""
     if bound is None:
         return "How far the loss is from the least of all local recodings was not computed."
     return (
@@ -72,7 +72,7 @@ def bound_words(bound: Mapping[str, Any] | None) -> str:
 
 
 def shares_by_level(made: LocalGeneralization, rows: NDArray[np.int64]) -> dict[Name, NDArray[np.float64]]:
-    """Per quasi-identifier, which share of the cells stands at each level; `rows` are those of each class."""
+    """Return the share of each quasi-identifier's cells at each level."""
     shares = {}
     for (name, hierarchy), own in zip(made.quasi_identifiers.items(), made.nodes.T, strict=True):
         by_level = np.bincount(hierarchy.nodes.level[own], rows, hierarchy.length + 1)
@@ -87,8 +87,8 @@ class Way:
     how: str  # In words
     k: int  # The smallest class
     mean_risk: float  # The marketer's risk, from 0 to 1
-    loss: float  # The share of what could be lost, from 0 to 1
-    classes: EquivalenceClasses  # What it makes of the table
+    loss: float  # Loss as a share, from 0 to 1
+    classes: EquivalenceClasses  # Classes of the table
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Beside:
 
 
 def beside(problem: AnonymizationProblem, x: NDArray[Any], classes: EquivalenceClasses) -> Beside:
-    """A local recoding beside the best levels of whole columns at equal k, and a local one at their mean risk.
+    """Compare a local recoding with full-domain ones at equal k and mean risk.
 
     All keep the constraints of the problem. Levels of whole columns may suppress what the problem may, or 1 %.
     """
@@ -161,7 +161,7 @@ def beside(problem: AnonymizationProblem, x: NDArray[Any], classes: EquivalenceC
 
 
 def _of_mean_risk(problem: LocalRecodingProblem, x: NDArray[Any], risk: float) -> EquivalenceClasses | None:
-    """Return the classes at the least price of a class that gives at most a mean risk, or None."""
+    """Return the classes at the least price within a mean risk, or None."""
     low, high, step, found = -1, len(problem.prices), 1, None
     # Classes have about as many rows as a price has cells: merging two of them costs a row about one cell.
     place = min(int(np.searchsorted(problem.prices, 1 / risk)), high - 1)
@@ -181,7 +181,7 @@ def _of_mean_risk(problem: LocalRecodingProblem, x: NDArray[Any], risk: float) -
 
 
 def advice(problem: AnonymizationProblem, asked: Sequence[Constraint] = ()) -> list[str]:
-    """What to ask for beside k, as small classes agree more often in what is sensitive; nothing where it is asked."""
+    """Advise constraints beside k, since small classes agree more often."""
     sensitive = problem.table.sensitive
     if not sensitive:
         return [

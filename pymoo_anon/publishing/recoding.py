@@ -1,4 +1,4 @@
-"""Recoding: the rows of a frame of any kind with the labels of a generalization, where they live.
+"""Recoding of frames of any kind, in their own engine.
 
 Rows that agree in all released columns become one and the same released row. So they are grouped first, by one look at
 the table; what is recoded, sorted and written is each distinct row once, with how many it stands for.
@@ -28,7 +28,7 @@ from pymoo_anon.table.microdata import Microdata
 
 
 def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[str, Any]) -> Frame:
-    """A small table of the kind of another frame, so that the two can be joined where the other lives."""
+    """Return a small table of another frame's kind, for a join in its engine."""
     kind = frame.implementation
     native = frame.to_native()
     if kind.is_duckdb():
@@ -65,17 +65,17 @@ _LARGEST_KEY = 2**62
 
 
 class Recoding(NamedTuple):
-    """What rows are recoded by."""
+    """Inputs of a recoding."""
 
     source: Renamed
     table: Microdata
     generalization: Generalization | LocalGeneralization
     classes: EquivalenceClasses
-    suppressed: str  # What becomes of the rows of suppressed classes: "mark" or "drop"
+    suppressed: str  # Fate of the rows of suppressed classes, "mark" or "drop"
     values: Frame  # Holds every value of the quasi-identifiers, and is quick to read
 
     def applied(self, frame: Frame, names: Sequence[Name]) -> Frame:
-        """Some columns of a frame, and its `COUNT`: labels as text, and suppressed rows marked or left out."""
+        """Return columns and `COUNT` with labels as text, suppressed rows marked or dropped."""
         if isinstance(self.generalization, LocalGeneralization):
             frame = self._by_class(frame, self.generalization)
         else:
@@ -105,7 +105,7 @@ class Recoding(NamedTuple):
     def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
         """Add the labels of the class of each row, `label 0`, ..., and `FLAG`."""
         tuples, texts = self.table.tuples, label_texts(made.labels)
-        # Each value is a group of its own, whose label is not needed.
+        # Each value is its own group, without a label.
         values = {name: np.arange(n) for name, n in zip(self.table.quasi_identifiers, tuples.domain_sizes, strict=True)}
         frame = self._with_groups(frame, values, {name: [""] * len(own) for name, own in values.items()})
         labels = {
@@ -123,7 +123,7 @@ class Recoding(NamedTuple):
     def _with_groups(
         self, frame: Frame, groups: Mapping[Name, NDArray[np.int64]], texts: Mapping[Name, Sequence[str | None]]
     ) -> Frame:
-        """Add the group of every value of the quasi-identifiers and its label, `group j` and `label j`."""
+        """Add groups and labels of the quasi-identifiers, `group j` and `label j`."""
         # Values are joined by their text: it is compared alike in every engine.
         keys = [as_text(self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
         frame, found = frame.with_columns(keys), []
@@ -142,7 +142,7 @@ class Recoding(NamedTuple):
         return frame.with_columns(found)
 
     def _known_groups(self, name: Name, j: int, own: NDArray[np.int64], texts: Sequence[str | None]) -> Frame:
-        """Return the group and the label of each value that occurs: `known j`, `group j` and `label j`."""
+        """Return values with their group and label: `known j`, `group j`, `label j`."""
         column, hierarchy, key = self.source.alias(name), self.table.quasi_identifiers[name], f"key {j}"
         values = self.values.select(nw.col(column), as_text(column).alias(key))
         found = combinations_of(values.to_native(), [column, key]).columns
@@ -166,7 +166,7 @@ class Recoding(NamedTuple):
         columns: Mapping[str, Sequence[Any]],
         schema: Mapping[str, Any],
     ) -> Frame:
-        """The frame with columns that are known of each combination of groups."""
+        """Join columns known for each combination of groups."""
         keys, expressions = _packed(groups, n_groups)
         named = {f"known {i}": key.tolist() for i, key in enumerate(keys)}
         small = lookup(self.values, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
@@ -177,7 +177,7 @@ class Recoding(NamedTuple):
 def decoded(
     problem: AnonymizationProblem, x: ArrayLike | Choice, recoding: str | None
 ) -> tuple[Decoded, EquivalenceClasses]:
-    """What a point decodes to, or its refinement where the recoding is "local", and its equivalence classes."""
+    """Decode or refine a point, and return its equivalence classes."""
     if recoding not in (None, "local"):
         raise ValueError(f"recoding must be 'local' or None, got {recoding!r}")
     if recoding is None:
@@ -194,7 +194,7 @@ def decoded(
 
 
 def complete_rows(source: Renamed, table: Microdata) -> Frame:
-    """The rows that a table was made of: those with a value in every column where the table knows no missing one."""
+    """Return the rows of a table, without missing values unless it knows them."""
     frame = source.frame
     for name, domain in table.tuples.domains.items():
         if None not in domain and name in source.names:
@@ -203,7 +203,7 @@ def complete_rows(source: Renamed, table: Microdata) -> Frame:
 
 
 def unrolled(frame: Frame) -> Frame:
-    """Every row of a frame as often as its `COUNT` says, in the same order."""
+    """Repeat every row by its `COUNT`, in the same order."""
     kind, native = frame.implementation, frame.to_native()
     if kind.is_duckdb():
         return nw.from_native(native.project(f"*, unnest(range({COUNT})) AS again"))
@@ -221,7 +221,7 @@ def unrolled(frame: Frame) -> Frame:
 
 
 def _packed(groups: NDArray[np.int64], n_groups: tuple[int, ...]) -> tuple[list[NDArray[np.int64]], list[Any]]:
-    """Groups of several attributes as few whole numbers, once as arrays and once as expressions."""
+    """Pack groups of several attributes into few numbers, as arrays and as expressions."""
     arrays: list[NDArray[np.int64]] = []
     expressions: list[Any] = []
     room = 0

@@ -1,4 +1,4 @@
-"""Release: the table that belongs to a point of a front, given out only where a recount holds what was promised."""
+"""Release of the table of a point, after an independent recount."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ ALL, KEPT = "all released columns", "kept columns"
 # Most dropped columns that a verdict names.
 _NAMED = 5
 
-# What a notebook says of claims.
+# Words for the claims in a notebook.
 _HOLDS = {True: "yes", False: "no", None: "not recounted"}
 
 
 class RecountError(ValueError):
-    """A recount does not hold what the search promised: nothing is released.
+    """Error of a recount that contradicts a promise: nothing is released.
 
     Attributes:
         broken: Each broken promise, in words.
@@ -58,7 +58,7 @@ class RecountError(ValueError):
 
 @dataclass(frozen=True)
 class Release:
-    """A released table and what it holds.
+    """A released table with its claims.
 
     Attributes:
         frame: The table: of the kind of frame that was given, quasi-identifiers as text, rows sorted by all values.
@@ -104,7 +104,7 @@ class Release:
         return " ".join([*said, *self.reaches, said_of(self.columns, self.uniqueness), *gone])
 
     def _repr_html_(self) -> str:
-        """What was promised and recounted, the verdict above it; no row, and not how many are suppressed."""
+        """Return verdict, promises and recounts, without a row or a number of suppressed ones."""
         claims: list[dict[str, Any]] = self.claims.to_dict("records")  # type: ignore[assignment]
         rows = []
         for own in claims:
@@ -124,7 +124,7 @@ def release(
     recoding: str | None = None,
     anyway: str | None = None,
 ) -> Release:
-    """Recode a table by one point of a search space, and count the result again before it is given out.
+    """Recode a table by one point, and recount the result.
 
     Quasi-identifiers become text. Rows come out sorted by all their released values: their order tells nothing else.
     A lazy frame stays lazy, and is recoded and counted where it lives.
@@ -162,7 +162,7 @@ def release(
 
 
 class Asked(NamedTuple):
-    """What is asked for of a release, as the arguments of `release` say it."""
+    """Arguments of `release`."""
 
     drop: Name | Sequence[Name] = ()
     keep: Name | Sequence[Name] | Mapping[Name, str | Kept | None] = ()
@@ -172,7 +172,7 @@ class Asked(NamedTuple):
 
 
 class _Promise(NamedTuple):
-    """What is promised of a measure: in words, the value, and whether higher is better."""
+    """A promised value of a measure, and its better direction."""
 
     measure: Objective
     words: str
@@ -186,10 +186,10 @@ class Recoded:
 
     problem: AnonymizationProblem
     x: ArrayLike
-    requirements: tuple[Constraint, ...]  # What the choice asked for and the point meets
+    requirements: tuple[Constraint, ...]  # Requirements of the choice that the point meets
     columns: pd.DataFrame  # The columns of the table, as `Release` has them
     asked: Asked  # How it was recoded
-    exceptions: tuple[str, ...]  # What is released although it would be refused unasked
+    exceptions: tuple[str, ...]  # Unmet requirements, released for a reason
     _recoding: Recoding
     _complete: Renamed  # The rows of the original that the table was made of
     _are_few: bool  # Whether rows are recoded and counted once that agree, as many do
@@ -221,7 +221,7 @@ class Recoded:
         return int(self._recoding.classes.n_suppressed[0])
 
     def counted_again(self, written: Any) -> Release:
-        """The release, where a recount of the table as it was written holds what was promised."""
+        """Return the release if a recount of the written table holds the promises."""
         again = self.grouped(written)
         claims, alone = self._counted(again)
         broken = [
@@ -251,16 +251,16 @@ class Recoded:
         )
 
     def grouped(self, written: Any) -> Renamed:
-        """A table as it was written, read once: where few rows differ, as the distinct ones."""
+        """Read a written table once, as distinct rows if they are few."""
         source = frames.renamed(written)
         return source.grouped() if self._are_few else replace(source, frame=frames.held(source.frame))
 
     def claims(self, written: Any) -> pd.DataFrame:
-        """What was promised, what is counted again, and whether that holds, as `Release` has it."""
+        """Return the claims of a written table."""
         return self._counted(frames.renamed(written))[0]
 
     def _counted(self, written: Renamed) -> tuple[pd.DataFrame, bool]:
-        """The claims, and whether a row of the table is alone."""
+        """Return the claims, and whether a row is alone."""
         names = list(self.problem.table.quasi_identifiers)
         promises = self._promises()
         sensitive = self.problem.table.sensitive
@@ -290,7 +290,7 @@ class Recoded:
         return object_frame(("measure", "promised", "recounted", "holds"), rows), counted(in_rows) == 1
 
     def _promises(self) -> list[_Promise]:
-        """What is promised: the value of every measure, and what the choice asked for."""
+        """Return the promises of the point and of the choice."""
         measured = [
             _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
             for measure, value in zip(self.problem.measured, self._found(), strict=True)
@@ -299,7 +299,7 @@ class Recoded:
         return measured + [_Promise(own, bound(one, own.full_name), one.bound, one.at_least) for one, own in asked]
 
     def _found(self) -> list[float]:
-        """The value of every measure at the point; the worse one where a refinement may be worse."""
+        """Return the values of the point, the worse ones after a refinement."""
         own = [float(measure.evaluate(self._recoding.classes)[0]) for measure in self.problem.measured]
         if self.asked.recoding is None:
             return own
@@ -312,7 +312,7 @@ class Recoded:
 
     @cached_property
     def _about(self) -> dict[str, Any]:
-        """What a recount of the release is told besides."""
+        """Further arguments of the recount."""
         roles = {name for name in self.problem.table.tuples.domains if name in self._recoding.source.names}
         # All that is asked of the original may stand among the distinct rows that were released.
         inside = self._are_few and roles <= {*self._released}
@@ -324,7 +324,7 @@ class Recoded:
         }
 
     def _recount(self, written: Renamed, columns: Sequence[Name]) -> Recount:
-        """The recount of a table with the columns that were promised."""
+        """Return the recount of a table with the promised columns."""
         if [*map(str, written.names)] != [*map(str, self._released)]:
             text = f"the columns are {examples(written.names)} where {examples(self._released)} were promised"
             raise self._refusal([text])
@@ -358,7 +358,7 @@ _ANYWAY = "anyway='REASON', on the command line --anyway REASON, releases it nev
 
 
 def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, asked: Asked) -> Recoded:
-    """Recode a table, and leave the recount to who writes it: what is counted should be the file."""
+    """Recode a table. The recount is of the written file."""
     one_of("suppressed", asked.suppressed, HOW_RELEASED)
     if asked.anyway is not None and not is_reason(asked.anyway):
         raise ValueError(f"anyway must be a reason of at least five words, got {asked.anyway!r}")
@@ -418,7 +418,7 @@ def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requireme
 def _released_columns(
     source: Renamed, problem: AnonymizationProblem, drop: tuple[Name, ...], keep: tuple[Name, ...]
 ) -> list[Name]:
-    """The columns of the release, in the order of the frame."""
+    """Return the columns of the release, in the order of the frame."""
     table = problem.table
     for argument, names in (("drop", drop), ("keep", keep)):
         unknown = [name for name in names if name not in source.names]
@@ -443,11 +443,11 @@ def _released_columns(
     return [name for name in source.names if name in wanted]
 
 
-# --- what stands in every column ----------------------------------------------------------------------------------
+# --- the columns of a release -------------------------------------------------------------------------------------
 
 
 def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Name, str | None]) -> pd.DataFrame:
-    """Every column of a release with its role, and the reason of one that is kept."""
+    """Return the columns of a release with roles and reasons."""
     roles = {
         "quasi-identifier": table.quasi_identifiers,
         "sensitive": table.sensitive,
@@ -461,10 +461,10 @@ def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Nam
 
 
 def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
-    """Count the unique rows of a release by sets of its columns, as `Release` has them."""
+    """Count the unique rows of a release by sets of its columns."""
     source = frames.renamed(frame)
     names = [source.alias(name) for name in source.names]
-    # What is missing is one value, whatever stands for it.
+    # Missing values are one value.
     cells = [nw.when(~frames.missing(source.frame, name)).then(nw.col(name)).alias(name) for name in names]
     table = source.frame.with_columns(cells)
     roles = dict(zip(names, columns.role, strict=True))
@@ -505,7 +505,7 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
 
 
 def _unique(groups: Frame) -> list[int]:
-    """How many groups there are, how many of one row, and how many rows."""
+    """Count the groups, the groups of one row, and the rows."""
     n = nw.col(COUNT)
     return frames.totals(
         groups, groups=nw.len(), unique=nw.when(n == 1).then(nw.lit(1)).otherwise(nw.lit(0)).sum(), rows=n.sum()

@@ -1,4 +1,4 @@
-"""Verify: every measure of a released table counted again, as its definition reads, and held against its bound."""
+"""Recount of a released table against its bounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def verify(
     hierarchies: Mapping[Name, Hierarchy] | None = None,
     generalization: Decoded | None = None,
 ) -> pd.DataFrame:
-    """Count a released table again, with plain dataframe operations and without the engine of a search.
+    """Recount a released table with plain dataframe operations.
 
     The table may come from anywhere. Rows with `*` in every quasi-identifier are one class of their own: an attacker
     who knows that a person is in no other class looks for them there. So k counts them, too.
@@ -78,7 +78,7 @@ def verify(
 
 
 def _row(measure: Objective | Constraint, recount: Recount) -> tuple[Any, ...]:
-    """What `verify` says of a measure."""
+    """Return the row of a measure."""
     if isinstance(measure, Objective):
         return measure.full_name, shown(measure, measure.recount(recount)), "", None
     found = measure.objective.recount(recount)
@@ -88,12 +88,12 @@ def _row(measure: Objective | Constraint, recount: Recount) -> tuple[Any, ...]:
 
 
 def object_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """Rows as a frame that keeps every value as it is: whole numbers whole, and None None."""
+    """Return a frame of objects, with whole numbers and None unchanged."""
     return pd.DataFrame({name: pd.Series([row[i] for row in rows], dtype=object) for i, name in enumerate(columns)})
 
 
 def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
-    """The objectives among measures, and those that constraints bound."""
+    """Return the objectives of measures and constraints, or raise."""
     if isinstance(measures, Objective | Constraint):
         raise TypeError(f"measures must be a list of them, got {measures!r}; [{measures!r}] is one")
     objectives = [measure.objective if isinstance(measure, Constraint) else measure for measure in measures]
@@ -107,12 +107,12 @@ def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
 
 
 def shown(objective: Objective, found: Counted) -> float:
-    """What was counted again as a number: whole where all values are, else the float next to it."""
+    """Return a recount as an int for whole measures, else as the nearest float."""
     return int(found) if objective.whole else float(found)
 
 
 def kept(found: Counted, bound: float, at_least: bool) -> bool:
-    """Whether what was counted again keeps a bound: decided as a search decides it, but for the rounding of floats."""
+    """Return whether a recount keeps a bound, up to rounding of floats."""
     slack = _TOLERANCE * abs(bound) if isinstance(found, float) and np.isfinite(bound) else 0.0
     return bool(keeps(np.array([float(found) + (slack if at_least else -slack)]), bound, at_least)[0])
 
@@ -150,13 +150,13 @@ def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> N
 
 
 def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Ints:
-    """The position of every original value in the domain of its column."""
+    """Return the positions of original values in the domain."""
     codes, values = codes_and_values(column)
     return fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1][codes]
 
 
 def _groups(made: Decoded, name: Name, at: Ints, places: Ints, kept: Flags) -> Ints:
-    """The number of every row's label; one of a local recoding has to stand for the value, by the hierarchy."""
+    """Return the number of every row's label, checked against the hierarchy."""
     if isinstance(made, Generalization):
         groups: Ints = made.groups[name][places]
         return groups
@@ -168,15 +168,15 @@ def _groups(made: Decoded, name: Name, at: Ints, places: Ints, kept: Flags) -> I
 
 
 def _label_codes(numbers: Ints, labels: Sequence[str | None], found: Any) -> Ints:
-    """Codes of labels that are given by their numbers, then of those that were found; -1 is what is missing."""
+    """Encode given labels and found values together, -1 for missing."""
     own, values = codes_and_values(found)
     codes = np.append(pd.factorize(pd.Series([*labels, *values], dtype=object))[0], -1)
-    # What is missing has the last code.
+    # Missing values have the last code.
     return np.concatenate([codes[numbers], codes[len(labels) :][own]])
 
 
 def check_matching(own: Recount) -> None:
-    """Refuse a table whose rows cannot each have been made of a row of the original.
+    """Raise if some row cannot come from a row of the original.
 
     A release is sorted: nothing tells which row was made of which. So one of the ways has to be found. A row goes with
     a row of the original whose values its labels stand for, and which has the same in the other columns that are
@@ -216,7 +216,7 @@ def check_matching(own: Recount) -> None:
 
 
 def _edges(own: Recount, made: pd.DataFrame, given: pd.DataFrame, names: dict[str, Name]) -> pd.DataFrame:
-    """Which distinct rows of the original a distinct released row can be of: columns `row` and `original`."""
+    """Return the possible pairs of released and original distinct rows."""
     keys = [key for key, name in names.items() if name in own.names]
     others = [key for key in names if key not in keys]
     classes, tuples = (table[keys].drop_duplicates(ignore_index=True) for table in (made, given))

@@ -46,7 +46,7 @@ _ROUNDING = 1e-9
 
 
 class Items(NamedTuple):
-    """Priced items: tuples, or pairs of a tuple and a value where a class needs several values."""
+    """Priced items: tuples, or pairs of a tuple and a value."""
 
     positions: Ints32  # (n_items, n_attributes) int32, as of `Trees`
     rows: Ints  # (n_items,) int64, the rows that an item stands for
@@ -63,7 +63,7 @@ class Items(NamedTuple):
 
     @classmethod
     def readings(cls, trees: Trees, tests: Tests) -> Iterator[Items]:
-        """Yield the items of each requirement; each alone gives a lower bound.
+        """Yield the items of each requirement. Each alone gives a lower bound.
 
         Numbers of rows and of distinct values are read. The rest of a requirement is not, which can only make a bound
         lower. Where the whole table breaks one, all tuples are one class whatever is required, and k alone is read.
@@ -165,7 +165,7 @@ class Walk(NamedTuple):
 
 
 def _depths(trees: Trees) -> Ints:
-    """Return the greatest number of nodes between a leaf and the root of each tree, both counted."""
+    """Return the height of each tree in nodes."""
     depth = np.ones(len(trees.parent), dtype=np.int64)
     for node, above in enumerate(trees.parent.tolist()):
         if above >= 0:
@@ -258,7 +258,7 @@ class Part:
         return float(self.prices @ self._items.rows)
 
     def advance(self) -> list[Part]:
-        """Run one pass, and return the parts, several if the first pass would not end."""
+        """Run one pass, and return the parts."""
         proposed = self._current + self._step * self._first
         ended = self._visit(proposed, lowers=True)
         if self._is_new and not ended and len(self._walk.attributes) > 1:
@@ -293,14 +293,14 @@ class Part:
         return bool(ended)
 
     def _limit(self) -> int:
-        """Reset the looks, and return the limit of the next visit; one attribute alone has none."""
+        """Reset the looks, and return the limit of the next visit."""
         self._walk.tally[1] = 0
         return self._budget if len(self._walk.attributes) > 1 else 1 << 62
 
 
 @njit(cache=True, nogil=True, allocates=False)
 def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-def]
-    """Find the cheapest vector that can hold a class with each item, and return whether the search ended.
+    """Find the cheapest vector for each item within the budget.
 
     Invariant here and in `_visit_all`: each depth holds the nodes for the items below those chosen before, and `turn`
     counts the nodes tried.
@@ -327,7 +327,7 @@ def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _next_node(depth, trees, walk):  # type: ignore[no-untyped-def]
-    """Return the items of the next node of a depth as a range, empty after the last, and the cost so far."""
+    """Return the items of the next node of a depth, and the cost so far."""
     turn = walk.turn[depth]
     if turn == walk.n_nodes[depth]:
         return np.int64(0), np.int64(0), 0.0
@@ -338,7 +338,7 @@ def _next_node(depth, trees, walk):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
-    """Return whether a vector is the cheapest so far for some item, and has enough values."""
+    """Return whether a vector is the cheapest so far for some item."""
     cheaper, n_values = False, np.int64(0)
     walk.tally[0] += 1
     for i in range(a, b):
@@ -354,7 +354,7 @@ def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False)
 def _visit_all(lowers, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
-    """Visit all vectors with overpaid sets, lower or measure their excess, and return whether the visit ended.
+    """Visit all vectors with overpaid sets, and lower or measure their excess.
 
     Deeper vectors have fewer items and higher costs, and no price exceeds its proposal. A branch ends where its best
     set is not overpaid at proposed prices.
@@ -475,7 +475,7 @@ def _rank(n, ranked, prices):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
-    """List the nodes of an attribute that hold some of the items, with the items of each.
+    """List the nodes of an attribute with some of the items.
 
     Items below a node stand in the order in which they came.
     """
@@ -524,7 +524,7 @@ def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _climb(n_leaves, trees, walk):  # type: ignore[no-untyped-def]
-    """Sum the counts of leaves into the nodes above, and return the number of nodes with a count."""
+    """Sum the counts of leaves into the nodes above."""
     leaves, at = walk.climbing[0], walk.climbing[1]
     for q in range(n_leaves):
         leaves[q] = at[q] = walk.touched[q]

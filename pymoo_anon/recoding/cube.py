@@ -70,7 +70,7 @@ class Cube(NamedTuple):
 
 
 def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> tuple[Ints, bool]:
-    """Return the classes of k rows that a cube finds, and whether it ended within its budget.
+    """Return the classes found, and whether the cube ended within its budget.
 
     Classes are (n_tuples,) int64, counted from 0. A class costs a price beside the loss of its cells, in cells. Tuples
     without a class have -1: where the search ended, they have fewer than k rows together, or in each part that must be
@@ -102,7 +102,7 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
 
 @njit(cache=True, nogil=True, allocates=False)
 def _search(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def]
-    """Find the cheapest cells that cover k rows for every tuple, until the budget is used up.
+    """Find the cheapest cells that cover k rows, within the budget.
 
     Invariant: each depth holds the tuples below the nodes chosen before it, and `turn` counts the nodes tried there.
     """
@@ -160,7 +160,7 @@ def _enter(a, b, score, cube):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _compact(cube):  # type: ignore[no-untyped-def]
-    """Drop cells that are no longer the best of any tuple, and return the number left."""
+    """Drop cells that are no longer the best of any tuple."""
     moved = cube.moved
     for v in range(len(moved)):
         moved[v] = 0
@@ -182,7 +182,7 @@ def _compact(cube):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _arrange(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
-    """Sort the tuples of a branch by the attribute of a depth, and list the nodes that hold some of them.
+    """Sort the tuples of a branch, and list the nodes of an attribute.
 
     A node is listed only if no node below it holds the same tuples, and after the nodes below it, so that a tuple meets
     cheap cells first. The stack holds nodes that lie above each other and contain the last position; each begins where
@@ -281,7 +281,7 @@ class Index(NamedTuple):
 
 @njit(cache=True, nogil=True, allocates=False)
 def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: ignore[no-untyped-def]
-    """Make a class of the waiting tuples below each candidate, and return the number of tuples released.
+    """Make a class of the waiting tuples below each candidate.
 
     Earlier candidates may have taken tuples, so rows and cost are computed anew.
     """

@@ -1,4 +1,4 @@
-"""Growth: a class begins with one tuple and takes in the tuple that widens its cells least, until it has k rows.
+"""Growth of classes from one tuple by the cheapest next tuple.
 
 For many attributes, where an iceberg cube would not end. Cells only widen, so the cost of joining a tuple is a lower
 bound for the rest of the growth, and few tuples are compared again. Work is still the square of the number of tuples,
@@ -113,7 +113,7 @@ def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
-    """Grow a class from a tuple to k rows, and further while its score falls.
+    """Grow a class to k rows, and further while its score falls.
 
     Returns:
         How many members it has, and its score: what its cells cost, and the share of each row of its price. It is
@@ -151,14 +151,14 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _take(i, n, rows, trees, seeds):  # type: ignore[no-untyped-def]
-    """Append a tuple to the class, and return the number of its members and rows."""
+    """Append a tuple to the class, and return its members and rows."""
     seeds.members[n], seeds.is_taken[i], seeds.joined[i] = i, True, np.inf
     return n + 1, rows + trees.rows[seeds.order[i]]
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
-    """Sum the costs of the cells from each attribute on, and return the cost a row."""
+    """Sum the costs of the cells from each attribute on."""
     last = len(seeds.attributes)
     for step in range(last):
         depth = last - 1 - step
@@ -190,7 +190,7 @@ def _next_tuple(start, most, need, trees, seeds):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _join_cost(i, limit, trees, seeds):  # type: ignore[no-untyped-def]
-    """Return and store the cost of the cells with a tuple, or a lower bound that reaches the limit."""
+    """Return and store the cost of the cells with a tuple."""
     r, depth, spent = seeds.order[i], 0, 0.0
     seeds.tally[0] += 1
     while depth < len(seeds.attributes) and spent + seeds.rest[depth] < limit:

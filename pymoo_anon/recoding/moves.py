@@ -41,7 +41,7 @@ class Classes(NamedTuple):
     # (n_classes, n_attributes) int64, where in that order the next class stands that differs in one of the attributes
     # up to this one.
     skip: Ints
-    changed: Ints  # (n_classes,) int64, the classes whose cells may have changed since they were sorted
+    changed: Ints  # (n_classes,) int64, the classes with cells changed since they were sorted
     has_changed: Flags  # (n_classes,) Boolean, the same
     # (n_attributes + 1, 2) float, the cost so far of the class at hand with the tuple, and how much more
     # that is than without.
@@ -100,7 +100,7 @@ class Classes(NamedTuple):
         return float(self.rows @ self.costs + price * np.count_nonzero(self.rows))
 
     def sort(self) -> None:
-        """Sort the classes by their cells, which makes searches fast and changes none of their results."""
+        """Sort the classes by their cells, for fast searches."""
         keys = self.cells[:, self.attributes]
         self.order[:], self.shared[:], self.skip[:] = sort_by_cells(keys)
         self.sorted[:] = keys[self.order]
@@ -141,7 +141,7 @@ def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Find the class that takes a tuple at least added loss and holds all requirements then.
+    """Find the cheapest valid class for a tuple.
 
     Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
     side. What a tuple adds to one is at least what it adds in the first few attributes, if the class had but k rows;
@@ -187,7 +187,7 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _place_of(node, classes):  # type: ignore[no-untyped-def]
-    """Find the first class in order whose first cell is a node or follows it."""
+    """Find the first class in order at or after a node."""
     low, high = np.int64(0), np.int64(len(classes.order))
     while low < high:
         middle = (low + high) // 2
@@ -200,7 +200,7 @@ def _place_of(node, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
-    """Add one cell of a class to the costs reached, with and without a tuple."""
+    """Add one cell of a class to the costs reached."""
     classes.tally[0] += 1
     if node < 0:
         return  # a class without tuples, which nothing joins
@@ -211,7 +211,7 @@ def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Return the loss that a tuple adds to a class, or infinity if it must not join."""
+    """Return the added loss of a tuple in a class, or infinity."""
     n = classes.rows[c]
     if n == 0 or c == classes.class_of[r]:
         return np.inf
@@ -234,7 +234,7 @@ def holds_with(c, r, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def list_members(c, n, classes):  # type: ignore[no-untyped-def]
-    """Append the tuples of a class to the first n of `members`, and return the new n."""
+    """Append the tuples of a class to `members`."""
     r = classes.heads[c]
     while r >= 0:
         classes.members[n] = r
@@ -288,7 +288,7 @@ def leave(r, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
-    """Return the cost a row of a tuple's class without it; other tuples remain."""
+    """Return the cost per row of a tuple's class without it."""
     cost = 0.0
     c = classes.class_of[r]
     for j in range(classes.cells.shape[1]):
@@ -298,7 +298,7 @@ def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
-    """Return the smallest node of an attribute that holds a class without a tuple, or -1."""
+    """Return an attribute's smallest node for a class without a tuple, or -1."""
     low, high = np.int64(-1), np.int64(-1)
     own = classes.cells[c, j]
     q = classes.heads[c]
@@ -416,7 +416,7 @@ def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-u
 
 
 def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
-    """Let tuples without a class join one, and merge classes until all hold their requirements.
+    """Repair invalid classes by joins and merges.
 
     Returns (n_tuples,) int64 classes, counted from 0; some numbers may be unused.
 
@@ -446,7 +446,7 @@ def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False)
 def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Merge each class that breaks a requirement, in turn, until it holds or is the only one."""
+    """Merge each invalid class until it is valid or the only one."""
     for c in turns:
         while classes.rows[c] > 0 and not _holds(c, tests, classes):
             other = _partner(c, trees, tests, classes)
@@ -497,7 +497,7 @@ def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _joined_cost(c, other, limit, trees, classes):  # type: ignore[no-untyped-def]
-    """Return the cost a row of two merged classes, or a partial sum above the limit."""
+    """Return the cost per row of two merged classes."""
     cost = 0.0
     for j in classes.attributes:
         node, below = classes.cells[c, j], classes.cells[other, j]

@@ -1,4 +1,4 @@
-"""Large neighbourhood search (Shaw 1998): free a few classes that lie near each other, and rebuild them at less loss.
+"""Large neighbourhood search (Shaw 1998) over near classes.
 
 A dual ascent prices the tuples. A tuple that is released at much more than its price probably is in the wrong class, so
 neighbourhoods begin there.
@@ -135,7 +135,7 @@ def _chance(search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _begin(search):  # type: ignore[no-untyped-def]
-    """Draw the first tuple of a neighbourhood, preferring those released at more than their price."""
+    """Draw the first tuple of a neighbourhood."""
     r = np.int64(0)
     for _ in range(200):
         r = search.order[search.tally[1]]
@@ -150,7 +150,7 @@ def _begin(search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
-    """Free the class of a tuple and those near it, and return the numbers of classes, of tuples, and their loss."""
+    """Free the class of a tuple and its neighbours."""
     most, n_near = len(search.freed), np.int64(0)
     for c in range(len(search.classes.rows)):
         if search.classes.rows[c] == 0 or search.n_tuples[c] > most:
@@ -190,7 +190,7 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _cost_with(cells, r, limit, trees, search):  # type: ignore[no-untyped-def]
-    """Return the cost a row of cells widened to hold a tuple, or a partial sum above the limit."""
+    """Return the cost per row of cells widened for a tuple."""
     cost = 0.0
     for j in search.classes.attributes:
         cost += trees.costs[join(trees, cells[j], trees.positions[r, j])]
@@ -305,7 +305,7 @@ def _grown_holds(n, rows, tests, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
-    """Put each freed tuple without a class into the new class where it adds least."""
+    """Put each freed tuple into the cheapest new class."""
     for i in range(n_freed):
         if search.own[i] < 0:
             _join_cheapest(i, n_built, np.inf, trees, search)
@@ -313,7 +313,7 @@ def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _join_cheapest(i, n_built, limit, trees, search):  # type: ignore[no-untyped-def]
-    """Put a freed tuple into the other new class where it adds least; return whether that is below the limit."""
+    """Put a freed tuple into the cheaper new class, if below the limit."""
     r, cheapest = search.freed[i], np.int64(-1)
     w = trees.rows[r]
     for c in range(n_built):

@@ -123,7 +123,7 @@ def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -
 
 
 def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
-    """Split tuples from the top into blocks of about a number of tuples, each of k rows or more.
+    """Split tuples from the top into blocks of k rows or more.
 
     Parts that must be apart stand whole in a block, and large ones have blocks of their own.
     """
@@ -157,7 +157,7 @@ def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
 
 
 def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
-    """Return the classes that a cube makes within its budget, and those that another way makes of the rest."""
+    """Return the classes of a cube, and of another way for the rest."""
     class_of, ended = bottom_up(trees, k, price, budget=_LOOKS * len(trees.rows))
     if not ended:
         left = np.flatnonzero(class_of < 0)
@@ -167,7 +167,7 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
 
 
 def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
-    """Recode the tuples that a cube has left in small blocks, and return their classes."""
+    """Recode the remaining tuples in small blocks."""
 
     def grown(rest: Trees) -> Ints:
         return grow(rest, sizes.k, price, budget=_GROWN)
@@ -184,7 +184,7 @@ def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
 
 
 def _laid_out(n_tuples: int, blocks: list[Ints], classes: list[Ints]) -> Ints:
-    """Number the classes of each block after those of the block before."""
+    """Number the classes of all blocks consecutively."""
     class_of, n_classes = np.full(n_tuples, -1), 0
     for block, own in zip(blocks, classes, strict=True):
         class_of[block] = np.where(own < 0, -1, own + n_classes)

@@ -179,7 +179,7 @@ class _Facet(NamedTuple):
 
 
 def _facet_of(tuples: DistinctTuples, requirement: Requirement, groups: Ints, first: int) -> _Facet:
-    """Number the values of a column, or their groups at some levels, from `first` on."""
+    """Number the values of a column or their groups, from `first` on."""
     column = tuples.columns[requirement.column]
     rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
     totals, entries, stop = [], [], first
@@ -221,7 +221,7 @@ def hold_whole(members, rows, tests, scratch):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
-    """Fill the histogram with the values of a set, and return the number of distinct ones."""
+    """Fill the histogram of a set, and count its distinct values."""
     n_touched = np.int64(0)
     for i in range(a, b):
         r = members[i]
@@ -308,7 +308,7 @@ def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _in_order(first, stop, rows, tests, scratch):  # type: ignore[no-untyped-def]
-    """Return the earth mover's distance of a set from the table, in an order of values."""
+    """Return the ordered earth mover's distance of a set from the table."""
     own, n_rows = np.float64(rows), np.float64(tests.n_rows)
     high, low, below, expected = 0.0, 0.0, 0.0, 0.0
     for value in range(first, stop - 1):

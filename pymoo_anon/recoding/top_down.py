@@ -1,4 +1,4 @@
-"""Top-down recoding: begin with one class, and split classes along the trees while that pays.
+"""Top-down recoding: split classes along the trees while that pays.
 
 Multidimensional recoding as Mondrian's (LeFevre et al. 2006), by hierarchies. The paper cuts an ordered domain at its
 median; since every cell is a node here, a node is split into its children, of numbers, too. In a strict split each
@@ -43,7 +43,7 @@ class Children(NamedTuple):
 
 
 def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: str = "top-down") -> Ints:
-    """Return the class of every tuple after all splits that pay by one of `RULES`.
+    """Return the class of every tuple after all splits that pay.
 
     (n_tuples,) int64, counted from 0.
 
@@ -63,7 +63,7 @@ def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: 
 
 @njit(cache=True, nogil=True, allocates=False)
 def _split_all(trees, k, price, enough, rule, children, class_of):  # type: ignore[no-untyped-def]
-    """Fill `class_of`; arguments as of `top_down`.
+    """Fill `class_of` by the arguments of `top_down`.
 
     Invariant: the open classes are slices of `members`, each in the order of the tuples, and have k rows, or there is
     one.
@@ -96,7 +96,7 @@ def _split_all(trees, k, price, enough, rule, children, class_of):  # type: igno
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _spread(j, a, b, trees, children):  # type: ignore[no-untyped-def]
-    """Count the tuples below each child of a class's smallest node, and return the number of children.
+    """Count the tuples below each child of a class's node.
 
     A value has none.
     """
@@ -142,7 +142,7 @@ def _forget(n_children, children):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _weigh(n_children, k, trees, price, rule, children):  # type: ignore[no-untyped-def]
-    """Decide which children become classes, and return the gain of the split by the rule.
+    """Choose the children to split off, and return the gain.
 
     The rest needs k rows, too. Where it has fewer, the child that gives up least joins it. No gain is 0.
     """
@@ -189,14 +189,14 @@ def _weigh(n_children, k, trees, price, rule, children):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _saved(child, trees, children):  # type: ignore[no-untyped-def]
-    """Return the loss in an attribute that a child saves as a class of its own."""
+    """Return the saved loss in an attribute of a child."""
     own = join(trees, trees.leaves[children.low[child]], children.high[child])
     return children.rows[child] * (trees.costs[trees.parent[child]] - trees.costs[own])
 
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _part(j, n_open, n_children, trees, children):  # type: ignore[no-untyped-def]
-    """Sort the class behind the open ones by child, the rest first, and open its parts.
+    """Sort the class by child, and open its parts.
 
     Returns:
         How many classes are open then.

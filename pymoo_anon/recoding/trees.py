@@ -22,7 +22,7 @@ FORBIDDEN = 1e12
 
 
 class Trees(NamedTuple):
-    """Trees of all attributes, one after the other, and the distinct tuples in the order of their positions.
+    """Trees of all attributes, and the distinct tuples by position.
 
     Nodes and positions are counted over all attributes. In each tree a node comes before those below it, and in tree
     order. Since tuples are sorted, nothing that is computed here depends on the order of the rows of a table.
@@ -73,7 +73,7 @@ class Trees(NamedTuple):
 
     @property
     def parts(self) -> Ints:
-        """(n_tuples,) int64 array: the part of each tuple, 0 for all if there is one part."""
+        """(n_tuples,) int64 array of the part of each tuple."""
         if self.costs[self.offsets[-2]] < FORBIDDEN:
             return np.zeros(len(self.rows), dtype=np.int64)
         parts: Ints = (self.positions[:, -1] - self.position_offsets[-2]).astype(np.int64)
@@ -107,7 +107,7 @@ class _Tree(NamedTuple):
 
 
 def _parts(n: int) -> _Tree:
-    """Return the tree of n parts, whose root must not be released."""
+    """Return the tree of n parts with a forbidden root."""
     parts = np.arange(n)
     first, stop, parent = np.append(0, parts), np.append(n, parts + 1), np.append(-1, np.zeros_like(parts))
     return _Tree(first, stop, parent, np.append(FORBIDDEN, np.zeros(n)), np.arange(n + 1))
@@ -163,7 +163,7 @@ def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
 
 
 def by_first_step(trees: Trees) -> Ints:
-    """Sort the attributes by the mean cost of a row's first step up, the highest first.
+    """Sort the attributes by the mean cost of the first step up.
 
     (n_attributes,) int64 array.
     """
@@ -205,7 +205,7 @@ def _widen_all(trees, class_of, cells):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def widen(cells, r, trees):  # type: ignore[no-untyped-def]
-    """Widen cells to hold a tuple, and return their cost a row; -1 is an empty cell."""
+    """Widen cells to hold a tuple, and return their cost per row."""
     cost = 0.0
     for j in range(len(cells)):
         position = trees.positions[r, j]

@@ -34,7 +34,7 @@ def is_packed(path: Path) -> bool:
 
 
 def bytes_of(path: Path, most: int = -1) -> bytes:
-    """Return the first bytes of a file, or all of them, unpacked if gzip packed it."""
+    """Return the first bytes of a file, unpacked if packed by gzip."""
     with _unpacked(path) as file:
         data: bytes = file.read(most)
     return data
@@ -107,7 +107,7 @@ def separator_of(text: str) -> str:
 
 
 def rows_of(text: str, separator: str, name: str) -> Iterator[list[str]]:
-    """Yield the rows of a CSV text; a blank line is a row without fields."""
+    """Yield the rows of a CSV text, blank lines as rows without fields."""
     number = 0
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):

@@ -1,4 +1,4 @@
-"""Reading frames: plain names, the distinct combinations of some columns, what is missing in them, and their codes."""
+"""Frames of all kinds: plain names, distinct combinations, missing values, and codes."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _NUMBERS = count()
 
 @dataclass(frozen=True)
 class Combinations:
-    """The distinct combinations of values in some columns of a frame, and how many rows hold each."""
+    """Distinct combinations of values in some columns, with their counts."""
 
     columns: dict[Name, pd.Series]
     weights: NDArray[np.int64]
 
     def with_gaps(self, missing: str) -> tuple[Combinations, set[Name]]:
-        """The combinations that `missing` leaves, and the columns in which values are still missing."""
+        """Return the complete combinations, and the columns with missing values."""
         n_rows = int(self.weights.sum())
         if n_rows == 0:
             raise ValueError("frame must have at least one row, got none")
@@ -67,7 +67,7 @@ class Combinations:
 
 
 def _opened(frame: Any) -> tuple[Any, list[str]]:
-    """A frame other than of pandas as narwhals has it, and the names of its columns."""
+    """Return a frame of narwhals, and the names of its columns."""
     try:
         table = nw.from_native(frame)
         return table, table.collect_schema().names()
@@ -80,7 +80,7 @@ def _opened(frame: Any) -> tuple[Any, list[str]]:
 
 
 def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
-    """Some columns of a frame, still of its own kind, under names that narwhals takes: it speaks of columns by text."""
+    """Select columns under plain names, as narwhals needs text."""
     aliases = [f"column {i}" for i in range(len(names))]
     if isinstance(frame, pd.DataFrame):
         return frame.iloc[:, _places(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
@@ -92,18 +92,18 @@ def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
 
 @dataclass(frozen=True)
 class Renamed:
-    """A frame whose columns have names that every engine takes, and the names that they had."""
+    """A frame under plain names, with its original names."""
 
     frame: Frame  # Its columns are `column 0`, `column 1`, ..., and `COUNT` where each row stands for several
     names: tuple[Name, ...]  # The original names, in order
-    kind: type  # What the original is, for messages and for `native`
+    kind: type  # Original frame, for messages and for `native`
 
     def alias(self, name: Name) -> str:
-        """The plain name of a column."""
+        """Return the plain name of a column."""
         return f"column {self.names.index(name)}"
 
     def native(self, frame: Frame, names: Sequence[Name], in_order: bool = False) -> Any:
-        """Some columns of a frame as a frame of the original's kind, under their original names."""
+        """Return columns in a frame of the original's kind, under their original names."""
         aliases = [self.alias(name) for name in names]
         chosen = frame.select([nw.col(alias) for alias in aliases])
         if not issubclass(self.kind, pd.DataFrame):
@@ -116,13 +116,13 @@ class Renamed:
         return native
 
     def grouped(self) -> Renamed:
-        """The distinct rows, held where they live, each with `COUNT`."""
+        """Return the distinct rows with `COUNT`, held in their engine."""
         aliases = [self.alias(name) for name in self.names]
         return Renamed(held(counted(self.frame, aliases)), self.names, self.kind)
 
 
 def renamed(frame: Any) -> Renamed:
-    """A frame under plain names, with values for categories, and without index, attributes and the sign of a zero."""
+    """Return a frame under plain names, without categories, index and the sign of zero."""
     if isinstance(frame, Renamed):
         return frame
     names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else _opened(frame)[1]
@@ -135,7 +135,7 @@ def renamed(frame: Any) -> Renamed:
 
 
 def missing(frame: Frame, column: str) -> Any:
-    """An expression that tells where a column of a frame has no value: null, or not a number."""
+    """Return an expression for missing values of a column, null or NaN."""
     gap = nw.col(column).is_null()
     # SQLite stores "not a number" as null, and has no function for it.
     is_sqlite = frame.implementation.is_ibis() and frame.to_native().get_backend().name == "sqlite"
@@ -144,12 +144,12 @@ def missing(frame: Frame, column: str) -> Any:
 
 
 def as_text(column: str) -> Any:
-    """An expression for a column as text; a gap stays one, which pandas 2 would spell as a word."""
+    """Return an expression for a column as text, with gaps kept."""
     return nw.when(~nw.col(column).is_null()).then(nw.col(column).cast(nw.String))
 
 
 def in_ascending_order(frame: Frame, columns: Sequence[str]) -> Frame:
-    """A frame sorted by some columns; what is missing stands last."""
+    """Sort a frame by some columns, missing values last."""
     try:
         return frame.sort(columns, nulls_last=True)
     except TypeError as error:
@@ -157,7 +157,7 @@ def in_ascending_order(frame: Frame, columns: Sequence[str]) -> Frame:
 
 
 def counted(frame: Frame, columns: Sequence[str]) -> Frame:
-    """The distinct rows of some columns of a frame under plain names, each with for how many it stands in `COUNT`."""
+    """Return the distinct rows of some columns, with their `COUNT`."""
     if frame.implementation.is_pandas():
         return _first_rows(frame.to_native(), list(columns), _key)
     groups = frame.group_by(columns, drop_null_keys=False).agg(_rows(frame))
@@ -165,7 +165,7 @@ def counted(frame: Frame, columns: Sequence[str]) -> Frame:
 
 
 def held(frame: Frame) -> Frame:
-    """A frame that is computed once, where it lives, and stays there; an eager one is."""
+    """Compute a lazy frame once, in its own engine."""
     if not isinstance(frame, nw.LazyFrame):
         return frame
     kind, native = frame.implementation, frame.to_native()
@@ -182,13 +182,13 @@ def held(frame: Frame) -> Frame:
 
 
 def fetched(frame: Frame) -> Frame:
-    """All rows of a frame in memory."""
+    """Fetch all rows of a frame into memory."""
     if not isinstance(frame, nw.LazyFrame):
         return frame
     kind = frame.implementation
     if kind.is_polars():
         return frame.collect()
-    # pyarrow holds texts without an object for each. pandas is what is surely installed.
+    # pyarrow holds texts without an object for each. pandas is surely installed.
     return frame.collect("pandas" if find_spec("pyarrow") is None else "pyarrow")
 
 
@@ -199,7 +199,7 @@ def totals(frame: Frame, **expressions: Any) -> list[int]:
 
 
 def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
-    """Group a frame by some of its columns, where it lives, and fetch the groups; or one whose rows are counted."""
+    """Group a frame by some columns in its own engine, and fetch the groups."""
     if isinstance(frame, Renamed):
         aliases = [frame.alias(name) for name in names]
         native = frame.frame.select(nw.col(*aliases, *_counts(frame.frame))).to_native()
@@ -219,7 +219,7 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
 
 
 def rows_of(frame: Frame) -> tuple[Frame, NDArray[np.int64]]:
-    """All rows of a frame under plain names in memory, and for how many each stands."""
+    """Fetch all rows of a frame with their counts."""
     own = fetched(frame)
     if own.implementation.is_polars() and find_spec("pyarrow") is not None:
         own = nw.from_native(own.to_arrow(), eager_only=True)
@@ -227,13 +227,13 @@ def rows_of(frame: Frame) -> tuple[Frame, NDArray[np.int64]]:
 
 
 def codes_and_values(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Codes of the values of an eager column, -1 for what is missing, and the values."""
+    """Return codes of an eager column, -1 for missing values, and its values."""
     codes, values = pd.factorize(_python_values(column, column.dtype))
     return codes, values.tolist()
 
 
 def codes_of(one: Any, other: Any) -> NDArray[np.int64]:
-    """Codes of the values of two eager columns, one after the other; -1 is what is missing."""
+    """Encode two eager columns together, -1 for missing values."""
     if one.dtype == other.dtype == nw.String and one.implementation.is_pyarrow() and other.implementation.is_pyarrow():
         # No text becomes an object.
         chunks = [chunk.cast("large_string") for own in (one, other) for chunk in own.to_native().chunks]
@@ -249,7 +249,7 @@ def codes_of(one: Any, other: Any) -> NDArray[np.int64]:
 
 
 def at_hand(frame: Any) -> Any:
-    """Read a frame once, into memory where it has few cells, else as its engine holds it."""
+    """Read a frame once, into memory if it is small."""
     if isinstance(frame, pd.DataFrame):
         return frame
     table: Any = held(nw.from_native(frame))
@@ -263,7 +263,7 @@ def at_hand(frame: Any) -> Any:
 
 
 def counted_values(frame: Any, column: str, most: int) -> tuple[int, list[Any], list[int]]:
-    """Count the rows without a value and those of each value of a column, of the first ones beyond `most`."""
+    """Count the rows without a value and with each value."""
     if isinstance(frame, pd.DataFrame):
         codes, values = factorized(frame[column])
         gap, *counts = np.bincount(codes + 1, minlength=len(values) + 1).tolist()
@@ -277,7 +277,7 @@ def counted_values(frame: Any, column: str, most: int) -> tuple[int, list[Any], 
 
 
 def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]]:
-    """Count the distinct values of a column and the rows without one, and take about n values, in order."""
+    """Count the distinct values of a column, and take about n of them."""
     table: Any = nw.from_native(frame).select(nw.col(column))
     there = table.filter(~missing(table, column))
     (n_rows,) = totals(table, rows=nw.len())
@@ -288,30 +288,30 @@ def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]
 
 
 def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
-    """A column as codes, and their values in ascending order; None stands last, for what is missing."""
+    """Encode a column, with ascending values and None last."""
     codes, values = factorized(column)
     # By identity: True and 1 are two values, and equal.
     place = {id(value): i for i, value in enumerate(values)}
     order = [place[id(value)] for value in ascending(values)]
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
-    # factorize gives -1 for what is missing, which is the last place of `rank`.
+    # factorize returns -1 for missing values, the last place of `rank`.
     rank[-1] = len(values)
     return rank[codes], [values[i] for i in order] + ([None] if (codes < 0).any() else [])
 
 
 def _counts(frame: Frame) -> list[str]:
-    """The column `COUNT` where a frame has one."""
+    """Return the column `COUNT`, if a frame has one."""
     return [COUNT] if COUNT in frame.collect_schema().names() else []
 
 
 def _rows(frame: Frame) -> Any:
-    """How many rows a group of a frame under plain names stands for."""
+    """Return the sizes of the groups of a frame."""
     return (nw.col(COUNT).sum() if _counts(frame) else nw.len()).alias(COUNT)
 
 
 def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Series], NDArray[np.int64]]) -> Frame:
-    """The distinct rows of a frame of pandas, as the first of each stands there, with `COUNT`; key numbers objects."""
+    """Return the first of each distinct row of a pandas frame, with `COUNT`."""
     own = (frame[name] for name in columns)
     keys = keyed(key(column) if column.dtype == object else pd.factorize(column)[0] for column in own)
     numbers = pd.factorize(keys)[0]
@@ -325,7 +325,7 @@ def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Serie
 
 
 def keyed(columns: Iterable[NDArray[Any]]) -> NDArray[np.int64]:
-    """Whole numbers that are equal where rows of columns of codes are; -1 is one more code."""
+    """Number the rows of columns of codes, equal rows alike."""
     keys, n = np.zeros(1, dtype=np.int64), 1
     for codes in columns:
         # Numbers of pairs must not outgrow 64 bits.
@@ -337,7 +337,7 @@ def keyed(columns: Iterable[NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def _key(column: pd.Series) -> Any:
-    """What tells objects apart that are not written alike."""
+    """Return a key of an object, different for differently written ones."""
     if pd.api.types.infer_dtype(column) in _ALIKE:
         return pd.factorize(column)[0]
     return pd.factorize(column.map(lambda value: (type(value), str(value))))[0]
@@ -356,7 +356,7 @@ def _without_categories(column: pd.Series) -> pd.Series:
 
 
 def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
-    """Where the wanted columns stand."""
+    """Return the positions of the wanted columns."""
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(known)}")
@@ -367,7 +367,7 @@ def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
 
 
 def factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
-    """Codes of the values of a column, -1 for what is missing, and the values; True is not 1."""
+    """Encode the values of a column, with True apart from 1."""
     keys = column
     if column.dtype == object and pd.api.types.infer_dtype(column).startswith("mixed"):
         keys = column.map(lambda value: (bool, value) if isinstance(value, bool | np.bool_) else value)
@@ -380,7 +380,7 @@ def factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
 
 
 def _python_values(column: Any, dtype: Any) -> pd.Series:
-    """A column as pandas, whole numbers not as floats, days not as times, and moments in the column's time zone."""
+    """Convert a column to pandas without loss: whole numbers, days, time zones."""
     native = column.to_native()
     if dtype == nw.String and column.implementation.is_pyarrow():
         # Each text is made an object once.

@@ -1,4 +1,4 @@
-"""The contract of algorithms, and the runs that it looks at: in one go, by ask and tell, from copies, with options."""
+"""The contract of algorithms, and its runs."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from pymoo_anon.testing.telling import ContractError, called, first_difference, 
 
 Matrix = NDArray[Any]
 
-# What changes less than this has come to rest, for terminations that wait for it.
+# Terminations that wait for rest stop at smaller changes.
 _TOLERANCE = 0.1
 
 # Runs that wait in vain end after so many generations.
 _LAST = 5
 
-#: What changes an algorithm between two generations into one that has to go on as if nothing had been.
+#: Copies of an algorithm between two generations, which must go on as the original.
 COPIES: dict[str, Callable[[Algorithm], Algorithm]] = {"a deep copy": copy.deepcopy, "a pickle": pickled}
 
 
 @dataclass
 class Trial:
-    """An algorithm, which is never set up itself, on a problem, as often as one likes."""
+    """An algorithm on a problem, run from fresh copies."""
 
     algorithm: Algorithm
     problem: Problem
@@ -66,18 +66,18 @@ class Trial:
         return type(self.algorithm).__name__
 
     def run(self, termination: Termination | tuple[Any, ...] | None = None, **options: Any) -> Result:
-        """One run by `minimize`; None ends it after `n_gen` generations."""
+        """Run by `minimize`, by default for `n_gen` generations."""
         termination = ("n_gen", self.n_gen) if termination is None else termination
         return minimize(self.problem, self.algorithm, termination, seed=self.seed, **options)
 
     def started(self) -> Algorithm:
-        """A copy of the algorithm that is set up and has done nothing."""
+        """Return a copy of the algorithm after setup."""
         algorithm = copy.deepcopy(self.algorithm)
         algorithm.setup(self.problem, termination=("n_gen", self.n_gen), seed=self.seed)
         return algorithm
 
     def by_ask_and_tell(self) -> Result | None:
-        """One run by ask and tell, evaluated outside; None where the algorithm says that it does not do this."""
+        """Run by ask and tell, or return None if the algorithm refuses."""
         algorithm = self.started()
         while algorithm.has_next():
             try:
@@ -92,13 +92,13 @@ class Trial:
         return algorithm.result()
 
     def copied_after(self, n_gen: int, made: Callable[[Algorithm], Algorithm]) -> Result:
-        """One run that goes on from a copy after so many generations; the original goes on beside it for one more."""
+        """Go on from a copy after some generations, beside the original."""
         algorithm = self.started()
         while algorithm.has_next() and (algorithm.n_gen or 1) <= n_gen:
             algorithm.next()
         other = made(algorithm)
         if algorithm.has_next():
-            # What the original does must not reach its copy.
+            # The original must not affect its copy.
             algorithm.next()
         return finished(other)
 
@@ -126,14 +126,14 @@ def _short(values: Any) -> str:
 
 
 def finished(algorithm: Algorithm) -> Result:
-    """The result of an algorithm that goes on to its end."""
+    """Run an algorithm to its end, and return the result."""
     while algorithm.has_next():
         algorithm.next()
     return algorithm.result()
 
 
 def printed(run: Callable[[], Result]) -> tuple[Result, str]:
-    """A result, and what its run printed."""
+    """Return a result and the printed output of its run."""
     text = StringIO()
     with redirect_stdout(text):
         # pymoo's progress bars keep the standard output that was there when they were first imported.
@@ -146,7 +146,7 @@ def printed(run: Callable[[], Result]) -> tuple[Result, str]:
 
 
 class Watching(Evaluator):  # type: ignore[misc]
-    """An evaluator that notes all that it evaluates: individuals with X and F of that moment, and X of each call."""
+    """Evaluator that records X and F of all calls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class Watching(Evaluator):  # type: ignore[misc]
 
 
 class Counting(Callback):  # type: ignore[misc]
-    """A callback that notes the generation of every call, and whether there was something to look at."""
+    """Callback that records the generation of every call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -188,7 +188,7 @@ class Everything:
 
 
 def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, seed: int = 1) -> None:
-    """Check that an algorithm keeps what pymoo promises of all, on a problem that it is for.
+    """Check that an algorithm keeps pymoo's promises on a problem.
 
     The same seed gives the same result: by `minimize` and by ask and tell, again, whatever numpy's own random state is,
     in several threads at once, with everything that a user may switch on (output, progress bar, callback, history,
@@ -237,7 +237,7 @@ def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, s
 
 
 def _check_result(trial: Trial, res: Result) -> None:
-    """Check what a run found."""
+    """Check the result of a run."""
     problem, name = trial.problem, trial.name
     if res.X is None:
         if not problem.has_constraints():
@@ -414,7 +414,7 @@ def _check_terminations(trial: Trial, expected: Result) -> None:
 
 
 def _terminations(problem: Problem, expected: Result) -> list[Termination]:
-    """Every termination of pymoo that works, so that it ends soon."""
+    """Return every working termination of pymoo, each with an early end."""
     # `MultiObjectiveSpaceTerminationWithRenormalization` of pymoo 0.6.2 fails at its first call.
     several = problem.n_obj > 1
     space = MultiObjectiveSpaceTermination if several else SingleObjectiveSpaceTermination

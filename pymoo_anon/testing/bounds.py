@@ -1,4 +1,4 @@
-"""The contracts of what a measure tells proofs: bounds of nodes, and what every kept class saves."""
+"""Contracts of bounds and of class gains."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STRINGS = 8
 
 @dataclass
 class Case:
-    """Some nodes of one lattice, their classes, some at a time and each alone, and their natural values."""
+    """Nodes of one lattice with their classes and natural values."""
 
     problem: LatticeProblem
     X: Ints
@@ -42,7 +42,7 @@ class Case:
     values: Values
 
     def at(self, row: int) -> str:
-        """Where something was found, for a person to follow."""
+        """Describe a node for an error message."""
         own = self.classes[row]
         return (
             f"at x = {typed(self.X[row])} under {self.problem.suppression!r}, with classes of sizes {typed(own.sizes)} "
@@ -52,7 +52,7 @@ class Case:
 
 @dataclass
 class Known:
-    """What the bounds of one objective are compared with: nodes, their group maps, and what each suppresses."""
+    """Nodes, group maps and suppressed tuples to compare bounds with."""
 
     objective: Objective
     family: Any
@@ -95,7 +95,7 @@ class Known:
 
 
 def check_bounds(objective: Objective, case: Case) -> None:
-    """Check the bounds that an objective states; nothing where it states none."""
+    """Check the stated bounds of an objective, if any."""
     if objective.bounding is None:
         return
     family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
@@ -112,7 +112,7 @@ def check_bounds(objective: Objective, case: Case) -> None:
 
 
 def _known(objective: Objective, family: Any, case: Case) -> Known:
-    """What bounds are compared with."""
+    """Collect the data to compare bounds with."""
     X, classes = case.X, case.classes
     maps, _ = case.problem.group_maps(X)
     class_of = np.concatenate([case.problem.equivalence_classes(x).class_of for x in X])
@@ -131,7 +131,7 @@ def _known(objective: Objective, family: Any, case: Case) -> Known:
 
 
 def _of_one(known: Known, method: str, classes: EquivalenceClasses) -> float:
-    """What a family says of one node, as it says it of several; -inf for nothing."""
+    """Return a family's bound of one node, or -inf."""
     found = getattr(known.family, method)(classes)
     if found is not None and np.shape(found) != (1,):
         raise ContractError(
@@ -141,7 +141,7 @@ def _of_one(known: Known, method: str, classes: EquivalenceClasses) -> float:
 
 
 def _check_floors(known: Known) -> None:
-    """Check what holds of a node whatever is suppressed, and what evaluated nodes say of their generalizations."""
+    """Check floors of nodes and of their generalizations."""
     known.bound_below("no node is below its floor", known.floors)
     for node, one in enumerate(known.case.classes):
         bounds = np.where(known.below[node], _of_one(known, "floor_of_generalizations", one), -np.inf)
@@ -149,10 +149,10 @@ def _check_floors(known: Known) -> None:
 
 
 def _check_specializations(known: Known) -> None:
-    """Check what evaluated nodes say of their specializations, in the case that is true of each."""
+    """Check bounds of specializations, case by case."""
     problem = known.case.problem
     limit = problem.suppression.limit_of(problem.table.n_rows)
-    # What is over the limit is infeasible, whatever it is worth.
+    # Points over the limit are infeasible, whatever their values.
     possible = known.counts <= (problem.table.n_rows if limit is None else limit)
     k = np.array(
         [int(one.sizes[one.kept].min()) if one.kept.any() else problem.table.n_rows for one in known.case.classes]
@@ -178,7 +178,7 @@ def _check_specializations(known: Known) -> None:
 
 
 def _check_left_by_value(known: Known) -> None:
-    """Check what suppressed tuples lose beyond the floor of their node: no less where it is special."""
+    """Check the loss of suppressed tuples beyond the floor of their node."""
     tuples = known.case.problem.table.tuples
     left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
     of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
@@ -192,7 +192,7 @@ def _check_left_by_value(known: Known) -> None:
 
 
 def _check_thresholds(known: Known) -> None:
-    """Check that no part of a class has more than the class, and that the least of kept classes bounds values."""
+    """Check the thresholds of classes, their parts and their nodes."""
     of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.case.classes]
     of_tuples = np.array([own[ids] for own, ids in zip(of_classes, known.class_of, strict=True)])
     for node in range(len(known.case.X)):
@@ -226,7 +226,7 @@ def _check_reach(known: Known) -> None:
 
 
 def _check_squares(known: Known) -> None:
-    """Check what kept classes of specializations add up to."""
+    """Check the sums over kept classes of specializations."""
     n_suppressed = known.counts.astype(float)
     for node, one in enumerate(known.case.classes):
         most = _of_one(known, "most_of_specializations", one)
@@ -236,7 +236,7 @@ def _check_squares(known: Known) -> None:
 
 
 def _check_surely_suppressed(known: Known) -> None:
-    """Check that specializations suppress what is surely suppressed under `Violating`."""
+    """Check the tuples surely suppressed in specializations under `Violating`."""
     tuples = known.case.problem.table.tuples
     if not isinstance(known.case.problem.suppression, Violating):
         return
@@ -259,7 +259,7 @@ def _check_surely_suppressed(known: Known) -> None:
 
 
 def check_proof(objective: Objective, problem: LatticeProblem) -> None:
-    """Check that branch and bound finds the exact front of an objective and another one, where it states bounds."""
+    """Check that branch and bound finds the exact front with this objective."""
     if objective.bounding is None or problem.n_nodes > _MOST_PROVEN:
         return
     rule, constraints = problem.suppression, list(problem.constraints)
@@ -282,7 +282,7 @@ def check_proof(objective: Objective, problem: LatticeProblem) -> None:
 
 
 def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator) -> None:
-    """Check that a loss is that of suppressing everything less what the kept classes gain, where it says so."""
+    """Check that a loss is the loss of full suppression less the class gains."""
     if objective.known is not None or all(hierarchy.n_values == 1 for hierarchy in table.quasi_identifiers.values()):
         return
     for rule in (AtMost(int(rng.integers(0, table.n_rows))), Below(int(rng.integers(1, table.n_rows + 1)))):
@@ -300,7 +300,7 @@ def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator
 
 
 def _loss(objective: Objective, problem: BitStringProblem, x: np.ndarray) -> float | None:
-    """The minimised loss of one string as its gains have it, or None where there are none."""
+    """Return the minimised loss of one string from its gains, or None."""
     tuples = problem.table.tuples
     (maps,), _ = problem.group_maps(x[np.newaxis])
     spans = []

@@ -33,7 +33,7 @@ _TABLES = 6
 
 
 def check_objective(objective: Objective, table: Microdata | None = None, *, seed: int = 0) -> None:
-    """Check that an objective does what searches, proofs and releases rely on, on small random tables.
+    """Check that an objective suits searches, proofs and releases.
 
     Its words are there, and copies and pickles of it are equal to it. It gives a number for every generalization,
     whatever is suppressed: the same one again, alone or with others, in any order of classes, values and tuples, in
@@ -72,7 +72,7 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
 
 
 def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[Case]:
-    """Check one table under every rule of suppression; one case for each."""
+    """Check one table under every rule of suppression, and return the cases."""
     duty = f"{objective!r} must measure every generalization of a table"
     problems = called(duty, tables.some_rules, objective, table, rng)
     cases = []
@@ -91,7 +91,7 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
 
 
 def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
-    """The tables, of which the objective can measure the first."""
+    """Return tables that the objective can measure, or raise."""
     drawn = (
         tables.small_parts(table, _TABLES, rng)
         if table is not None
@@ -140,7 +140,7 @@ def _check_copies(objective: Objective) -> None:
 
 
 def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
-    """Some nodes of a lattice as a search sees them."""
+    """Evaluate some nodes of a lattice as a search does."""
     X = tables.some_nodes(problem, rng)
     grouped: list[EquivalenceClasses] = []
 
@@ -170,7 +170,7 @@ def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generato
 
 
 def _of(objective: Objective, classes: EquivalenceClasses) -> Values:
-    """The values of some generalizations, which change no array."""
+    """Return the values of some generalizations, and check that no array changes."""
     holders = [classes, *classes.columns.values()]
     arrays = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
     before = [array.copy() for array in arrays]
@@ -211,7 +211,7 @@ def _check_values(objective: Objective, case: Case) -> None:
 
 
 def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> None:
-    """Check that nothing but the classes counts: not what is measured with them, nor any order."""
+    """Check that values depend on the classes alone, in any order."""
     _check_again(objective, case, "again")
     mixed = [_reordered(one, rng.permutation(len(one.sizes))) for one in case.classes]
     table = tables.shuffled(case.problem.table, rng)
@@ -253,7 +253,7 @@ def _check_threads(objective: Objective, case: Case) -> None:
 
 
 def _check_worst(objective: Objective, case: Case) -> None:
-    """Check that the value is that of the worst kept class, where the objective says so."""
+    """Check that the value is that of the worst kept class, if stated."""
     if not objective.worst_class:
         return
     for row, one in enumerate(case.classes):
@@ -273,7 +273,7 @@ def _check_worst(objective: Objective, case: Case) -> None:
 
 
 def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -> None:
-    """Check that the recount of a release finds the value, where a measure has one; suppressed rows are left out."""
+    """Check that the recount of a release equals the value."""
     table = case.problem.table
     read = objective.reads(table.sensitive)
     if not objective.recountable or {*read} & {*table.quasi_identifiers}:
@@ -316,7 +316,7 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
 
 
 def _reordered(one: EquivalenceClasses, order: Ints) -> EquivalenceClasses:
-    """The same classes in another order, and the values of each in the opposite one."""
+    """Return the same classes in another order, with reversed values."""
     columns = {}
     for name, column in one.columns.items():
         runs = [np.arange(column.starts[c], column.starts[c + 1])[::-1] for c in order]

@@ -80,7 +80,7 @@ def check_operator(
 
 
 def _use_of(operator: Operator) -> Callable[..., Points]:
-    """What an operator of its kind is asked for."""
+    """Describe the duty of a kind of operator."""
     for kind, use in _USES.items():
         if isinstance(operator, kind):
             return use
@@ -92,7 +92,7 @@ def _name(operator: Operator) -> str:
 
 
 def _check_made(operator: Operator, problem: Problem, made: Points, repair: Repair | None, seed: int) -> None:
-    """Check what an operator made."""
+    """Check the output of an operator."""
     if isinstance(operator, Selection) or not len(made):
         return
     if repair is not None and isinstance(operator, Crossover | Mutation):
@@ -125,7 +125,7 @@ def _check_draws(operator: Operator, act: Callable[[Operator], Points], made: Po
 
 
 def _check_repaired(operator: Repair, problem: Problem, seed: int) -> None:
-    """Check that what is repaired stays as it is."""
+    """Check that a repaired point stays unchanged."""
     once = _repaired(operator, problem=problem, X=np.empty(0), n=_SIZES[-1], seed=seed)
     twice = _apply(operator, problem, once, seed + 1)
     row = first_difference(once, twice)
@@ -141,7 +141,7 @@ def _sampled(operator: Sampling, *, problem: Problem, X: Points, n: int, seed: i
 
 
 def _crossed(operator: Crossover, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
-    # The first generation of pymoo mates whoever is there, also one with itself.
+    # pymoo's first generation may mate an individual with itself.
     rng = np.random.default_rng(seed)
     mates = rng.integers(0, len(X), size=(n, operator.n_parents))
     pop = Population.new(X=X.copy())
@@ -151,7 +151,7 @@ def _crossed(operator: Crossover, *, problem: Problem, X: Points, n: int, seed: 
 
 
 def _mutated(operator: Mutation, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
-    # pymoo puts what is made into the individuals itself: the array that is given must stay.
+    # pymoo assigns the result to the individuals itself, so the given array must not change.
     children = X.copy()
     found = operator._do(problem, children, random_state=np.random.default_rng(seed))
     _check_unchanged(operator, children, X)
@@ -197,7 +197,7 @@ def _neighbors(operator: Neighborhood, *, problem: Problem, X: Points, n: int, s
 def _selected(operator: Selection, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
     pop = Population.new(X=X.copy())
     pop.set(**evaluated(problem, X))
-    # Tournaments of pymoo go by what this sets.
+    # pymoo's tournaments read these values.
     RankAndCrowding().do(problem, pop, n_survive=len(pop), random_state=np.random.default_rng(seed))
     pop.set("number", np.arange(len(pop)))
     # Some draw from the state of the algorithm, which is the same one.
@@ -214,7 +214,7 @@ def _selected(operator: Selection, *, problem: Problem, X: Points, n: int, seed:
 
 
 def _rows(operator: Operator, pop: Any, n: int) -> Points:
-    """The points of a population of so many."""
+    """Return the points of a population of a given size, or raise."""
     if not isinstance(pop, Population) or len(pop) != n:
         raise ContractError(f"{_name(operator)} must make {n} individuals, got {np.size(pop)}")
     X: Points = pop.get("X")

@@ -66,7 +66,7 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
 
 
 def _check_filled(problem: Problem, X: Points, names: Iterable[str]) -> None:
-    """Check that `_evaluate` sets what it has to: pymoo would fill in infinity without a word."""
+    """Check that `_evaluate` sets all outputs, which pymoo would fill with infinity."""
     out: dict[str, Any] = {}
     given = X[0] if problem.elementwise else X
     called(f"_evaluate of {type(problem).__name__} must take valid points", problem._evaluate, given, out)
@@ -133,7 +133,7 @@ def _check_same(problem: Problem, X: Points, values: Values, seed: int) -> None:
 
 
 def _check_front(problem: Problem, X: Points, values: Values) -> None:
-    """Check that no feasible point is better than a member of the front; that of a table is exact and lacks none."""
+    """Check that no feasible point dominates the front, and that it is complete."""
     name = type(problem).__name__
     front = called(f"pareto_front of {name} must answer", problem.pareto_front)
     if front is None:
@@ -160,7 +160,7 @@ def _check_groups(problem: AnonymizationProblem, X: Points) -> None:
     """Check that points are evaluated with the groups that they decode to."""
     name = type(problem).__name__
     if isinstance(problem, LocalRecodingProblem):
-        # It has no maps beside what decode gives.
+        # Local recodings have no group maps.
         return
     maps, n_groups = problem.group_maps(problem.checked(X))
     for x, groups, numbers in zip(X, maps, n_groups, strict=True):

@@ -1,4 +1,4 @@
-"""Small tables and problems for contracts, parts of a user's own table, and valid points of any problem."""
+"""Small tables, problems and points for contracts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MOST_ROWS = 24
 
 
 def random_tables(column: Hashable | None, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
-    """Small random tables of one to three quasi-identifiers; the first has one row, the second one value a column."""
+    """Yield small random tables of one to three quasi-identifiers."""
     for number in range(n):
         n_rows = 1 if number == 0 else int(rng.integers(2, _MOST_ROWS))
         n_values = [1 if number == 1 else int(rng.integers(2, 6)) for _ in range(rng.integers(1, 4))]
@@ -65,7 +65,7 @@ def random_tables(column: Hashable | None, n: int, rng: np.random.Generator) -> 
 
 
 def random_hierarchy(n_values: int, rng: np.random.Generator) -> Hierarchy:
-    """A hierarchy of up to four levels that ends in one group."""
+    """Return a hierarchy of up to four levels that ends in one group."""
     groups = list(range(n_values))
     levels: list[list[Hashable]] = [list(groups)]
     while len(set(groups)) > 1 and len(levels) < 3:
@@ -76,7 +76,7 @@ def random_hierarchy(n_values: int, rng: np.random.Generator) -> Hierarchy:
 
 
 def random_recoding(table: Microdata, rng: np.random.Generator) -> LocalGeneralization | None:
-    """A local recoding with cells of any level; None where a hierarchy makes no tree."""
+    """Return a local recoding with random cells, or None without trees."""
     hierarchies = table.quasi_identifiers
     try:
         nodes = [own.nodes for own in hierarchies.values()]
@@ -88,7 +88,7 @@ def random_recoding(table: Microdata, rng: np.random.Generator) -> LocalGenerali
 
 
 def small_parts(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
-    """Tables of a few rows each, with values that rows of these quasi-identifiers have; the first has one row."""
+    """Yield small tables with rows of a given table."""
     tuples = table.tuples
     others = [name for name in tuples.domains if name not in table.quasi_identifiers]
     for number in range(n):
@@ -117,7 +117,7 @@ def _drawn_value(column: ValueCounts, row: int, rng: np.random.Generator) -> int
 
 
 def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
-    """The same table with its distinct tuples in another order."""
+    """Return the table with its distinct tuples in another order."""
     tuples, n = table.tuples, table.n_distinct
     order = rng.permutation(n)
     others = {name: column for name, column in tuples.columns.items() if name not in table.quasi_identifiers}
@@ -134,7 +134,7 @@ def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
 
 
 def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
-    """(n, n_var) int64 array: all nodes of some levels of every attribute, from special to general."""
+    """(n, n_var) int64 array of nodes at some levels of every attribute."""
     levels = [np.arange(least, most + 1) for least, most in zip(problem.lowest, problem.highest, strict=True)]
     while np.prod([float(len(own)) for own in levels]) > _MOST_NODES:
         j = int(np.argmax([len(own) for own in levels]))
@@ -167,14 +167,14 @@ def quiet_lattice(
     suppression: float | Suppression = 0,
     constraints: list[Constraint] | None = None,
 ) -> LatticeProblem:
-    """A `LatticeProblem` that does not warn of hierarchies without a root."""
+    """Return a `LatticeProblem` without warnings of hierarchies without a root."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return LatticeProblem(table, objectives, suppression, constraints or [])
 
 
 def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[str, AnonymizationProblem]:
-    """Small problems of one search space that an algorithm or an operator of one's own may meet.
+    """Return small problems of one search space, by name.
 
     With two objectives, with one and with four; with constraints, with such that no point satisfies, and with
     suppression of what breaks them; with one variable.
@@ -197,7 +197,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     two, diverse = [k, loss], DistinctLDiversity("s")
     single: Any = space
     if space is LocalRecodingProblem:
-        # What suppresses elsewhere suppresses nothing here.
+        # Local recodings suppress nothing.
         single = lambda table, goals, _=0, constraints=(): LocalRecodingProblem(table, goals, constraints)  # noqa: E731
     make: Any = partial(BitStringProblem, taxonomies={"c": _TREE}) if space is BitStringProblem else single
     return {
@@ -218,7 +218,7 @@ _TREE = Taxonomy(
 
 
 def _invented(names: list[str]) -> Microdata:
-    """40 rows: with "a", "b" and "c" a lattice of 48 nodes or 16 bits, with "d" one of 2 nodes or 1 bit."""
+    """Invent 40 rows: "a", "b", "c" give 48 nodes or 16 bits, "d" 2 or 1."""
     rng = np.random.default_rng(5)
     eight = Hierarchy.intervals(0, 8, widths=[2, 4])
     hierarchies = {"a": eight, "b": eight, "c": Hierarchy(_TREE.levels()), "d": Hierarchy.flat([0, 1])}
@@ -244,7 +244,7 @@ def evaluated(problem: Problem, X: Points) -> dict[str, NDArray[np.float64]]:
 
 
 def sampling_of(problem: Problem) -> Sampling:
-    """A sampling for the variables of a problem."""
+    """Return a sampling for the variables of a problem."""
     if isinstance(problem, BitStringProblem):
         return BitStringSampling()
     if problem.vtype is bool:
@@ -255,7 +255,7 @@ def sampling_of(problem: Problem) -> Sampling:
 
 
 def check_points(duty: str, problem: Problem, X: Points) -> None:
-    """Check that points are valid: of the type of the variables, between the bounds, and taken by the problem."""
+    """Check type and bounds of points."""
     if X.ndim != 2 or X.shape[1] != problem.n_var:
         raise ContractError(f"{duty} points of {problem.n_var} variables, got shape {X.shape}")
     if X.dtype.kind not in "biuf":

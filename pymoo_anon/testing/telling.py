@@ -1,4 +1,4 @@
-"""How a contract tells what it found: where two arrays differ, and calls that must not fail."""
+"""Messages and comparisons of contracts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T")
 
-# What sums of floats in another order may differ by.
+# Relative tolerance for sums of floats in another order.
 CLOSE = 1e-9
 
 
 class ContractError(AssertionError):
-    """What a contract found, told in one sentence."""
+    """A broken contract, in one sentence."""
 
 
 def typed(values: Any) -> str:
-    """Values in one line, as a person types them; of more than eight the first eight.
+    """Format up to eight values in one line, as typed in Python.
 
     >>> typed(np.array([[1, 2], [3, 4]]))
     '[[1, 2], [3, 4]]'
@@ -33,7 +33,7 @@ def typed(values: Any) -> str:
 
 
 def slack(values: ArrayLike) -> NDArray[np.float64]:
-    """What rounding may change in each of some values; 0 where they are not finite.
+    """Return the tolerance for rounding of values, 0 for infinite ones.
 
     >>> slack([2.0, np.inf]).tolist()
     [2e-09, 0.0]
@@ -43,7 +43,7 @@ def slack(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def first_difference(ours: ArrayLike, theirs: ArrayLike, exact: bool = True) -> int | None:
-    """The first row in which two arrays of one length differ, or None.
+    """Return the first row in which two arrays differ, or None.
 
     >>> first_difference([1, 2, 3], [1, 2, 4])
     2
@@ -60,13 +60,13 @@ def first_difference(ours: ArrayLike, theirs: ArrayLike, exact: bool = True) -> 
 
 
 def pickled(one: T) -> T:
-    """What a pickle of something becomes."""
+    """Pickle and unpickle an object."""
     made: T = pickle.loads(pickle.dumps(one))
     return made
 
 
 def called(duty: str, call: Callable[..., T], *given: Any) -> T:
-    """What a call returns, which must not fail."""
+    """Return the result of a call, or raise a ContractError."""
     try:
         return call(*given)
     except ContractError:

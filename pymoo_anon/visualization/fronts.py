@@ -261,7 +261,7 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
 
 
 def open_region(picture: FrontPicture) -> Matrix:
-    """Return steps as an (n, 3) float array: x, best y found, best y still open."""
+    """Return steps of x, best y found and best y open."""
     (front, *_), bounds = picture.fronts.values(), picture.open_bounds
     signs = np.array([-1.0 if axis.maximize else 1.0 for axis in picture.axes])
     members, least = front * signs, bounds * signs

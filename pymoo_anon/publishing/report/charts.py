@@ -99,7 +99,7 @@ def axes(subject: Subject) -> list[Spec]:
 
 
 def first_axes(subject: Subject) -> list[int | None]:
-    """Return the measures for x, y and colour at first: loss, privacy, the next one."""
+    """Return the first measures for x, y and colour."""
     order = [one.measure for one in measures(subject)]
     x, *others = [order.index(objective) for objective in subject.front.axes()]
     y, *more = others or [x]

@@ -110,7 +110,7 @@ def badge(subject: Subject) -> tuple[str, str]:
 
 
 def labelling(subject: Subject) -> list[Measure]:
-    """Return the measures in a point's name: all if few, else losses and required ones."""
+    """Return the measures in a point's name."""
     shown = measures(subject)
     bound = {one.objective for one in (*subject.problem.constraints, *subject.asked)}
     few = [one for one in shown if one.loss or one.measure in bound]

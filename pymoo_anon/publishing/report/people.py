@@ -279,7 +279,7 @@ def _worst(subject: Subject, member: Member, place: int, name: str, found: pd.Da
 
 
 def sizes_view(subject: Subject, member: Member) -> View:
-    """Count the rows by the size of their class, in sentences and as a histogram."""
+    """Count the rows by the size of their class."""
     words = [suppressed(subject, member)]
     if member.n_released:
         words += _sized(subject, member)

@@ -198,7 +198,7 @@ class Subject:
         return max(ks) if ks and not self.external else None
 
     def number(self, place: int) -> int:
-        """Return the number of a point in the tables of the command line, from 1."""
+        """Return the number of a point, from 1 as in the tables."""
         return int(self.front.rows[place]) + 1
 
     def level(self, place: int, name: Any) -> int | None:
@@ -238,7 +238,7 @@ class Subject:
         return CountQueries(self.table)
 
     def errors(self, member: Member) -> list[float]:
-        """Return the relative errors of counts not exceeded by half and by nine in ten."""
+        """Return the errors of counts not exceeded by half and by nine in ten."""
         if member.place not in self.found:
             found = self.queries.summary({0: member.classes}, "mark" if member.marked else "drop")
             self.found[member.place] = found.to_numpy()[0].tolist()
