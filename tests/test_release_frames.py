@@ -2,7 +2,10 @@
 
 import datetime
 from decimal import Decimal
+from importlib import import_module
 
+import duckdb
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -17,6 +20,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
+from pymoo_anon.publishing.release import Asked, RecountError, recode
 from pymoo_anon.table import Hierarchy, Microdata
 
 
@@ -150,3 +154,37 @@ def test_suppressed_classes_of_many_attributes_are_found(kind):
     kept = sorted(tuple(map(str, row)) for row in frame[frame.duplicated(keep=False)].itertuples(index=False))
     assert rows_of(made.frame)[1] == kept
     assert made.n_suppressed == 10
+
+
+@pytest.mark.parametrize("engine", ["polars lazy", "duckdb"])
+@pytest.mark.parametrize("suppressed", ["mark", "drop"])
+def test_rows_of_lazy_frames_are_compared_where_they_live(engine, suppressed, monkeypatch):
+    """Where all rows differ, no more than the distinct tuples come into memory; in memory the same is found."""
+    verifying = import_module("pymoo_anon.publishing.verify")
+    frame = pd.concat([persons()] * 40, ignore_index=True).assign(salary=range(240))
+    problem = LatticeProblem(Microdata.from_frame(frame, QUASI, "diagnosis"), [KAnonymity()], suppression=40)
+    asked = Asked("name", {"salary": "it is kept as drawn here"}, suppressed)
+    made = recode(FRAMES[engine](pa.Table.from_pandas(frame)), problem, [0, 0], asked)
+    fetched, rows_of_frame, balance = [], verifying.rows_of, verifying._balance
+
+    def spied(own):
+        rows = rows_of_frame(own)
+        fetched.append(len(rows[1]))
+        return rows
+
+    monkeypatch.setattr(verifying, "rows_of", spied)
+    table, salary = nw.from_native(made.frame), nw.col("salary")
+    others = nw.when(salary == 39).then(nw.lit("flu")).otherwise(nw.col("diagnosis"))
+    swapped = table.with_columns(diagnosis=nw.when(salary == 36).then(nw.lit("cold")).otherwise(others)).to_native()
+    for is_there in (True, False):
+        monkeypatch.setattr(verifying, "_balance", balance if is_there else lambda *both: None)
+        fetched.clear()
+        assert made.counted_again(made.frame).claims.holds.all()
+        with pytest.raises(RecountError, match=r"counted again, 2 rows are other than the recoding makes them$"):
+            made.counted_again(swapped)
+        assert (max(fetched) <= problem.table.n_distinct) == is_there
+    if engine == "duckdb":
+        # DuckDB combines no relations of two connections: these are compared in memory.
+        monkeypatch.setattr(verifying, "_balance", balance)
+        arrow = made.frame.to_arrow_table()
+        assert made.counted_again(duckdb.connect().from_arrow(arrow)).claims.holds.all()

@@ -7,9 +7,11 @@ import csv
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -27,6 +29,9 @@ _HEAD = 1 << 20
 
 # No line of a CSV file may have more bytes.
 _LONGEST_LINE = 1 << 24
+
+# Numbers of the tables that DuckDB reads row by row.
+_NUMBERS = count()
 
 #: The blanks that `strip` takes away around a field.
 BLANKS = " "
@@ -110,7 +115,7 @@ def _typed(source: Source, engine: str) -> Any:
     if source.kind == "spark":
         return _spark().table(source.table)
     if source.kind == "duckdb":
-        return _connect(str(source.path), read_only=True).table(source.table)
+        return import_module("duckdb").connect(str(source.path), read_only=True).table(source.table)
     assert source.path is not None
     if engine == "spark":
         return _spark().read.parquet(str(source.path.resolve()))
@@ -220,8 +225,10 @@ def first_line(error: Exception) -> str:
 # --- DuckDB -----------------------------------------------------------------------------------------------------------
 
 
-def _connect(database: str = ":memory:", **options: Any) -> Any:
-    return import_module("duckdb").connect(database, **options)
+@cache
+def _connect() -> Any:
+    """Return the connection of all files: DuckDB combines tables of one connection alone."""
+    return import_module("duckdb").connect()
 
 
 def _quoted(text: str) -> str:
@@ -266,8 +273,9 @@ def _duckdb_rows(rows: Iterator[list[str]], dialect: Dialect) -> Any:
             csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
         # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
         called = _read_csv(path, ",", '"', len(dialect.names), False, parallel="false", new_line=r"'\n'")
-        connection.execute(f"CREATE TEMP TABLE pymoo_anon_rows AS SELECT * FROM {called}")
-    return connection.table("pymoo_anon_rows")
+        table = f"pymoo_anon_rows_{next(_NUMBERS)}"
+        connection.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM {called}")
+    return connection.table(table)
 
 
 # --- Spark ------------------------------------------------------------------------------------------------------------

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -14,9 +15,20 @@ from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint, keeps
 from pymoo_anon.objectives.recount import MISSING, Counted, Recount, combinations
-from pymoo_anon.publishing.recoding import Recoding
+from pymoo_anon.publishing.recoding import Recoding, lookup
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.frames import Renamed, codes_and_values, codes_of, keyed, renamed, rows_of
+from pymoo_anon.table.frames import (
+    COUNT,
+    Frame,
+    Renamed,
+    as_text,
+    codes_and_values,
+    codes_of,
+    keyed,
+    renamed,
+    rows_of,
+    totals,
+)
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import names_of
@@ -121,32 +133,104 @@ def kept(found: Counted, bound: float, at_least: bool) -> bool:
 
 
 def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> None:
-    """Refuse a table other than the one that a recoding makes of the original.
+    """Raise if a table is not the one that a recoding makes of the original.
 
-    Rows are held against those of the original by all released columns: each must be there as often as it was made.
+    Each row must be there as often as it was made, by all released columns. Rows of lazy frames are compared where they
+    live, and others in memory.
     """
+    is_lazy = isinstance(recoding.values, nw.LazyFrame) and isinstance(written.frame, nw.LazyFrame)
+    balance = _balance(_made_rows(recoding, names), written) if is_lazy else None
+    if balance is None:
+        other = _other_rows_in_memory(recoding, names, written)
+    else:
+        n = nw.col(COUNT)
+        other = max(totals(balance, more=nw.when(n > 0).then(n).sum(), fewer=nw.when(n < 0).then(-n).sum()))
+    if other:
+        raise ValueError(f"{other:,} rows are other than the recoding makes them")
+
+
+class _Labelled(NamedTuple):
+    """The labels of some rows of the original, found by the tuple of each."""
+
+    kept: Flags  # Whether the row's class is not suppressed
+    numbers: dict[Name, Ints]  # By quasi-identifier the place of each row's label among `texts`
+    texts: dict[Name, list[str | None]]  # The labels, and that of suppressed rows
+
+
+def _labelled(recoding: Recoding, rows: Any, weights: Ints) -> _Labelled:
+    """Return the labels of rows in memory, of which each stands for several."""
     table, made, n = recoding.table, recoding.generalization, recoding.table.n_distinct
-    (given, weights), (there, n_there) = rows_of(recoding.values), rows_of(written.frame)
-    places = [_places(given[recoding.source.alias(name)], name, own) for name, own in table.quasi_identifiers.items()]
+    places = [_places(rows[recoding.source.alias(name)], name, own) for name, own in table.quasi_identifiers.items()]
     keys = keyed(np.append(own, found) for own, found in zip(table.tuples.codes.T, places, strict=True))
     at = pd.Index(keys[:n]).get_indexer(pd.Index(keys[n:]))
     if (at < 0).any():
         raise ValueError(f"{int(weights[at < 0].sum()):,} rows of the original are not in the problem's table")
     assert recoding.classes.class_of is not None
-    kept, texts = recoding.classes.kept[recoding.classes.class_of[0][at]], label_texts(made.labels)
+    kept = recoding.classes.kept[recoding.classes.class_of[0][at]]
+    texts = {name: [*own, SUPPRESSED] for name, own in label_texts(made.labels).items()}
+    groups = (_groups(made, name, at, own, kept) for name, own in zip(texts, places, strict=True))
+    return _Labelled(
+        kept, {n: np.where(kept, own, len(texts[n]) - 1) for n, own in zip(texts, groups, strict=True)}, texts
+    )
+
+
+def _other_rows_in_memory(recoding: Recoding, names: Sequence[Name], written: Renamed) -> int:
+    """Count the rows of a table that differ from those of the original, with codes for all values."""
+    (given, weights), (there, n_there) = rows_of(recoding.values), rows_of(written.frame)
+    kept, numbers, texts = _labelled(recoding, given, weights)
     columns = []
     for name, found in zip(names, (there[written.alias(name)] for name in written.names), strict=True):
         if name in texts:
-            j = list(texts).index(name)
-            numbers = np.where(kept, _groups(made, name, at, places[j], kept), len(texts[name]))
-            columns.append(_label_codes(numbers, [*texts[name], SUPPRESSED], found))
+            columns.append(_label_codes(numbers[name], texts[name], found))
         else:
             columns.append(codes_of(given[recoding.source.alias(name)], found))
     n_given = weights * (kept | (recoding.suppressed == "mark"))
     rest = np.bincount(pd.factorize(keyed(columns))[0], np.append(n_given, -n_there))
-    other = int(max(rest.clip(min=0).sum(), (-rest).clip(min=0).sum()))
-    if other:
-        raise ValueError(f"{other:,} rows are other than the recoding makes them")
+    return int(max(rest.clip(min=0).sum(), (-rest).clip(min=0).sum()))
+
+
+def _made_rows(recoding: Recoding, names: Sequence[Name]) -> Frame:
+    """Return the rows that must be there, `cell 0`, `cell 1`, ... and `COUNT`.
+
+    Whole tuples are looked up by the text of their values, while rows are recoded value by value.
+    """
+    frame, quasi = recoding.values, {name: recoding.source.alias(name) for name in recoding.table.quasi_identifiers}
+    # No value of a quasi-identifier is `*`.
+    keys = {f"key {j}": as_text(alias).fill_null(SUPPRESSED) for j, alias in enumerate(quasi.values())}
+    tuples = frame.group_by(list(quasi.values()), drop_null_keys=False).agg(nw.col(COUNT).sum().cast(nw.Int64))
+    rows, weights = rows_of(tuples.with_columns(**keys))
+    kept, numbers, texts = _labelled(recoding, rows, weights)
+    columns: dict[str, Any] = {f"known {key}": rows[key].to_list() for key in keys}
+    for j, name in enumerate(quasi):
+        columns[f"label {j}"] = [texts[name][number] for number in numbers[name].tolist()]
+    columns["is there"] = (kept | (recoding.suppressed == "mark")).astype(int).tolist()
+    own = lookup(frame, columns, {**dict.fromkeys(columns, nw.String), "is there": nw.Int64})
+    joined = frame.with_columns(**keys).join(own, left_on=[*keys], right_on=[f"known {key}" for key in keys])
+    labels = {name: f"label {j}" for j, name in enumerate(quasi)}
+    aliases = [labels.get(name, recoding.source.alias(name)) for name in names]
+    return joined.filter(nw.col("is there") == 1).select(*_cells(aliases), COUNT)
+
+
+def _cells(aliases: Sequence[str]) -> list[Any]:
+    return [nw.col(alias).alias(f"cell {i}") for i, alias in enumerate(aliases)]
+
+
+def _balance(made: Frame, written: Renamed) -> Frame | None:
+    """Return how many rows of each kind are missing in a table, or None if its engine cannot compare them."""
+    n = nw.col(COUNT) if COUNT in written.frame.collect_schema().names() else nw.lit(1)
+    cells = _cells([written.alias(name) for name in written.names])
+    there = written.frame.select(*cells, (n * nw.lit(-1)).cast(nw.Int64).alias(COUNT))
+    made = made.with_columns(nw.col(COUNT).cast(nw.Int64))
+    if made.implementation != there.implementation or made.collect_schema() != there.collect_schema():
+        return None
+    try:
+        both = nw.concat([made, there])
+    except Exception as error:
+        # DuckDB combines no relations of two connections, such as of a database and of a file.
+        if "duckdb" not in type(error).__module__:
+            raise
+        return None
+    return both.group_by([f"cell {i}" for i in range(len(cells))], drop_null_keys=False).agg(nw.col(COUNT).sum())
 
 
 def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Ints:
