@@ -9,11 +9,11 @@ from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk, TCloseness
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import choose, explain
+from pymoo_anon.publishing import explain
 
 k, t, loss = KAnonymity(), TCloseness("occupation"), GeneralLossMetric()
 problem = LatticeProblem(make_census(), [k, t, loss], suppression=0.01)
-res = minimize(problem, BranchAndBound(), seed=1)
+front = problem.front(minimize(problem, BranchAndBound(), seed=1))
 
 ways = {
     "the least loss with k >= 5 and t <= 0.4": {"require": [k >= 5, t <= 0.4], "best": loss},
@@ -23,12 +23,12 @@ ways = {
     "k and loss matter, loss twice as much": {"weights": {k: 1, loss: 2}},
 }
 for words, asked in ways.items():
-    print(f"{words}:\n  {choose(problem, res, **asked)}")
+    print(f"{words}:\n  {front.choose(**asked)}")
 
-choice = choose(problem, res, require=[k >= 5, t <= 0.4])
-print(f"\n{explain(problem, res, choice)}\n")
+choice = front.choose(require=[k >= 5, t <= 0.4])
+print(f"\n{explain(problem, front, choice)}\n")
 
 try:
-    choose(problem, res, require=[k >= 5_000, loss <= 100_000])
+    front.choose(require=[k >= 5_000, loss <= 100_000])
 except ValueError as error:
     print(error)  # names the nearest point

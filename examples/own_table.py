@@ -9,7 +9,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import ExhaustiveSearch
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import choose, release
+from pymoo_anon.publishing import release
 from pymoo_anon.table import Hierarchy, Microdata
 
 patients = pd.DataFrame(
@@ -35,6 +35,6 @@ front = problem.to_frame(res)
 print(f"{table}\n{front.to_string(index=False)}\n")
 
 # The released table: counted again before it is given out, its rows in an order that says nothing.
-choice = choose(problem, res, require=[KAnonymity() >= 2], best=GeneralLossMetric())
+choice = problem.front(res).choose(require=[KAnonymity() >= 2], best=GeneralLossMetric())
 made = release(patients, problem, choice, drop="name")
 print(made.frame.to_string(index=False), made.claims.to_string(index=False), sep="\n\n")

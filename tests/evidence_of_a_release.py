@@ -17,7 +17,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import Release, choose, evidence
+from pymoo_anon.publishing import Release, evidence
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 
 K, GLM = KAnonymity(), GeneralLossMetric()
@@ -142,7 +142,7 @@ def claimed(problem, choice, suppressed="mark"):
 def told(problem=PROBLEM, X=None, released=None, suppressed="mark", require=(), **given):
     """The evidence of the choice that loses least."""
     X = problem.nodes(0, problem.n_nodes) if X is None else X
-    choice = choose(problem, X, require=require)
+    choice = problem.front(X).choose(require=require)
     asked = {"checksums": CHECKSUMS, "search": SEARCH, "made": "2026-01-31T12:00:00Z", **given}
     return evidence(problem, X, choice, claimed(problem, choice, suppressed) if released is None else released, **asked)
 

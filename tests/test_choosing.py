@@ -25,7 +25,6 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, risk_at_most
 from pymoo_anon.problems.tradeoffs import steadiness
-from pymoo_anon.publishing import choose
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 K, L, T, GLM = KAnonymity(), DistinctLDiversity("s0"), TCloseness("s0"), GeneralLossMetric()
@@ -46,7 +45,7 @@ def plain_best(problem, X, keep, key):
 
 
 def test_the_least_loss_of_those_that_satisfy_what_is_required():
-    choice = choose(PROBLEM, FRONT, require=[K >= 5, L >= 3], best=GLM)
+    choice = PROBLEM.front(FRONT).choose(require=[K >= 5, L >= 3], best=GLM)
     row = plain_best(PROBLEM, FRONT, lambda r: VALUES[r, 0] >= 5 and VALUES[r, 1] >= 3, lambda r: VALUES[r, 2])
     assert choice.row == row
     assert choice.x == tuple(FRONT[row].tolist())
@@ -59,25 +58,25 @@ def test_the_least_loss_of_those_that_satisfy_what_is_required():
 
 
 def test_without_a_way_it_is_the_least_loss():
-    assert choose(PROBLEM, FRONT, require=[K >= 5]) == choose(PROBLEM, FRONT, require=[K >= 5], best=GLM)
-    assert choose(PROBLEM, FRONT).row == VALUES[:, 2].argmin()
+    assert PROBLEM.front(FRONT).choose(require=[K >= 5]) == PROBLEM.front(FRONT).choose(require=[K >= 5], best=GLM)
+    assert PROBLEM.front(FRONT).choose().row == VALUES[:, 2].argmin()
     # Lower is better of t as well, but the least of it is no release of use.
     problem = LatticeProblem(invented(1), [T, Precision(), GLM])
     nodes = problem.nodes(0, problem.n_nodes)
-    assert choose(problem, nodes).reason == "the greatest precision of all 625 points"
+    assert problem.front(nodes).choose().reason == "the greatest precision of all 625 points"
     with pytest.raises(ValueError, match=r"no objective is one of objectives.loss, got k, l and t$"):
-        choose(LatticeProblem(invented(1), [K, L, T]), FRONT)
+        LatticeProblem(invented(1), [K, L, T]).front(FRONT).choose()
 
 
 def test_a_loss_of_ones_own_class_is_a_loss():
     class Mine(GeneralLossMetric):
         name = "mine"
 
-    assert choose(LatticeProblem(invented(1), [K, Mine()]), FRONT).reason.startswith("the least mine of")
+    assert LatticeProblem(invented(1), [K, Mine()]).front(FRONT).choose().reason.startswith("the least mine of")
 
 
 def test_the_best_of_a_measure_of_which_higher_is_better_is_the_greatest():
-    choice = choose(PROBLEM, FRONT, best=K)
+    choice = PROBLEM.front(FRONT).choose(best=K)
     assert choice.values["k"] == VALUES[:, 0].max()
     assert choice.reason == f"the greatest k of all {len(FRONT)} points"
 
@@ -85,10 +84,10 @@ def test_the_best_of_a_measure_of_which_higher_is_better_is_the_greatest():
 def test_a_result_serves_as_well_as_its_points():
     res = Result()
     res.X = FRONT
-    assert choose(PROBLEM, res, knee=True) == choose(PROBLEM, FRONT, knee=True)
+    assert PROBLEM.front(res).choose(knee=True) == PROBLEM.front(FRONT).choose(knee=True)
     res.X = FRONT[0]
-    assert choose(PROBLEM, res).row == 0
-    assert choose(PROBLEM, res).reason == "the least GLM of the front's only point"
+    assert PROBLEM.front(res).choose().row == 0
+    assert PROBLEM.front(res).choose().reason == "the least GLM of the front's only point"
 
 
 @pytest.mark.parametrize("measure", [each for each in KINDS if each not in PROBLEM.objectives], ids=repr)
@@ -99,7 +98,7 @@ def test_measures_that_are_no_objectives_are_measured(measure):
     front = problem.front(X)
     other = LatticeProblem(invented(1), [measure], suppression=3)
     np.testing.assert_array_equal(front.values(measure), other.natural(other.compute(front.X))[:, 0])
-    choice = choose(problem, X, best=measure)
+    choice = problem.front(X).choose(best=measure)
     best = front.values(measure).max() if measure.maximize else front.values(measure).min()
     assert best in choice.values.values()
 
@@ -136,21 +135,21 @@ def test_any_choice_is_what_a_loop_over_all_points_finds(plainly, violating, dat
     whole = np.full(len(X), np.nan)
     whole[feasible] = values
     keep = feasible & ((whole >= edge) if constraint.at_least else (whole <= edge))
-    choice = choose(problem, X, require=[constraint], best=problem.objectives[0])
+    choice = problem.front(X).choose(require=[constraint], best=problem.objectives[0])
     assert choice.row == plain_best(problem, X, lambda row: keep[row], lambda row: F[row, 0])
 
 
 def test_points_that_break_a_constraint_of_the_problem_are_no_front():
     problem = LatticeProblem(invented(1), [GLM], constraints=[K >= 4])
     X = problem.nodes(0, problem.n_nodes)
-    choice = choose(problem, X)
+    choice = problem.front(X).choose()
     assert choice.values["k"] >= 4
     assert choice.row > 0
-    assert choose(problem, X, row=choice.row).row == choice.row
+    assert problem.front(X).choose(row=choice.row).row == choice.row
     with pytest.raises(ValueError, match="row must be a point that satisfies the constraints of its problem, got 0"):
-        choose(problem, X, row=0)
+        problem.front(X).choose(row=0)
     with pytest.raises(ValueError, match=r"satisfies all constraints of its problem, got 2 points and none that does"):
-        choose(problem, X[:2])
+        problem.front(X[:2]).choose()
 
 
 # --- risk ---------------------------------------------------------------------------------------------------------
@@ -179,8 +178,8 @@ def test_the_k_of_a_decimal_is_exact(thousandths):
 
 
 def test_a_risk_is_required():
-    choice = choose(PROBLEM, FRONT, risk=0.2)
-    assert choice == choose(PROBLEM, FRONT, require=[K >= 5])
+    choice = PROBLEM.front(FRONT).choose(risk=0.2)
+    assert choice == PROBLEM.front(FRONT).choose(require=[K >= 5])
     assert choice.values["k"] >= 5
 
 
@@ -189,22 +188,22 @@ def test_the_risk_of_persons_counts_persons():
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, person="who")
     problem = LatticeProblem(table, [KAnonymity(), GLM])
     # Three rows in each class, but two persons in one of them.
-    assert choose(problem, [[0], [1]], risk=0.5).x == (0,)
-    assert choose(problem, [[0], [1]], risk=0.34).x == (1,)
-    assert choose(problem, [[0], [1]], risk=0.34).values["k in persons"] == 5
+    assert problem.front([[0], [1]]).choose(risk=0.5).x == (0,)
+    assert problem.front([[0], [1]]).choose(risk=0.34).x == (1,)
+    assert problem.front([[0], [1]]).choose(risk=0.34).values["k in persons"] == 5
 
 
 @pytest.mark.parametrize("risk", [0, -0.1, 1.5, float("nan"), float("inf")])
 def test_a_risk_is_a_chance(risk):
     with pytest.raises(ValueError, match="risk must be above 0 and at most 1"):
-        choose(PROBLEM, FRONT, risk=risk)
+        PROBLEM.front(FRONT).choose(risk=risk)
 
 
 # --- knee and weights ---------------------------------------------------------------------------------------------
 
 
 def test_the_knee_is_the_steadiest_point_that_is_the_worst_in_nothing():
-    choice = choose(PROBLEM, FRONT, knee=True)
+    choice = PROBLEM.front(FRONT).choose(knee=True)
     inner = [row for row in range(len(FRONT)) if not any(_is_worst(VALUES[row, j], j) for j in range(3))]
     steady = steadiness(VALUES, [True, True, False])
     assert choice.row == plain_best(PROBLEM, FRONT, lambda row: row in inner, lambda row: -steady[row])
@@ -218,41 +217,43 @@ def _is_worst(value, j):
 def test_two_ends_have_no_knee_between_them():
     ends = [VALUES[:, 0].argmax(), VALUES[:, 2].argmin()]
     with pytest.raises(ValueError, match="must have a knee, and each of its 2 points is the worst in one of the"):
-        choose(PROBLEM, FRONT[ends], knee=True)
-    assert choose(PROBLEM, FRONT[ends[:1]], knee=True).row == 0
+        PROBLEM.front(FRONT[ends]).choose(knee=True)
+    assert PROBLEM.front(FRONT[ends[:1]]).choose(knee=True).row == 0
 
 
 def test_the_knee_is_of_what_is_left():
     ks = sorted(VALUES[:, 0])
     least = float(ks[len(ks) // 2]) <= K
-    choice = choose(PROBLEM, FRONT, require=[least], knee=True)
+    choice = PROBLEM.front(FRONT).choose(require=[least], knee=True)
     left = VALUES[:, 0] >= least.bound
     assert choice == choose_again(FRONT[left], choice, knee=True)
 
 
 def choose_again(X, like, **way):
     """A choice from other points, with the row and the reason of one from the front."""
-    again = choose(PROBLEM, X, **way)
+    again = PROBLEM.front(X).choose(**way)
     return replace(again, row=like.row, reason=like.reason, requirements=like.requirements)
 
 
 @pytest.mark.parametrize("weights", [{K: 1, GLM: 2}, {K: 1, L: 1, GLM: 1}, {L: 3, GLM: 1}, {GLM: 1}, {T: 1, GLM: 4}])
 def test_weights_are_an_achievement_function(weights):
     """pymoo's, which divides by its weights."""
-    choice = choose(PROBLEM, FRONT, weights=weights)
+    choice = PROBLEM.front(FRONT).choose(weights=weights)
     short = PROBLEM.front(FRONT).shortfalls(list(weights))
     achieved = ASF().do(short, 1 / np.array(list(weights.values()), dtype=float))
     assert achieved[choice.row] == pytest.approx(achieved.min())
 
 
 def test_more_weight_is_never_worse_in_what_it_weighs():
-    values = [choose(PROBLEM, FRONT, weights={K: 1, GLM: weight}).values["GLM"] for weight in (0.01, 0.1, 1, 10, 100)]
+    values = [
+        PROBLEM.front(FRONT).choose(weights={K: 1, GLM: weight}).values["GLM"] for weight in (0.01, 0.1, 1, 10, 100)
+    ]
     assert values == sorted(values, reverse=True)
     assert values[0] > values[-1]
 
 
 def test_what_weights_say():
-    choice = choose(PROBLEM, FRONT, require=[K >= 2], weights={K: 1, GLM: 2.5})
+    choice = PROBLEM.front(FRONT).choose(require=[K >= 2], weights={K: 1, GLM: 2.5})
     left = (VALUES[:, 0] >= 2).sum()
     expected = f"the least weighted shortfall by k = 1 and GLM = 2.5 of the {left} points with k >= 2, of {len(FRONT)}"
     assert choice.reason == expected
@@ -264,7 +265,7 @@ def test_what_weights_say():
 def test_among_equals_the_best_in_the_objectives_and_then_the_first():
     X = np.concatenate([FRONT[::-1], FRONT])
     values = np.concatenate([VALUES[::-1], VALUES])
-    choice = choose(PROBLEM, X, best=L)
+    choice = PROBLEM.front(X).choose(best=L)
     assert choice.row == plain_best(PROBLEM, X, lambda row: True, lambda row: -values[row, 1])
     assert choice.row < len(FRONT)
     assert (values[:, 1] == choice.values["l"]).sum() > 2
@@ -286,7 +287,7 @@ def test_where_nothing_satisfies_the_nearest_is_named():
     nearest = min(range(len(sums)), key=lambda row: (sums[row], -k[row]))
     has = f"k = {k[nearest]:.0f}, l = {diversity[nearest]:.0f} and GLM = {loss_words(VALUES[nearest, 2])}"
     with pytest.raises(ValueError) as caught:
-        choose(PROBLEM, FRONT, require=[K >= 40, L >= 9])
+        PROBLEM.front(FRONT).choose(require=[K >= 40, L >= 9])
     assert str(caught.value) == f"no point of the front's {len(FRONT)} has k >= 40 and l >= 9; the nearest has {has}"
 
 
@@ -299,12 +300,12 @@ def test_the_nearest_does_not_hang_on_units():
     nearest = VALUES[np.argmin(sums)]
     has = f"the nearest has l = {nearest[1]:.0f}, GLM = {loss_words(nearest[2])} and k = "
     with pytest.raises(ValueError, match=re.escape(has)):
-        choose(PROBLEM, FRONT, require=[L >= 5, GLM <= -1])
+        PROBLEM.front(FRONT).choose(require=[L >= 5, GLM <= -1])
 
 
 def test_the_nearest_is_the_one_that_misses_by_least():
     with pytest.raises(ValueError, match=r"has k >= 500; the nearest has k = 60, l = 4 and GLM = 240 \(100.0 %\)$"):
-        choose(PROBLEM, FRONT, require=[K >= 500])
+        PROBLEM.front(FRONT).choose(require=[K >= 500])
 
 
 def test_the_nearest_of_infinite_values():
@@ -313,7 +314,7 @@ def test_the_nearest_of_infinite_values():
     values = problem.front(problem.pareto_set()).values(beta)
     assert np.isinf(values).any()
     with pytest.raises(ValueError, match="the nearest has enhanced beta = 0, k = 60"):
-        choose(problem, problem.pareto_set(), require=[beta <= 0.5, K >= 61])
+        problem.front(problem.pareto_set()).choose(require=[beta <= 0.5, K >= 61])
 
 
 @pytest.mark.parametrize(
@@ -342,7 +343,7 @@ def test_the_nearest_of_infinite_values():
 )
 def test_what_is_refused(asked, kind, message):
     with pytest.raises(kind, match=message):
-        choose(PROBLEM, FRONT, **asked)
+        PROBLEM.front(FRONT).choose(**asked)
 
 
 @pytest.mark.parametrize(
@@ -358,11 +359,11 @@ def test_what_is_refused(asked, kind, message):
 )
 def test_what_is_no_front(res, kind, message):
     with pytest.raises(kind, match=message):
-        choose(PROBLEM, res)
+        PROBLEM.front(res).choose()
 
 
 def test_a_choice_does_not_change():
-    choice = choose(PROBLEM, FRONT)
+    choice = PROBLEM.front(FRONT).choose()
     with pytest.raises(TypeError):
         choice.values["k"] = 100
     with pytest.raises(AttributeError):
@@ -370,7 +371,7 @@ def test_a_choice_does_not_change():
 
 
 def test_a_choice_in_words():
-    choice = choose(PROBLEM, FRONT, require=[K >= 60])
+    choice = PROBLEM.front(FRONT).choose(require=[K >= 60])
     assert (
         str(choice)
         == f"k = 60, l = 4 and GLM = 240 (100.0 %): the least GLM of the only point with k >= 60, of {len(FRONT)}"
@@ -381,7 +382,7 @@ def test_bit_strings_are_chosen_as_well():
     table = invented(1)
     problem = BitStringProblem(table, [K, GLM])
     X = np.array([np.zeros(problem.n_var), np.ones(problem.n_var)], dtype=bool)
-    choice = choose(problem, X, require=[ProsecutorRisk() <= 0.5])
+    choice = problem.front(X).choose(require=[ProsecutorRisk() <= 0.5])
     assert choice.row == 0
     assert choice.values["prosecutor risk"] == 1 / 60
     assert problem.decode(np.array(choice.x)) == problem.decode(X[0])
@@ -390,5 +391,5 @@ def test_bit_strings_are_chosen_as_well():
 def test_one_objective():
     problem = LatticeProblem(invented(1), [GLM], constraints=[K >= 3])
     X = problem.pareto_set()
-    assert choose(problem, X) == choose(problem, X, best=GLM)
-    assert choose(problem, X, knee=True).row == 0
+    assert problem.front(X).choose() == problem.front(X).choose(best=GLM)
+    assert problem.front(X).choose(knee=True).row == 0

@@ -26,14 +26,14 @@ from pymoo.core.result import Result
 
 from pymoo_anon.objectives import EnhancedBetaLikeness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import choose, evidence, read_evidence, write_evidence
+from pymoo_anon.publishing import evidence, read_evidence, write_evidence
 from pymoo_anon.table import Hierarchy, Microdata, Suppression
 
 
 def test_what_it_says():
     content = told()
     X = PROBLEM.nodes(0, PROBLEM.n_nodes)
-    choice = choose(PROBLEM, X)
+    choice = PROBLEM.front(X).choose()
     assert content["table"] == {
         "n_rows": 40,
         "n_distinct": 40,
@@ -104,7 +104,7 @@ def test_the_front_is_whole_and_leads_back_to_the_choice():
     content = told()
     X = PROBLEM.nodes(0, PROBLEM.n_nodes)
     front = PROBLEM.front(X)
-    choice = choose(PROBLEM, X)
+    choice = PROBLEM.front(X).choose()
     assert [point["x"] for point in content["front"]] == front.X.tolist()
     assert len(front) < len(X)
     for point, row in zip(content["front"], range(len(front)), strict=True):
@@ -229,7 +229,7 @@ def test_arguments_that_are_refused(given, message):
     ],
 )
 def test_a_release_of_another_problem_is_refused(change):
-    choice = choose(PROBLEM, PROBLEM.nodes(0, PROBLEM.n_nodes))
+    choice = PROBLEM.front(PROBLEM.nodes(0, PROBLEM.n_nodes)).choose()
     made = claimed(PROBLEM, choice)
     with pytest.raises(
         ValueError, match="released must be of the problem and the choice and claim 'k', 'l of grade', 'GLM'"
@@ -239,7 +239,7 @@ def test_a_release_of_another_problem_is_refused(change):
 
 def test_a_choice_of_another_front_is_refused():
     X = PROBLEM.nodes(0, PROBLEM.n_nodes)
-    choice = choose(PROBLEM, X)
+    choice = PROBLEM.front(X).choose()
     res = Result()
     res.X = X[::-1]
     with pytest.raises(ValueError, match="choice must be one of the points of res"):

@@ -11,7 +11,7 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.problems.tradeoffs import next_steps
-from pymoo_anon.publishing import choose, explain
+from pymoo_anon.publishing import explain
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 K, L, GLM = KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()
@@ -29,7 +29,7 @@ def test_counts_are_those_of_what_becomes_of_suppressed_rows():
     census = make_census(1000)
     problem = LatticeProblem(census, [K, GLM], suppression=0.2)
     X = problem.pareto_set()
-    choice = choose(problem, X, row=1)
+    choice = problem.front(X).choose(row=1)
     assert choice.n_suppressed > 0
     half = set()
     for how in ("mark", "drop"):
@@ -43,7 +43,7 @@ def test_counts_are_those_of_what_becomes_of_suppressed_rows():
 def test_the_whole_text():
     problem = problem_of()
     X = [[0, 0], [1, 0], [2, 0], [3, 1]]
-    assert str(explain(problem, X, choose(problem, X, row=1))) == "\n".join(
+    assert str(explain(problem, X, problem.front(X).choose(row=1))) == "\n".join(
         [
             "Levels:",
             "  age: level 1 of 3, 3 groups such as 20–29, 10–19 and 0–9",
@@ -71,7 +71,7 @@ def test_the_whole_text():
 
 def test_the_best_in_everything_has_no_next():
     problem = problem_of()
-    explanation = explain(problem, [[2, 0]], choose(problem, [[2, 0]]))
+    explanation = explain(problem, [[2, 0]], problem.front([[2, 0]]).choose())
     assert explanation.steps == ()
     assert explanation.people == ("Worst off are 6 of 6 people (100.0 %), in 2 classes of 3.",)
     assert "  No point is better in anything." in str(explanation)
@@ -79,7 +79,7 @@ def test_the_best_in_everything_has_no_next():
 
 def test_the_suppressed_are_told_and_may_be_worst_off():
     problem = problem_of(suppression=1)
-    explanation = explain(problem, [[1, 0]], choose(problem, [[1, 0]]))
+    explanation = explain(problem, [[1, 0]], problem.front([[1, 0]]).choose())
     assert explanation.suppressed == "1 of 6 people (16.7 %)"
     assert explanation.people[0] == "Worst off are the 1 people that are suppressed, a class of their own."
 
@@ -87,21 +87,21 @@ def test_the_suppressed_are_told_and_may_be_worst_off():
 def test_classes_of_as_many_people_as_are_suppressed_are_not_those():
     own = Microdata.from_frame(pd.DataFrame({"n": list("abcdeeffggg")}), {"n": Hierarchy.flat(list("abcdefg"))})
     problem = LatticeProblem(own, [K, GLM], Below(2))
-    choice = choose(problem, [[0]])
+    choice = problem.front([[0]]).choose()
     assert choice.n_suppressed == 4
     assert explain(problem, [[0]], choice).people == ("Worst off are 4 of 11 people (36.4 %), in 2 classes of 2.",)
 
 
 def test_everybody_alike_is_one_class_and_nobody_suppressed():
     problem = problem_of()
-    explanation = explain(problem, [[3, 1]], choose(problem, [[3, 1]]))
+    explanation = explain(problem, [[3, 1]], problem.front([[3, 1]]).choose())
     assert explanation.levels == ("age: level 3 of 3, everybody has *", "sex: level 1 of 1, everybody has *")
     assert explanation.people[0] == "Worst off are 6 of 6 people (100.0 %), in a class of 6."
 
 
 def test_rows_are_no_people_where_a_person_may_have_several():
     problem = problem_of(FRAME.assign(who=[1, 1, 1, 2, 2, 2]), person="who")
-    explanation = explain(problem, [[2, 0]], choose(problem, [[2, 0]]))
+    explanation = explain(problem, [[2, 0]], problem.front([[2, 0]]).choose())
     assert explanation.people == ("Worst off are 6 of 6 rows (100.0 %), in 2 classes of 3.",)
     assert explanation.suppressed == "none of 6 rows"
 
@@ -110,7 +110,7 @@ def test_names_and_labels_stay_in_one_line():
     frame = pd.DataFrame({"zip\ncode": ["a\tb", "c"], "n": [1, 2]})
     hierarchies = {"zip\ncode": Hierarchy.flat(["a\tb", "c"]), "n": Hierarchy.flat([1, 2])}
     problem = LatticeProblem(Microdata.from_frame(frame, hierarchies), [K, GLM])
-    explanation = explain(problem, [[0, 0], [1, 1]], choose(problem, [[0, 0], [1, 1]]))
+    explanation = explain(problem, [[0, 0], [1, 1]], problem.front([[0, 0], [1, 1]]).choose())
     assert explanation.levels[0] == r"zip\ncode: level 0 of 1, 2 values such as a\tb and c"
     assert all(line.isprintable() for line in [*explanation.levels, *explanation.people])
 
@@ -120,7 +120,7 @@ def test_the_people_are_counted_one_by_one(row):
     """Every number of a verdict, from the vectors of two generalizations row by row."""
     problem = LatticeProblem(invented(3), [K, L, GLM], suppression=2)
     X = problem.pareto_set()
-    choice = choose(problem, X, row=row % len(X))
+    choice = problem.front(X).choose(row=row % len(X))
     explanation = explain(problem, X, choice)
     text = "\n".join(explanation.people)
     for step in explanation.steps:
@@ -142,7 +142,7 @@ def test_the_people_are_counted_one_by_one(row):
 def test_the_steps_lead_to_rows_of_the_result_also_where_some_break_a_constraint():
     problem = LatticeProblem(invented(1), [K, GLM], constraints=[K >= 4])
     X = problem.nodes(0, problem.n_nodes)
-    choice = choose(problem, X)
+    choice = problem.front(X).choose()
     for step in explain(problem, X, choice).steps:
         values = problem.natural(problem.evaluate(X[[step.row]], return_values_of=["F"]))[0]
         assert dict(step.values) == dict(zip(["k", "GLM"], values.tolist(), strict=True))
@@ -155,7 +155,7 @@ def test_two_measures_of_one_name_are_told_apart():
     objectives = [DistinctLDiversity("s0"), DistinctLDiversity("s1"), GLM]
     problem = LatticeProblem(invented(1), objectives)
     X = problem.pareto_set()
-    explanation = explain(problem, X, choose(problem, X))
+    explanation = explain(problem, X, problem.front(X).choose())
     assert [step.better_in for step in explanation.steps] == ["l of s0", "l of s1"]
 
 
@@ -171,15 +171,15 @@ def test_steps_of_infinite_values():
 def test_bit_strings_have_no_levels():
     problem = BitStringProblem(make_census(100), [K, GLM])
     X = np.zeros((1, problem.n_var), dtype=bool)
-    explanation = explain(problem, X, choose(problem, X))
+    explanation = explain(problem, X, problem.front(X).choose())
     assert len(explanation.levels) == 8
     assert not any("level" in line for line in explanation.levels)
 
 
 def test_a_choice_of_another_front_is_refused():
     problem = problem_of()
-    choice = choose(problem, [[2, 0], [3, 1]])
+    choice = problem.front([[2, 0], [3, 1]]).choose()
     with pytest.raises(ValueError, match="choice must be one of the points of res, got row 0, which is another point"):
         explain(problem, [[1, 0]], choice)
     with pytest.raises(ValueError, match="choice must be one of the points of res, got row 1"):
-        explain(problem, [[2, 0]], choose(problem, [[3, 1], [2, 0]]))
+        explain(problem, [[2, 0]], problem.front([[3, 1], [2, 0]]).choose())

@@ -9,7 +9,7 @@ from test_release import HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import RecountError, choose, evidence, release
+from pymoo_anon.publishing import RecountError, evidence, release
 from pymoo_anon.publishing.release import said_of
 from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.publishing.report.values import columns_view
@@ -236,7 +236,7 @@ def test_more_suppressed_rows_than_may_be_are_below_a_requirement():
 
 def test_what_the_choice_asked_for_is_promised_and_counted_again():
     problem = hospital([K, GeneralLossMetric()], suppression=4)
-    choice = choose(problem, [[1, 1]], require=[K >= 3, L >= 2, TCloseness("diagnosis") <= 0.9, K <= 9])
+    choice = problem.front([[1, 1]]).choose(require=[K >= 3, L >= 2, TCloseness("diagnosis") <= 0.9, K <= 9])
     made = release(HOSPITAL, problem, choice, **ROLES)
     assert len(made.claims) == len(problem.measured) + len(choice.requirements) == 6
     asked = ["k >= 3", "l of diagnosis >= 2", "t of diagnosis <= 0.9", "k <= 9"]
@@ -248,7 +248,7 @@ def test_what_the_choice_asked_for_is_promised_and_counted_again():
 
 def test_a_requirement_that_marked_rows_break_is_refused():
     problem = hospital([GeneralLossMetric()], suppression=1)
-    choice = choose(problem, [[1, 1]], require=[K >= 3])
+    choice = problem.front([[1, 1]]).choose(require=[K >= 3])
     with pytest.raises(RecountError, match="counted again, k >= 3 is 1 where 3 was promised; the 1 rows marked"):
         release(HOSPITAL, problem, choice, **ROLES)
 

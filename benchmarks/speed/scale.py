@@ -100,12 +100,11 @@ def searched(table: Any) -> tuple[Any, Any]:
 
     from pymoo_anon.algorithms import BranchAndBound
     from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
-    from pymoo_anon.publishing import choose
 
     problem = problem_of(table)
     res = minimize(problem, BranchAndBound(), seed=1)
     assert res.algorithm.certified
-    choice = choose(problem, res, require=[KAnonymity() >= 5, DistinctLDiversity("occupation") >= 3])
+    choice = problem.front(res).choose(require=[KAnonymity() >= 5, DistinctLDiversity("occupation") >= 3])
     return problem, choice.x
 
 

@@ -10,7 +10,7 @@ from pymoo_anon.publishing.release import RecountError, Release, release
 from pymoo_anon.publishing.verify import verify
 
 if TYPE_CHECKING:
-    from pymoo_anon.publishing.explaining import Explanation, choose, explain
+    from pymoo_anon.publishing.explaining import Explanation, explain
     from pymoo_anon.publishing.report.page import write_report
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Kept",
     "RecountError",
     "Release",
-    "choose",
     "codebook",
     "evidence",
     "explain",
@@ -29,4 +28,4 @@ __all__ = [
     "write_report",
 ]
 
-__getattr__ = later(__name__, {"explaining": ("Explanation", "choose", "explain"), "report.page": ("write_report",)})
+__getattr__ = later(__name__, {"explaining": ("Explanation", "explain"), "report.page": ("write_report",)})

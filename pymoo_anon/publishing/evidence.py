@@ -56,7 +56,7 @@ def evidence(
     Args:
         problem: The problem.
         res: What `minimize` returned, or an (n, n_var) array of points; what the choice was made from.
-        choice: What `choose` returned.
+        choice: Chosen point, from `Front.choose`.
         released: What `release` returned of it.
         checksums: By name the sha256 of every file, or None where there is none, under input, hierarchies and output.
         search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; "commands", a list

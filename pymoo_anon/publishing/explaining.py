@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,6 @@ from pymoo_anon.comparison.comparators import Gainers, Spread
 from pymoo_anon.comparison.properties import ClassSize, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.comparison.vectors import PropertyVector
-from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
@@ -78,52 +76,13 @@ class Explanation:
         )
 
 
-def choose(
-    problem: AnonymizationProblem,
-    res: Any,
-    *,
-    require: Sequence[Constraint] = (),
-    risk: float | None = None,
-    best: Objective | None = None,
-    row: int | None = None,
-    knee: bool = False,
-    weights: Mapping[Objective, float] | None = None,
-) -> Choice:
-    """Choose one point of a front, as `Front.choose` does.
-
-    Args:
-        problem: The problem.
-        res: What `minimize` returned, an (n, n_var) array of points, or a Front. Points that break a constraint of the
-            problem do not count.
-        require: As in `Front.choose`.
-        risk: As in `Front.choose`.
-        best: As in `Front.choose`.
-        row: As in `Front.choose`.
-        knee: As in `Front.choose`.
-        weights: As in `Front.choose`.
-
-    Raises:
-        TypeError: An argument is of another kind.
-        ValueError: An argument is out of range, several say which point to take, or no point is left; the nearest is
-            named then.
-
-    >>> from pymoo_anon.datasets import make_census
-    >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-    >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
-    >>> choice = choose(problem, problem.pareto_set(), require=[KAnonymity() >= 5], best=GeneralLossMetric())
-    >>> choice.values["k"], choice.reason
-    (5, 'the least GLM of the 11 points with k >= 5, of 15')
-    """
-    return problem.front(res).choose(require=require, risk=risk, best=best, row=row, knee=knee, weights=weights)
-
-
 def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppressed: str = "mark") -> Explanation:
     """Explain a choice.
 
     Args:
         problem: The problem.
         res: What `minimize` returned, or an (n, n_var) array of points; what the choice was made from, or a Front.
-        choice: What `choose` returned.
+        choice: Chosen point, from `Front.choose`.
         suppressed: What becomes of suppressed rows, "mark" or "drop", as `release` takes it.
 
     Raises:
@@ -131,10 +90,9 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-    >>> from pymoo_anon.publishing import choose
     >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
     >>> front = problem.pareto_set()
-    >>> explanation = explain(problem, front, choose(problem, front, require=[KAnonymity() >= 5]))
+    >>> explanation = explain(problem, front, problem.front(front).choose(require=[KAnonymity() >= 5]))
     >>> explanation.levels[5], str(explanation.steps[0])
     ('sex: level 0 of 1, 2 values such as Male and Female', 'k = 6 costs 6.425 of GLM (0.4 %)')
     """

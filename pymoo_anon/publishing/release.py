@@ -132,7 +132,7 @@ def release(
     Args:
         frame: The table that the problem's Microdata was read from, of any kind.
         problem: The problem.
-        x: What `choose` returned, whose requirements are promised, too; or an (n_var,) array, one row of `res.X`.
+        x: Chosen point, with its requirements as promises, or an (n_var,) array such as a row of `res.X`.
         drop: Columns that are left out. The person column always is.
         keep: Columns without a role that are released as they are, or a dict of them that says why each is kept: a
             reason is asked for where a column looks like an identifier, is nearly unique, or holds dates or
