@@ -1,4 +1,4 @@
-"""Projects as ARX's own worker writes them: the same entries, elements, order, indentation and escapes."""
+"""Projects in ARX's own format: entries, elements, order, indentation and escapes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SENSITIVE, INSENSITIVE = "SENSITIVE_ATTRIBUTE", "INSENSITIVE_ATTRIBUTE"
 
 
 def element(tag, *inside, depth=0):
-    """An element with others in it, a tab for each step, or with text alone."""
+    """Build an element from text or from others, indented by tabs."""
     indent = "\t" * depth
     if len(inside) == 1 and not isinstance(inside[0], tuple):
         # As commons-lang escapes: everything beyond ASCII is a number.
@@ -56,7 +56,10 @@ def config_of(criteria, limit=0.0, weights=None, metric="Loss (0.5/1.0/1.0)", mo
 
 
 def entries(rows, columns, hierarchies, config):
-    """The entries of a project, in ARX's order; Java's objects stand as bytes that nothing reads."""
+    """Build the entries of a project in ARX's order.
+
+    Java's objects are bytes that are never read.
+    """
     java = b"\xac\xed\x00\x05"
     project = element(
         "project", ("name", "own"), ("separator", ";"), ("escape", '"'), ("quote", '"'), ("linebreak", "UNIX")

@@ -1,4 +1,4 @@
-"""Objectives that are broken in one line each, and what the contract says of them."""
+"""Objectives broken in one line each, with the contract's error messages."""
 
 import random
 import time
@@ -16,7 +16,7 @@ from pymoo_anon.objectives.bounds import AdditiveLoss, Bounding, Monotone, Risin
 
 
 class Sound(Objective):
-    """What all broken ones are but for one line."""
+    """A sound objective, from which each broken one differs in one line."""
 
     name = "largest"
     maximize = False
@@ -121,7 +121,7 @@ class Relative(Sound):
 
 
 class Remembering(Sound):
-    """It keeps the number of rows of the last table."""
+    """An objective that keeps the number of rows of the last table."""
 
     def __init__(self):
         self.n_rows = ()
@@ -132,7 +132,7 @@ class Remembering(Sound):
 
 
 class Shared(Sound):
-    """It works in an array of its own, so that two threads meet there."""
+    """An objective that works in an array shared by threads."""
 
     def __init__(self):
         self.own = 0
@@ -166,7 +166,7 @@ class NoWorth(Sound):
 
 
 class NotMonotone(Sound):
-    """The parts of a class have more than the class."""
+    """An objective that is larger for the parts of a class."""
 
     name, maximize, bounding, worst_class = "rarity", True, Monotone, True
 
@@ -197,7 +197,7 @@ class LessLeft(GeneralLossMetric):
 
 
 class NotRising(Sound):
-    """The most classes: merging lowers it."""
+    """The number of classes, lowered by merging."""
 
     bounding = RisingLoss
 
@@ -213,7 +213,7 @@ class NoSquares(SquaredClassSizes):
 
 
 class NoBounds(Sound):
-    """A family that asks for more than there is."""
+    """An objective with a family that asks for more than exists."""
 
     bounding = AdditiveLoss
 
@@ -228,7 +228,7 @@ class WrongCases(Sound):
 
 
 class TooSure(AlphaDeassociation):
-    """Everything goes for sure."""
+    """An objective with a family that claims all rows surely suppressed."""
 
     bounding = type("Sure", (Bounding,), {"surely_suppressed": lambda self, classes, constraint: classes.sizes})
 

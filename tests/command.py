@@ -1,4 +1,4 @@
-"""The command line inside a test: a search, what it refuses, and what it wrote."""
+"""The command line inside a test: searches, refusals and written files."""
 
 import json
 import re
@@ -16,12 +16,12 @@ SMALL = ["--rows", "300", "--generations", "5"]
 
 FILES = ["front.csv", "front.png", "run.json"]
 
-#: How the project of a user's own file is searched.
+#: Options of a search with the user's own project.
 MINE = ["mine.toml", "--output", "front", "--generations", "5"]
 
 
 def run(*arguments, code=0):
-    """What a command says that ends with an exit code: its results, or what is wrong."""
+    """Return a command's output, or its error for another exit code."""
     result = CliRunner().invoke(app, [*arguments])
     assert result.exit_code == code, result.output
     return result.stdout if code == 0 else result.stderr
@@ -32,7 +32,7 @@ def search(*arguments, **kwargs):
 
 
 def refused(*arguments):
-    """What a search says that is refused before it says anything else."""
+    """Return the error of a search that is refused before any output."""
     result = search(*arguments)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -41,7 +41,7 @@ def refused(*arguments):
 
 
 def without_compiling(stderr):
-    """What a process said on standard error, without the lines that come where loops are compiled or steps are long."""
+    """Remove the lines about compiling and about long steps."""
     return re.sub(r"(?m)^.* \([\d,]+ s\)\n", "", stderr).removeprefix(f"{COMPILING}\n")
 
 
@@ -54,7 +54,7 @@ def record(folder="front"):
 
 
 def write_own_table(folder):
-    """A user's own file: zip codes with leading zeros, a sensitive column, a label, and their hierarchies."""
+    """Write a user's table and hierarchies, with leading zeros in zip codes."""
     diagnoses, paid = ["flu", "cold", "asthma"], ["yes", "yes", "no", "no"]
     rows = [f"0213{i % 10},{'FM'[i % 2]},{diagnoses[i % 3]},{paid[i % 4]},{i}" for i in range(40)]
     (folder / "mine.csv").write_text("\n".join(["zip,sex,diagnosis,paid,note", *rows, ""]), encoding="utf-8")
@@ -65,7 +65,7 @@ def write_own_table(folder):
 
 
 def own(missing="raise", data="mine.csv", **roles):
-    """Write the project of a user's own file, with roles of other columns than zip and sex, and how it is searched."""
+    """Write the project of a user's own table, with other columns' roles."""
     lines = ["[data]", f'file = "{data}"', f'missing = "{missing}"']
     known = dict.fromkeys(("zip", "sex"), "quasi-identifier") | dict.fromkeys(("diagnosis", "paid", "note"), "drop")
     for name, role in (known | roles).items():
@@ -76,7 +76,7 @@ def own(missing="raise", data="mine.csv", **roles):
 
 
 def write_persons(**others):
-    """120 persons with age and sex, quasi-identifiers of texts that others name, and a diagnosis, and hierarchies."""
+    """Write 120 persons with the given columns, and their hierarchies."""
     rng = np.random.default_rng(1)
     columns = {"age": rng.integers(20, 60, 120), "sex": rng.choice(["F", "M"], 120)}
     columns |= {name: rng.choice(list(texts), 120) for name, texts in others.items()}

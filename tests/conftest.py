@@ -1,4 +1,4 @@
-"""What all tests share: Adult's rows, where they are, and how hypothesis draws examples."""
+"""Shared by all tests: Adult's rows and folder, and profiles for hypothesis."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ FIRST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files of `FIRST` first; all others, and the tests of a file, keep their order."""
+    """Put the files of `FIRST` first, and keep the order otherwise."""
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(FIRST)))
 
 
 def pytest_configure() -> None:
-    """All that is loaded stays: Python need not look through it for garbage every few hundred objects.
+    """Exempt all loaded objects from frequent garbage collection.
 
-    And the loops of AGE-MOEA, which pymoo compiles anew in each process, are kept on disk as ours are.
+    The loops of AGE-MOEA, which pymoo compiles anew in each process, are cached on disk like the package's.
     """
     gc.set_threshold(100_000, 50, 100)
     for owner in (age, age.AGEMOEASurvival, age2, age2.AGEMOEA2Survival):
@@ -89,7 +89,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def quiet_steps() -> None:
-    """Nothing is said of long steps: a busy machine makes any step long."""
+    """Silence the lines about long steps, common on a busy machine."""
     from pymoo_anon.cli import console
 
     console.EVERY = 3600.0
@@ -97,7 +97,7 @@ def quiet_steps() -> None:
 
 @pytest.fixture
 def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures are composed and not rendered, which would take most of the time of a small search."""
+    """Compose pictures without rendering them, which would take most time."""
 
     def save(figure: object, path: Path, **kwargs: object) -> None:
         Path(path).write_bytes(b"\x89PNG\r\n\x1a\n")

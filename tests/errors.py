@@ -1,10 +1,10 @@
-"""What is said where something is refused."""
+"""Messages of expected errors."""
 
 import pytest
 
 
 def refused(error, action):
-    """The message of an error that an action has to raise."""
+    """Return the message of an error that an action has to raise."""
     with pytest.raises(error) as caught:
         action()
     return str(caught.value)

@@ -1,4 +1,4 @@
-"""A table whose values stand nowhere else, measures that hold some of them, and the evidence of its release."""
+"""Evidence of a release with unique values, some held by measures."""
 
 import copy
 import random
@@ -68,7 +68,7 @@ TABLE = Microdata.from_frame(FRAME, {"zip": HIERARCHY, "age": AGES}, sensitive="
 
 
 class Own(Objective):
-    """A measure of somebody's own, which holds values."""
+    """A custom measure that holds values."""
 
     name = "own"
     maximize = True
@@ -85,7 +85,7 @@ class Own(Objective):
 
 
 class OwnRule(AtMost):
-    """A rule of somebody's own, which says more than it should."""
+    """A custom rule that reveals more than it should."""
 
     def __repr__(self):
         return f"OwnRule({GRADES})"
@@ -113,7 +113,7 @@ PROBLEM = LatticeProblem(TABLE, [K, DistinctLDiversity("grade"), GLM], Violating
 
 
 def claimed(problem, choice, suppressed="mark"):
-    """A release of the chosen point, without its table."""
+    """Build a release of the chosen point, without its table."""
     names = [each.name if each.column is None else f"{each.name} of {each.column}" for each in problem.measured]
     front = problem.front(np.array([choice.x]))
     values = [front.values(each)[0] for each in problem.measured]
@@ -140,7 +140,7 @@ def claimed(problem, choice, suppressed="mark"):
 
 
 def told(problem=PROBLEM, X=None, released=None, suppressed="mark", require=(), **given):
-    """The evidence of the choice that loses least."""
+    """Return the evidence of the choice that loses least."""
     X = problem.nodes(0, problem.n_nodes) if X is None else X
     choice = problem.front(X).choose(require=require)
     asked = {"checksums": CHECKSUMS, "search": SEARCH, "made": "2026-01-31T12:00:00Z", **given}
@@ -148,7 +148,10 @@ def told(problem=PROBLEM, X=None, released=None, suppressed="mark", require=(), 
 
 
 def changed(content, place, value):
-    """Evidence with another value at a place such as ("front", 0, "x"); no value removes it."""
+    """Set or remove the value at a place such as ("front", 0).
+
+    A value of `...` removes it.
+    """
     whole = copy.deepcopy(content)
     part = whole
     for step in place[:-1]:

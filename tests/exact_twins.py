@@ -1,6 +1,6 @@
-"""Every measure in exact arithmetic, from the rows: fractions, and whole-numbered powers where logarithms are defined.
+"""Twins of all measures in exact arithmetic, from the rows.
 
-A measure with a logarithm or a root is never reckoned, but compared: log2(a) / n with log2(b) / m as a^m with b^n.
+A measure with a logarithm or a root is compared, and never computed: log2(a) / n with log2(b) / m as a^m with b^n.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ DIGITS = 60
 @total_ordering
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """A number that a fraction and a whole number say: the fraction itself, its n-th root, or its log2 over n.
+    """A fraction, its n-th root, or its log2 over n.
 
-    Or infinity, of any kind.
+    Infinity belongs to every kind.
     """
 
     fraction: Fraction
@@ -55,7 +55,7 @@ class Exact:
     __hash__ = None  # type: ignore[assignment]
 
     def __float__(self) -> float:
-        """The float next to the number."""
+        """Return the nearest float."""
         if self is INFINITE:
             return float("inf")
         if self.kind == "itself":
@@ -97,7 +97,7 @@ class Release:
         return tuple(self.group_of[name][row[name]] for name in self.hierarchies)
 
     def classes(self, everything: bool = False) -> list[list[dict[str, Any]]]:
-        """The rows of each class that is kept, or of all."""
+        """Return the rows of each class that is kept, or of all."""
         found: dict[Any, list[dict[str, Any]]] = {}
         for row, kept in zip(self.rows, self.kept, strict=True):
             if kept or everything:
@@ -105,11 +105,11 @@ class Release:
         return list(found.values())
 
     def counted(self) -> list[list[dict[str, Any]]]:
-        """The classes that count for a worst class: the kept ones, or the whole table."""
+        """Return the kept classes, or the whole table if there are none."""
         return self.classes() or [self.rows]
 
     def alone(self) -> list[Release]:
-        """Each class as the only one that is kept."""
+        """Release each class as the only one that is kept."""
         cells = list(map(self.cell, self.rows))
         return [
             Release(self.rows, self.hierarchies, self.group_of, [own == cell for own in cells])
@@ -117,16 +117,19 @@ class Release:
         ]
 
     def group(self, name: str, row: dict[str, Any]) -> set[Any]:
-        """The values of the domain that the cell of a row stands for."""
+        """Return the domain values that the cell of a row covers."""
         own = self.group_of[name][row[name]]
         return {value for value, group in self.group_of[name].items() if group == own}
 
     def extent(self, name: str, row: dict[str, Any]) -> int:
-        """Of how many values of the domain the cell of a row stands."""
+        """Count the domain values that the cell of a row covers."""
         return len(self.group(name, row))
 
     def level(self, name: str, row: dict[str, Any]) -> int:
-        """The lowest level whose groups hold all groups of a quasi-identifier, the highest where no other does."""
+        """Return the lowest level with groups that hold all of the column's.
+
+        It is the highest if no other does.
+        """
         hierarchy = self.hierarchies[name]
         groups = [self.group_of[name][value] for value in hierarchy.domain]
         fits = [len(set(zip(groups, own, strict=True))) == len(set(groups)) for own in hierarchy.groups.tolist()]
@@ -153,7 +156,7 @@ class LocalRelease(Release):
         return tuple(frozenset(self.group(name, row)) for name in self.hierarchies)
 
     def level(self, name: str, row: dict[str, Any]) -> int:
-        """The lowest level at which the values of the cell are a group."""
+        """Return the lowest level at which the cell's values form a group."""
         hierarchy, own = self.hierarchies[name], self.group(name, row)
         at = [hierarchy.domain.index(value) for value in own]
         return [
@@ -213,7 +216,7 @@ def squared_counts(release: Release, objective: Any) -> Exact:
 
 
 def fitting(release: Release, population: Microdata, row: dict[str, Any]) -> int:
-    """How many persons of a population the class of a row fits."""
+    """Count the persons of a population that fit a row's class."""
     tuples, names = population.tuples, list(release.hierarchies)
     groups = [release.group(name, row) for name in names]
     people = [
@@ -237,7 +240,7 @@ def entropy_l(release: Release, objective: Any) -> Exact:
 
 
 def entropy_of(own: list[int]) -> Exact:
-    """exp(entropy) of counts: the n-th root of n^n over the product of all c^c."""
+    """Return exp(entropy): the n-th root of n^n over the product of c^c."""
     n = sum(own)
     return Exact(Fraction(n**n, prod(c**c for c in own)), n, "root")
 
@@ -260,7 +263,7 @@ def _distance(p: dict[Any, Fraction], q: dict[Any, Fraction], distance: Any) -> 
     extra = {value: p.get(value, Fraction(0)) - share for value, share in q.items()}
     if isinstance(distance, Hierarchy):
         height, total = max(distance.length, 1), Fraction(0)
-        # What a group has too much at each level below the root leaves it, half of what differs in all.
+        # A group's surplus leaves it: at each level below the root that is half of all differences.
         for groups in distance.groups[:height]:
             moved: Counter[int] = Counter()
             for value, more in extra.items():
@@ -283,7 +286,7 @@ def beta(release: Release, objective: Any) -> Exact:
 
 def enhanced_beta(release: Release, objective: Any) -> Exact:
     for gain, q in _gains(release, objective):
-        # A gain is rational and a logarithm of a rational is not, but that of 1: they are never equal.
+        # A gain is rational. A logarithm of a rational is not, except that of 1, so that both are never equal.
         with localcontext() as context:
             context.prec = DIGITS
             if gain > 0 and Decimal(gain.numerator) / gain.denominator > -(Decimal(q.numerator) / q.denominator).ln():
@@ -405,7 +408,7 @@ TWINS: dict[type, Callable[[Release, Any], Exact]] = {
 
 
 def exact(release: Release, objective: Any) -> Exact:
-    """The value of an objective."""
+    """Return the exact value of an objective."""
     return TWINS[type(objective)](release, objective)
 
 
@@ -419,7 +422,7 @@ class Case:
     population: Microdata
 
     def objectives(self) -> list[Any]:
-        """Every measure, some with several arguments."""
+        """Return every measure, some with several arguments."""
         n = len(self.hierarchies)
         weights = np.arange(1, n + 1) / 10
         last = np.full(n, 0.1)
@@ -461,7 +464,7 @@ class Case:
         ]
 
     def release(self, generalization: Any, rule: Any, broken: Callable[[Release], bool] | None = None) -> Release:
-        """The table under a generalization and a rule.
+        """Release the table under a generalization and a rule.
 
         Args:
             generalization: A `Generalization`.
@@ -485,7 +488,7 @@ class Case:
             assert broken is not None
             gone = set()
             for cell in sizes:
-                # All other rows are gone, so that the class is what counts.
+                # All other rows are gone, so that only this class counts.
                 only = Release(self.rows, self.hierarchies, group_of, [whole.cell(row) == cell for row in self.rows])
                 if broken(only):
                     gone.add(cell)
@@ -494,7 +497,7 @@ class Case:
 
 
 def case(seed: int, n_rows: int = 14) -> Case:
-    """A random small table: two or three quasi-identifiers, few values of what is sensitive, persons with some rows."""
+    """Draw a small table with some persons in several rows."""
     rng = np.random.default_rng(seed)
     hierarchies = {}
     for j in range(int(rng.integers(2, 4))):

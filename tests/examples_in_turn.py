@@ -1,4 +1,4 @@
-"""Runs programs one after the other, each as `python PROGRAM` would: run as a script, by a folder and their paths.
+"""Script that runs programs one after the other in one process.
 
 python examples_in_turn.py FOLDER PROGRAM ...
 

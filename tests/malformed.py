@@ -1,4 +1,4 @@
-"""Malformed hierarchy files: well-formed ones that something was done to, in their structure or in their bytes."""
+"""Malformed hierarchy files: well-formed ones, damaged in structure or bytes."""
 
 import random
 from collections.abc import Callable
@@ -28,7 +28,7 @@ Rows = list[list[str]]
 
 
 def _well_formed(rng: random.Random) -> Rows:
-    """A hierarchy of a few values, each level a coarsening, the last one a root."""
+    """Build a hierarchy of a few values with a root."""
     values = [f"{rng.choice('abcxyz')}{i}" for i in range(rng.randint(1, 8))]
     rows, groups = [[value] for value in values], list(range(len(values)))
     for level in range(rng.randint(0, 3)):
@@ -137,7 +137,7 @@ def _damaged(rng: random.Random, data: bytes) -> bytes:
 
 
 def hierarchy_files(seed: int) -> bytes:
-    """A hierarchy file that may be malformed; the same seed gives the same file."""
+    """Build a hierarchy file from a seed, malformed or not."""
     rng = random.Random(seed)
     rows = _well_formed(rng)
     for change in rng.choices(CHANGES, k=rng.randint(0, 3)):

@@ -1,4 +1,4 @@
-"""Malformed project files: a small right one, and ways to break it, drawn from a seed."""
+"""Malformed project files: a small right one, broken by a seed."""
 
 import random
 
@@ -115,7 +115,7 @@ _WAYS = [
 
 
 def project_files(seed):
-    """The bytes of a project file that is broken in one to three ways, or in none that matters."""
+    """Build a project file that is broken in up to three ways."""
     chosen = random.Random(seed)
     lines = RIGHT.splitlines()
     for _ in range(chosen.randint(1, 3)):
@@ -137,7 +137,7 @@ _CELLS = [
 
 
 def tables(seed):
-    """The bytes of a CSV file with the columns of the project, broken in some way, or in none that matters."""
+    """Build a CSV file for the project, broken or not."""
     chosen = random.Random(seed)
     rows = [["zip", "sex", "diagnosis", "paid", "note"]]
     rows += [[f"0213{i % 10}", "FM"[i % 2], "flu", "no", str(i)] for i in range(chosen.randint(0, 8))]

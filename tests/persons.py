@@ -1,4 +1,4 @@
-"""A small table of persons, in every kind of frame, and all that a table made of it holds."""
+"""A small table of persons, in every kind of frame."""
 
 import duckdb
 import narwhals as nw
@@ -33,7 +33,7 @@ def persons(**columns):
 
 
 def contents(table):
-    """All that a table holds, as plain Python."""
+    """Return all contents of a table as plain Python."""
     return {
         "hierarchies": list(table.quasi_identifiers.items()),
         "tuples": table.tuples.codes.tolist(),
@@ -45,7 +45,7 @@ def contents(table):
 
 
 def rows_of(frame):
-    """The rows of any kind of frame as Python values; what is missing is None."""
+    """Return the rows of any frame, with None for missing values."""
     table = nw.from_native(frame)
     table = table.collect("pandas") if isinstance(table, nw.LazyFrame) else table
     columns = [[None if pd.isna(value) else value for value in table[name].to_list()] for name in table.columns]

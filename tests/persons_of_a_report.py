@@ -1,4 +1,4 @@
-"""A table whose names and values try to break out of a page, problems about it, and a report as a reader sees it."""
+"""Reports of a table with texts that try to escape the page."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def problem(rows=None, suppression=RULE, constraints=()):
 
 
 def courts(n=1500, seed=4):
-    """A problem of a court's table: eight quasi-identifiers, some with many values, and ten sensitive columns."""
+    """Build a problem of a court's table with many sensitive columns."""
     rng = np.random.default_rng(seed)
     days = [str(day.date()) for day in pd.date_range("1950-01-01", periods=700, freq="30D")]
     years = [[day[:4] for day in days], [f"{day[:3]}0s" for day in days], ["*"] * len(days)]
@@ -119,7 +119,7 @@ EVIDENCE = {
 
 
 def report(path, own=None, points=X, chosen=CHOSEN, *, require=(), certified=None, gap=None, **options):
-    """The report of a point that was chosen by its row; what was required of it need not hold."""
+    """Write and read the report of a point chosen by its row."""
     own = problem() if own is None else own
     if not {"evidence", "suppressed"} & set(options):
         options["evidence"] = EVIDENCE
@@ -130,7 +130,7 @@ def report(path, own=None, points=X, chosen=CHOSEN, *, require=(), certified=Non
 
 
 class _Page(HTMLParser):
-    """The tables, the sentences and all text of a page, scripts and styles left out."""
+    """Tables, sentences and text of a page, without scripts and styles."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -184,13 +184,13 @@ def read(text):
 
 
 def payload(text):
-    """The data that the script of a page reads."""
+    """Return the data that the script of a page reads."""
     (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     return json.loads(found)
 
 
 def rows_of(data, name, row=CHOSEN):
-    """The rows of a table as the script has them, for one member of the front."""
+    """Return a table's rows in the script, for one front member."""
     if name in data["fixed"]:
         return data["fixed"][name]
     (member,) = (member for member in data["members"] if member["point"] == row + 1)

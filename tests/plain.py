@@ -1,4 +1,4 @@
-"""The slow, obvious twin of the package: every number from the rows themselves, as its definition reads."""
+"""Slow, obvious twin of the package: every number from the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Levels = list[dict[Any, Any]]
 
 @dataclass
 class Measured:
-    """What one node is worth; `class_of` and `size_of` tell every row's class and its size before suppression.
+    """Measures of one node, with rows' classes and sizes before suppression.
 
     `released` tells the class afterwards: all suppressed rows are one, -1.
     """
@@ -32,7 +32,7 @@ class Measured:
 
 
 class PlainTable:
-    """A frame whose quasi-identifiers can be recoded.
+    """A frame with hierarchies for its quasi-identifiers.
 
     Args:
         frame: One row per person.
@@ -56,7 +56,7 @@ class PlainTable:
     def measure(
         self, node: Any, sensitive: str | None = None, label: str | None = None, limit: int = 0, below: int = 0
     ) -> Measured:
-        """The numbers of one node.
+        """Measure one node.
 
         Args:
             node: The level of every quasi-identifier.
@@ -102,14 +102,14 @@ class PlainTable:
         return measured
 
     def _counts(self, released: np.ndarray, column: str) -> np.ndarray:
-        """How often each class (row) holds each value (column); the first row is of the suppressed ones."""
+        """Count the values of a column per class, suppressed rows first."""
         n_values = int(self.codes[column].max()) + 1
         pairs = (released + 1) * n_values + self.codes[column]
         return np.bincount(pairs, minlength=(released.max() + 2) * n_values).reshape(-1, n_values)
 
 
 def read_levels(path: str | Path, kind: type = str) -> Levels:
-    """The levels of a hierarchy file `value;level 1;level 2;...`, its values as `kind`."""
+    """Read the levels of a hierarchy file, with values of type `kind`."""
     table = pd.read_csv(path, sep=";", header=None, dtype=str, keep_default_na=False)
     return [dict(zip(table[0].map(kind), table[level], strict=True)) for level in table]
 

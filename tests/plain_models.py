@@ -1,4 +1,4 @@
-"""The slow, obvious twins of the privacy and loss models: each number from the rows, as its definition reads."""
+"""Slow, obvious twins of the privacy and loss models, from the rows."""
 
 from __future__ import annotations
 
@@ -28,51 +28,51 @@ class PlainRelease:
         self.class_of = table.measure(node, **policy).released
         self.kept = self.class_of >= 0
         self.n_suppressed = int((~self.kept).sum())
-        # Suppressed rows count against no measure of the worst class; where there are no others they are the table.
+        # Measures of the worst class ignore suppressed rows, unless all rows are suppressed.
         self.counted = self.class_of[self.kept] if self.kept.any() else self.class_of
         self._counts: dict[str, pd.DataFrame] = {}
 
     def sizes(self) -> pd.Series:
-        """Rows in each class that counts."""
+        """Count the rows in each class that counts."""
         return self.counted.value_counts()
 
     def counts(self, column: str) -> pd.DataFrame:
-        """How often each class that counts (rows) holds each value of the whole table (columns)."""
+        """Count the values of the whole table in each class that counts."""
         if column not in self._counts:
             pairs = pd.crosstab(self.counted, self.frame[column])
             self._counts[column] = pairs.reindex(columns=self.whole(column).index, fill_value=0)
         return self._counts[column]
 
     def shares(self, column: str) -> pd.DataFrame:
-        """The distribution p of each class that counts."""
+        """Return the distribution p of each class that counts."""
         counts = self.counts(column)
         return counts.div(counts.sum(axis=1), axis=0)
 
     def whole(self, column: str) -> pd.Series:
-        """How often the table, suppressed rows included, holds each value."""
+        """Count each value in the table, suppressed rows included."""
         return self.frame[column].value_counts().sort_index()
 
     def table_shares(self, column: str) -> pd.Series:
-        """The distribution q of the table, suppressed rows included."""
+        """Return the distribution q of the table, suppressed rows included."""
         return self.whole(column) / self.n_rows
 
     def label_of(self, column: str) -> dict[Any, Any]:
-        """What the node makes of every value of a quasi-identifier's domain."""
+        """Map the values of a quasi-identifier's domain to their labels."""
         return self.hierarchies[column][self.node[column]]
 
     def of_rows(self, column: str, numbers: Mapping[Any, Any]) -> pd.Series:
-        """The number of every row's value."""
+        """Return the number of every row's value."""
         codes, values = pd.factorize(self.frame[column])
         return pd.Series(np.array([numbers[value] for value in values])[codes], index=self.frame.index)
 
     def values_in_group(self, column: str) -> dict[Any, int]:
-        """With how many values of the domain each of them shares its group, itself included."""
+        """Count the domain values in each value's group, itself included."""
         label_of = self.label_of(column)
         in_group = Counter(label_of.values())
         return {value: in_group[label] for value, label in label_of.items()}
 
     def labels(self, frame: pd.DataFrame) -> pd.Series:
-        """The generalized quasi-identifiers of the rows of a frame, as tuples."""
+        """Return the generalized quasi-identifiers of each row, as tuples."""
         chosen = [(column, self.label_of(column)) for column in self.node]
         recoded = [[label_of[value] for value in frame[column]] for column, label_of in chosen]
         return pd.Series(list(zip(*recoded, strict=True)), index=frame.index)
@@ -82,16 +82,17 @@ class PlainRelease:
 
 
 def entropy_l(release: PlainRelease, column: str) -> float:
-    """Every class has an entropy of at least log l (Machanavajjhala et al. 2006)."""
+    """Return exp of the lowest class entropy (Machanavajjhala et al. 2006)."""
     p = release.shares(column)
     entropy = -(p * np.log(p.where(p > 0, 1))).sum(axis=1)
     return float(np.exp(entropy.min()))
 
 
 def recursive_l(release: PlainRelease, column: str, c: float) -> int:
-    """In every class r_1 < c (r_l + ... + r_m), counts descending (Machanavajjhala et al. 2006).
+    """Return the largest l of recursive diversity (Machanavajjhala et al. 2006).
 
-    In fractions of the decimal c: 11 is not less than 1.1 times 10.
+    In every class r_1 < c (r_l + ... + r_m), with counts descending and c as an exact fraction: 11 is not less than
+    1.1 times 10.
     """
     return min(_recursive_l_of_class(row, Fraction(str(c))) for row in release.counts(column).to_numpy().tolist())
 
@@ -102,12 +103,15 @@ def _recursive_l_of_class(counts: list[int], c: Fraction) -> int:
 
 
 def equal_t(release: PlainRelease, column: str) -> float:
-    """Half the sum of |p - q| (Li et al. 2007, section 4.2)."""
+    """Return half the sum of |p - q| (Li et al. 2007)."""
     return float(_extra(release, column).abs().sum(axis=1).max() / 2)
 
 
 def ordered_t(release: PlainRelease, column: str, order: Sequence[Any]) -> float:
-    """1 / (m - 1) times the sum of the |sums of p - q up to i| (Li et al. 2007, section 4.1)."""
+    """Return the ordered distance (Li et al. 2007, section 4.1).
+
+    It is 1 / (m - 1) times the sum of the |sums of p - q up to i|.
+    """
     if len(order) == 1:
         return 0.0
     extra = _extra(release, column).reindex(columns=list(order), fill_value=0.0)
@@ -115,7 +119,7 @@ def ordered_t(release: PlainRelease, column: str, order: Sequence[Any]) -> float
 
 
 def hierarchical_t(release: PlainRelease, column: str, levels: Levels) -> float:
-    """The sum of the costs of all inner nodes (Li et al. 2007, section 4.2)."""
+    """Sum the costs of the inner nodes (Li et al. 2007)."""
     extra = _extra(release, column).reindex(columns=list(levels[0]), fill_value=0.0)
     height = len(levels) - 1
     roots = set(levels[-1].values())
@@ -129,7 +133,10 @@ def _extra(release: PlainRelease, column: str) -> pd.DataFrame:
 
 
 def _extra_and_costs(extra: pd.DataFrame, levels: Levels, level: int, label: Any) -> tuple[pd.Series, pd.Series]:
-    """extra(N), and the sum of height(N) min(pos_extra(N), neg_extra(N)) over the inner nodes of N's subtree."""
+    """Return extra(N) and the summed costs of N's subtree.
+
+    An inner node costs height(N) min(pos_extra(N), neg_extra(N)).
+    """
     if level == 0:
         return extra[label], 0 * extra[label]
     below = {levels[level - 1][value] for value, own in levels[level].items() if own == label}
@@ -140,25 +147,34 @@ def _extra_and_costs(extra: pd.DataFrame, levels: Levels, level: int, label: Any
 
 
 def alpha(release: PlainRelease, column: str) -> float:
-    """The largest share of a value in a class (Wong et al. 2006)."""
+    """Return the largest value share of a class (Wong et al. 2006)."""
     return float(release.shares(column).max(axis=None))
 
 
 def basic_beta(release: PlainRelease, column: str) -> float:
-    """The largest (p - q) / q where p > q (Cao and Karras 2012)."""
+    """Return the largest relative gain (Cao and Karras 2012).
+
+    It is (p - q) / q where p > q.
+    """
     p, q = release.shares(column), release.table_shares(column)
     return float(((p - q) / q).where(p > q, 0.0).max(axis=None))
 
 
 def enhanced_beta(release: PlainRelease, column: str) -> float:
-    """The smallest beta for which (p - q) / q <= min(beta, -ln q) where p > q (Cao and Karras 2012)."""
+    """Return the smallest enhanced beta (Cao and Karras 2012).
+
+    It satisfies (p - q) / q <= min(beta, -ln q) where p > q.
+    """
     p, q = release.shares(column), release.table_shares(column)
     gains = ((p - q) / q).where(p > q, 0.0)
     return np.inf if (gains > -np.log(q)).any(axis=None) else float(gains.max(axis=None))
 
 
 def delta(release: PlainRelease, column: str, strict: bool = False) -> float:
-    """The largest |log2(p / q)| (Brickell and Shmatikov 2008); values that a class lacks only where `strict`."""
+    """Return the largest |log2(p / q)| (Brickell and Shmatikov 2008).
+
+    Values that a class lacks count only if `strict`.
+    """
     p, q = release.shares(column), release.table_shares(column)
     if strict and (p == 0).any(axis=None):
         return np.inf
@@ -166,22 +182,28 @@ def delta(release: PlainRelease, column: str, strict: bool = False) -> float:
 
 
 def prosecutor_risk(release: PlainRelease) -> float:
-    """1 / k: how surely the worst protected person is found."""
+    """Return 1 / k, the risk of the worst protected person."""
     return float((1 / release.sizes()).max())
 
 
 def marketer_risk(release: PlainRelease) -> float:
-    """The mean over all rows of 1 / (rows of their class); suppressed rows are one class."""
+    """Return the mean risk, with suppressed rows as one class.
+
+    A row's risk is 1 / (rows of its class).
+    """
     return float((1 / release.class_of.map(release.class_of.value_counts())).mean())
 
 
 def records_at_risk(release: PlainRelease, threshold: float) -> float:
-    """The share of rows that stand in a class where 1 / (rows of it) is larger; suppressed rows are one class."""
+    """Return the share of rows at risk, suppressed ones as one class.
+
+    A row is at risk where 1 / (rows of its class) is larger.
+    """
     return float((1 / release.class_of.map(release.class_of.value_counts()) > threshold).mean())
 
 
 def k_map(release: PlainRelease, population: pd.DataFrame) -> int:
-    """The fewest rows of the population in the generalized cell of a class (Sweeney 2002)."""
+    """Return the fewest population rows in a class's cell (Sweeney 2002)."""
     if not release.kept.any():
         return len(population)
     cells = release.labels(release.frame)[release.kept].unique()
@@ -192,18 +214,21 @@ def k_map(release: PlainRelease, population: pd.DataFrame) -> int:
 
 
 def discernibility(release: PlainRelease) -> int:
-    """Every row costs the size of its class, a suppressed one that of the table (Bayardo and Agrawal 2005)."""
+    """Charge every row its class's size (Bayardo and Agrawal 2005).
+
+    A suppressed row costs the size of the table.
+    """
     own = release.class_of.map(release.class_of.value_counts())
     return int(own.where(release.kept, release.n_rows).sum())
 
 
 def average_class_size(release: PlainRelease) -> float:
-    """Rows by classes, of which the suppressed rows are one."""
+    """Divide rows by classes, with suppressed rows as one class."""
     return release.n_rows / release.class_of.nunique()
 
 
 def non_uniform_entropy(release: PlainRelease) -> float:
-    """The sum over cells of -log2 Pr(value | what it became) (de Waal and Willenborg 1999)."""
+    """Sum -log2 Pr(value | label) over cells (de Waal and Willenborg 1999)."""
     total = 0.0
     for column in release.node:
         of_value = release.frame[column].value_counts().to_dict()
@@ -217,13 +242,15 @@ def non_uniform_entropy(release: PlainRelease) -> float:
 
 
 def precision(release: PlainRelease, hierarchies: dict[str, Levels] | None = None) -> float:
-    """1 - the mean over cells of level / height; a suppressed cell costs 1 (Sweeney 2002).
+    """Return 1 - the mean of level / height (Sweeney 2002).
+
+    A suppressed cell costs 1.
 
     The level is the lowest one whose groups hold those of the release.
 
     Args:
         release: The release.
-        hierarchies: The hierarchies, where they are others than those that the node's levels are of.
+        hierarchies: The hierarchies, if they differ from those of the node's levels.
     """
     costs = []
     for column, levels in (hierarchies or release.hierarchies).items():
@@ -234,14 +261,17 @@ def precision(release: PlainRelease, hierarchies: dict[str, Levels] | None = Non
 
 
 def _lowest_level(label_of: dict[Any, Any], levels: Levels) -> int:
-    """The lowest level where all values of each group have one label."""
+    """Return the lowest level with one label for each group."""
     groups = pd.Series(list(label_of), dtype=object).groupby(list(label_of.values())).agg(list)
     fits = [all(len({labels[value] for value in group}) == 1 for group in groups) for labels in levels]
     return fits.index(True)
 
 
 def weighted_loss(release: PlainRelease, weights: Sequence[float]) -> float:
-    """The sum over cells of weight * (values in the group - 1) / (values in the domain - 1); suppressed: weight."""
+    """Sum the weighted losses of all cells, suppressed ones at full weight.
+
+    A cell costs weight * (values in the group - 1) / (values in the domain - 1).
+    """
     total = 0.0
     for column, weight in zip(release.node, weights, strict=True):
         in_group = release.values_in_group(column)
@@ -251,7 +281,7 @@ def weighted_loss(release: PlainRelease, weights: Sequence[float]) -> float:
 
 
 def kl_divergence(release: PlainRelease) -> float:
-    """The sum over tuples of p log2(p / released), where a row is spread evenly over the tuples it may be.
+    """Sum p log2(p / released) over tuples, each row spread evenly.
 
     Kifer and Gehrke 2006: a row may be every tuple of the domain that its generalized values stand for, a suppressed
     one every tuple there is.

@@ -1,4 +1,4 @@
-"""Releases of small tables in two forms, for what tells their utility: classes, and the values of every row's cells."""
+"""Releases of small tables, as classes and as cells of values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Released:
 
 
 def made(table: Table, classes: EquivalenceClasses, cells: list[list[list[Any]]], suppressed: str) -> Released:
-    """A release of rows whose cells are known."""
+    """Build a release from the known cells of its rows."""
     domains = [list(levels[0]) for levels in table.levels.values()]
     gone = classes.suppressed[classes.class_of[0]][table.tuple_of_row]
     rows = [domains if out else own for own, out in zip(cells, gone, strict=True)]
@@ -45,7 +45,7 @@ def made(table: Table, classes: EquivalenceClasses, cells: list[list[list[Any]]]
 
 @st.composite
 def full_domain(draw: st.DrawFn, table: Table, untouched: bool = False) -> Released:
-    """A node of a table's lattice, with rows suppressed."""
+    """Draw a node of a table's lattice, with rows suppressed."""
     node = tuple(0 for _ in table.levels) if untouched else draw(nodes(table))
     policy = {} if untouched else draw(policies(table))
     classes = table.microdata.equivalence_classes(table.generalization(node), rule_of(policy))
@@ -58,7 +58,7 @@ def full_domain(draw: st.DrawFn, table: Table, untouched: bool = False) -> Relea
 
 @st.composite
 def local(draw: st.DrawFn, table: Table) -> Released:
-    """A local recoding of a table, whose tuples have nodes of their own; the class of roots may be suppressed."""
+    """Draw a local recoding, with or without its class of roots suppressed."""
     hierarchies, tuples = table.microdata.quasi_identifiers, table.microdata.tuples
     columns = []
     for hierarchy, codes in zip(hierarchies.values(), tuples.codes.T, strict=True):
@@ -80,6 +80,6 @@ def local(draw: st.DrawFn, table: Table) -> Released:
 
 @st.composite
 def releases(draw: st.DrawFn, untouched: bool = False) -> Released:
-    """Releases of small tables by levels of whole columns or by local recodings."""
+    """Draw a release by full-domain or local recoding."""
     table = draw(tables(max_attributes=3, max_rows=12, rooted=True))
     return draw(full_domain(table, untouched) if untouched or draw(st.booleans()) else local(table))

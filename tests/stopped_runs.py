@@ -1,4 +1,4 @@
-"""Runs of every algorithm that end before they are done, and what each has found: run as a script, by its names.
+"""Script that stops runs of algorithms early and prints their results.
 
 python stopped_runs.py N_THREADS NAME ...
 """
@@ -73,7 +73,7 @@ RUNS = {
 
 
 def found(name, n_threads):
-    """What a run has found, to the last bit."""
+    """Return the results of a run, to the last bit."""
     make, problem, termination = RUNS[name]
     own = problem()
     own.n_threads = n_threads
@@ -86,7 +86,7 @@ def found(name, n_threads):
 
 
 def exact(values):
-    """Numbers as text that holds all their bits."""
+    """Format numbers as text that holds all their bits."""
     array = np.asarray(values)
     if array.dtype == object:
         return repr(values)

@@ -20,34 +20,37 @@ from pymoo_anon.table import AtMost, Below, Generalization, Hierarchy, Microdata
 
 
 def more(times: int) -> settings:
-    """So many times the examples that the profile draws, for what has many cases."""
+    """Multiply the profile's number of examples, for many cases."""
     return settings(max_examples=times * settings.default.max_examples)
 
 
 def fewer(parts: int) -> settings:
-    """One of so many parts of the examples that the profile draws, for what takes long."""
+    """Divide the profile's number of examples, for slow tests."""
     return settings(max_examples=settings.default.max_examples // parts)
 
 
 def times(n: int) -> int:
-    """`n`, and as many times more as the profile draws more examples than by default."""
+    """Scale `n` with the profile's number of examples."""
     return n * settings.default.max_examples // 20
 
 
 def a_third_at_once(seeds: Iterable[int]) -> list[Any]:
-    """A test's seeds, two of three for `pytest -m slow`."""
+    """Mark two of three seeds as slow."""
     return [pytest.param(seed, marks=[pytest.mark.slow] if seed % 3 else []) for seed in seeds]
 
 
 def promised(n: int) -> settings:
-    """`n` examples or more wherever the profile draws more than by default: what is said to be looked at so often."""
+    """Draw at least `n` examples if the profile exceeds the default."""
     drawn = settings.default.max_examples
     return settings(max_examples=max(n, drawn) if drawn > 20 else drawn)
 
 
 @contextmanager
 def unchanged(*arrays: np.ndarray) -> Iterator[None]:
-    """Arrays hold afterwards what they held before. None is frozen, for which loops would be compiled once more."""
+    """Check that arrays do not change.
+
+    Freezing them would make loops compile once more.
+    """
     before = [array.copy() for array in arrays]
     yield
     for array, earlier in zip(arrays, before, strict=True):
@@ -56,7 +59,7 @@ def unchanged(*arrays: np.ndarray) -> Iterator[None]:
 
 @dataclass
 class Table:
-    """One table in two forms: rows for the plain twin, and a Microdata with sensitive columns and a class label.
+    """A random table, as rows and as a Microdata.
 
     Attributes:
         frame: The rows.
@@ -86,7 +89,7 @@ class Table:
         return np.array([place[tuple(d.index(v) for d, v in zip(domains, row, strict=True))] for row in rows])
 
     def group_maps(self, nodes: Iterable[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-        """What `DistinctTuples.classes` takes: the maps and the numbers of groups of some nodes."""
+        """Return the group maps and group counts of some nodes."""
         hierarchies = self.microdata.quasi_identifiers.values()
         chosen = [list(zip(hierarchies, node, strict=True)) for node in nodes]
         maps = np.array([np.concatenate([h.groups[level] for h, level in one]) for one in chosen])
@@ -102,7 +105,7 @@ class Table:
 
 @st.composite
 def level_columns(draw: st.DrawFn, domain: Sequence[Any], rooted: bool | None = None) -> list[list[Any]]:
-    """Columns of a `Hierarchy`: random coarsenings of a domain, one after the other.
+    """Draw columns of a `Hierarchy`: random coarsenings of a domain.
 
     `rooted` tells whether the last one is a root; None draws it.
     """
@@ -121,7 +124,7 @@ def level_columns(draw: st.DrawFn, domain: Sequence[Any], rooted: bool | None = 
 
 @st.composite
 def hierarchies(draw: st.DrawFn, max_values: int = 6, rooted: bool | None = None) -> Hierarchy:
-    """Hierarchies over small domains of text or numbers, their values in any order."""
+    """Draw a hierarchy over a small domain in any order."""
     of = draw(st.sampled_from([st.text(max_size=3), st.integers(-9, 9)]))
     domain = draw(st.lists(of, min_size=1, max_size=max_values, unique=True))
     return Hierarchy(draw(level_columns(domain, rooted)))
@@ -129,7 +132,7 @@ def hierarchies(draw: st.DrawFn, max_values: int = 6, rooted: bool | None = None
 
 @st.composite
 def tables(draw: st.DrawFn, max_attributes: int = 4, max_rows: int = 30, rooted: bool | None = None) -> Table:
-    """Small tables whose domains may hold more than the rows do."""
+    """Draw a small table with domains that may exceed its rows."""
     columns, levels = {}, {}
     n_rows = draw(st.integers(1, max_rows))
     for j in range(draw(st.integers(1, max_attributes))):
@@ -151,32 +154,32 @@ def tables(draw: st.DrawFn, max_attributes: int = 4, max_rows: int = 30, rooted:
 
 
 def nodes(table: Table) -> st.SearchStrategy[tuple[int, ...]]:
-    """Lattice nodes of a table: a level per quasi-identifier."""
+    """Draw a lattice node of a table."""
     return st.tuples(*(st.integers(0, level) for level in table.top))
 
 
 def policies(table: Table) -> st.SearchStrategy[dict[str, int]]:
-    """Suppression policies, as `limit` or `below` of `DistinctTuples.classes` and of the plain twin."""
+    """Draw a suppression policy, as `limit` or `below`."""
     n_rows = len(table.frame)
     limits = st.integers(0, n_rows - 1).map(lambda limit: {"limit": limit})
     return limits | st.integers(1, n_rows).map(lambda below: {"below": below})
 
 
-#: Columns that every table of `tables` counts the values of.
+#: Columns with values that every table of `tables` counts.
 COLUMNS = ("s0", "s1", "q0")
 
 
 def drawn_classes(
     data: st.DataObject, table: Table
 ) -> tuple[EquivalenceClasses, list[tuple[int, ...]], dict[str, int]]:
-    """The classes of some nodes, in arrays of their own, with the nodes and the policy."""
+    """Draw nodes and a policy, and return the classes with both."""
     some, policy = data.draw(st.lists(nodes(table), min_size=1, max_size=5)), data.draw(policies(table))
     (batch,) = table.microdata.grouper.classes(*table.group_maps(some), columns=COLUMNS, **policy)
     return batch.copy(), some, policy
 
 
 def one_class_each(values_of_class: Sequence[Iterable[Any]]) -> Microdata:
-    """A table of one quasi-identifier, each value of it a class, with a sensitive column."""
+    """Build a table with one class per value of its quasi-identifier."""
     rows = [(i, value) for i, values in enumerate(values_of_class) for value in values]
     frame = pd.DataFrame(rows, columns=["q", "s"])
     hierarchy = Hierarchy.flat(range(len(values_of_class)))
@@ -184,7 +187,7 @@ def one_class_each(values_of_class: Sequence[Iterable[Any]]) -> Microdata:
 
 
 def raw(table: Microdata, limit: int = 0, below: int = 0) -> EquivalenceClasses:
-    """The classes of a table whose quasi-identifiers stay as they are."""
+    """Return the classes of a table without generalization."""
     domains = table.tuples.domain_sizes
     maps = np.concatenate([np.arange(n) for n in domains])[np.newaxis]
     (classes,) = table.grouper.classes(
@@ -195,7 +198,7 @@ def raw(table: Microdata, limit: int = 0, below: int = 0) -> EquivalenceClasses:
 
 @st.composite
 def populations(draw: st.DrawFn, table: Table, max_rows: int = 40) -> tuple[pd.DataFrame, Microdata]:
-    """Another table with the same quasi-identifiers, which may or may not hold the rows of the first."""
+    """Draw a table with the same quasi-identifiers, with or without these rows."""
     domains = {name: list(levels[0]) for name, levels in table.levels.items()}
     others = draw(st.lists(st.tuples(*map(st.sampled_from, domains.values())), min_size=1, max_size=max_rows))
     frame = pd.DataFrame(others, columns=list(domains))
@@ -205,7 +208,10 @@ def populations(draw: st.DrawFn, table: Table, max_rows: int = 40) -> tuple[pd.D
 
 
 def grown(pick: Callable[[int, int], int], n_leaves: int, first: int = 0) -> dict[str, Any]:
-    """A nested tree with leaves "v<first>", "v<first + 1>", ...; `pick(low, high)` decides, both ends included."""
+    """Grow a nested tree with leaves "v<n>", numbered from `first`.
+
+    `pick(low, high)` decides, both ends included.
+    """
     if n_leaves == 1:
         return {"name": f"v{first}"}
     n_children, left, children = pick(2, n_leaves), n_leaves, []
@@ -217,7 +223,7 @@ def grown(pick: Callable[[int, int], int], n_leaves: int, first: int = 0) -> dic
 
 
 def trees(min_leaves: int = 1, max_leaves: int = 12) -> st.SearchStrategy[dict[str, Any]]:
-    """Nested trees without inner nodes of one child."""
+    """Draw a nested tree without inner nodes of one child."""
 
     @st.composite
     def tree(draw: st.DrawFn) -> dict[str, Any]:
@@ -227,12 +233,12 @@ def trees(min_leaves: int = 1, max_leaves: int = 12) -> st.SearchStrategy[dict[s
 
 
 def taxonomies(min_leaves: int = 1, max_leaves: int = 12) -> st.SearchStrategy[Taxonomy]:
-    """Taxonomies of such trees."""
+    """Draw a taxonomy of such a tree."""
     return trees(min_leaves, max_leaves).map(Taxonomy)
 
 
 def cuts(tree: dict[str, Any]) -> list[tuple[bool, ...]]:
-    """Every cut of a nested tree as a string, by the definition: the node itself, or cuts of its children apart."""
+    """Return every cut of a nested tree as a string, by definition."""
     children = tree.get("children") or []
     if not children:
         return [()]
@@ -241,13 +247,13 @@ def cuts(tree: dict[str, Any]) -> list[tuple[bool, ...]]:
 
 
 def every_string(n_bits: int) -> np.ndarray:
-    """(2 ** n_bits, n_bits) Boolean array."""
+    """Return all strings as a (2 ** n_bits, n_bits) Boolean array."""
     return np.arange(2**n_bits)[:, None] >> np.arange(n_bits) & 1 == 1
 
 
 @dataclass
 class Partition:
-    """A `BitStringProblem`'s arguments, and the order of every domain as its bits have it."""
+    """Arguments of a `BitStringProblem`, and domains in the order of its bits."""
 
     table: Table
     orders: dict[str, list[Any]]
@@ -262,7 +268,7 @@ class Partition:
         }
 
     def labels_of(self, x: Sequence[bool]) -> dict[str, Levels]:
-        """What the plain twin takes: a group of every value, by counting the bits before it."""
+        """Count the bits before each value, which number its group."""
         levels, bits = {}, list(x)
         for name, domain in self.domains.items():
             own, bits = bits[: len(domain) - 1], bits[len(domain) - 1 :]
@@ -272,7 +278,7 @@ class Partition:
 
 @st.composite
 def partitions(draw: st.DrawFn, **kwargs: Any) -> Partition:
-    """Small tables, with an order or a taxonomy of more values than the table holds for some of its attributes."""
+    """Draw a small table with orders or taxonomies that may exceed it."""
     table = draw(tables(**kwargs).filter(lambda table: any(len(levels[0]) > 1 for levels in table.levels.values())))
     orders, nested, domains = {}, {}, {}
     for name, levels in table.levels.items():
@@ -289,7 +295,7 @@ def partitions(draw: st.DrawFn, **kwargs: Any) -> Partition:
 
 
 def renamed(tree: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The same tree with other names for its leaves."""
+    """Rename the leaves of a tree."""
     left = iter(names)
     if not tree.get("children"):
         return {"name": next(left)}
@@ -297,5 +303,5 @@ def renamed(tree: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 
 def rule_of(policy):
-    """The rule of suppression that the engine's policy stands for."""
+    """Return the rule of suppression for the engine's policy."""
     return Below(policy["below"]) if policy.get("below") else AtMost(policy.get("limit", 0))

@@ -1,4 +1,4 @@
-"""Random instances of bit strings, and what enumeration makes of them."""
+"""Random instances of bit strings, with sums by enumeration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pymoo_anon.table import Taxonomy
 
 @dataclass
 class Strings:
-    """An instance with the sums over its strings as they are defined, tuple by tuple.
+    """An instance with its sums over strings by definition, tuple by tuple.
 
     Attributes:
         instance: The arrays.
@@ -37,7 +37,7 @@ class Strings:
         return list(range(len(self.instance.spans)))
 
     def cuts(self, attribute: int) -> list[tuple[int, ...]]:
-        """Every cut of an attribute, as places of its groups."""
+        """Return every cut of an attribute, as indices of its groups."""
         spans, n = self.instance.spans[attribute].tolist(), self.instance.sizes[attribute]
 
         def from_value(at: int) -> list[tuple[int, ...]]:
@@ -48,17 +48,17 @@ class Strings:
         return from_value(0)
 
     def strings(self) -> list[tuple[tuple[int, ...], ...]]:
-        """Every string, as a cut of every attribute."""
+        """Return every string, as a cut of every attribute."""
         return list(product(*map(self.cuts, self.names)))
 
     def group_of(self, attribute: int, cut: Any, value: int) -> int:
-        """The place of the group that holds a value."""
+        """Return the index of the group that holds a value."""
         spans = self.instance.spans[attribute]
         (place,) = (i for i in cut if spans[i, 0] <= value < spans[i, 1])
         return int(place)
 
     def boxes(self, string: Any, without: tuple[int, ...] = (), within: Any = None) -> dict[tuple[int, ...], int]:
-        """The rows of each box: `within` takes only tuples with such values."""
+        """Count the rows of each block, optionally only tuples `within` intervals."""
         found: dict[tuple[int, ...], int] = Counter()
         for t, code in enumerate(self.instance.codes.tolist()):
             if within and any(not low <= code[a] < high for a, (low, high) in within.items()):
@@ -68,11 +68,11 @@ class Strings:
         return found
 
     def gain_of_box(self, worth: float, rows: int, multiplier: float = 0.0) -> float:
-        """The gain of a box, of which a row saves `worth` by its groups."""
+        """Return the gain of a block with rows that save `worth` each."""
         return rows * (worth + multiplier) if rows >= self.k else 0.0
 
     def gain(self, string: Any, multiplier: float = 0.0) -> float:
-        """The gain of all boxes of a string."""
+        """Sum the gain of all blocks of a string."""
         worths = self.instance.worths
         return sum(
             self.gain_of_box(sum(worths[a][i] for a, i in enumerate(box)), rows, multiplier)
@@ -83,7 +83,7 @@ class Strings:
         return sum(rows for rows in self.boxes(string).values() if rows < self.k)
 
     def map_of(self, string: Any) -> tuple[np.ndarray, np.ndarray]:
-        """For every value the number of its group in its cut, and what it saves."""
+        """Return the group number and the saving of every value."""
         numbers, worths = [], []
         for a, cut in enumerate(string):
             for value in range(self.instance.sizes[a]):
@@ -97,7 +97,7 @@ class Strings:
 
 
 def invented(seed: int, sizes: tuple[int, ...] = ()) -> Strings:
-    """Random tuples over small domains, some with the spans of a random tree, others with all intervals."""
+    """Draw tuples over small domains, with tree spans or all intervals."""
     rng = np.random.default_rng(seed)
     sizes = sizes or tuple(rng.integers(1, 6, rng.integers(1, 5)).tolist())
     codes = np.unique(np.column_stack([rng.integers(0, n, 30) for n in sizes]), axis=0)
@@ -110,7 +110,7 @@ def invented(seed: int, sizes: tuple[int, ...] = ()) -> Strings:
             own = sorted(set(map(tuple, tree.spans[:, :2].tolist())))
         spans.append(np.array(own, dtype=np.int64))
         worths.append(float(rng.integers(1, 4)) * (n - np.diff(spans[-1], axis=1)[:, 0]))
-    # Where no attribute has two values, too, a kept row gains something.
+    # A kept row gains something even if no attribute has two values.
     worths[0] += 1.0
     most = int(counts.sum()) * sum(own.max() for own in worths)
     instance = StringInstance(

@@ -1,4 +1,4 @@
-"""Constrained problems, what plain comparisons make of all their nodes, and every kind of objective."""
+"""Constrained problems with plain comparisons of all nodes, and every objective."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BOUNDED = [objective for objective in KINDS if objective.bounding is not None]
 
 
 def states(objective, method):
-    """Whether a measure has a bound, by its family or by itself."""
+    """Return whether a measure has a bound, by its family or itself."""
     by_itself = getattr(type(objective), method, None) is not getattr(Objective, method, None)
     return by_itself or getattr(objective.bounding, method) is not getattr(Bounding, method, None)
 
@@ -59,13 +59,13 @@ def sorted_rows(F):
 
 
 def values_of(table, objectives, **asked):
-    """(n_nodes, n) array: the values of every node."""
+    """Return the values of every node as an (n_nodes, n) array."""
     problem = LatticeProblem(table, objectives, **asked)
     return problem.natural(problem.compute(problem.nodes(0, problem.n_nodes)))
 
 
 def minimal(F):
-    """The points that no other dominates, each once and in lexicographic order, by comparing all pairs."""
+    """Return the distinct nondominated points in order, by comparing all pairs."""
     distinct = np.unique(F, axis=0)
     no_worse = (distinct[:, np.newaxis] <= distinct).all(axis=2)
     np.fill_diagonal(no_worse, False)
@@ -74,7 +74,7 @@ def minimal(F):
 
 @dataclass
 class Task:
-    """A constrained problem and what plain comparisons make of the values of all nodes.
+    """A constrained problem, solved by plain comparisons of all nodes.
 
     Attributes:
         table: The table.
@@ -113,7 +113,7 @@ class Task:
 
     @property
     def G(self):
-        """(n_nodes, n_constraints) array; Violating adds a column."""
+        """(n_nodes, n_constraints) array, with one more column for Violating."""
         columns = []
         for kind, at_least, bound in self.limits:
             values = self._values([kind])[:, 0]
@@ -127,7 +127,7 @@ class Task:
     def _values(self, measures):
         if not self.violating:
             return values_of(self.table, measures, suppression=self.rule)
-        # One measure after the other, so that what is measured together does not matter.
+        # Each measure is computed alone, so that none depends on the others.
         return np.column_stack(
             [
                 values_of(self.table, [one], constraints=self.constraints, suppression=Violating(self.limit))[:, 0]
@@ -142,7 +142,7 @@ class Task:
 
 @st.composite
 def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = False, below: bool = False) -> Task:
-    """Random tables, objectives of some kinds, suppression, and constraints that some of the nodes may satisfy."""
+    """Draw a table, objectives, a suppression rule and constraints."""
     table = draw(tables())
     limit = draw(st.integers(0, len(table.frame) - 1) | st.integers(0, len(table.frame) // 3))
     # Of other tables.
@@ -163,12 +163,12 @@ def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = Fa
 
 
 def found(res, problem):
-    """The front of a result, in lexicographic order; empty where nothing feasible was found."""
+    """Return a result's front in lexicographic order, empty if infeasible."""
     return np.empty((0, problem.n_obj)) if res.F is None else sorted_rows(np.reshape(res.F, (-1, problem.n_obj)))
 
 
 def invented(seed):
-    """60 rows, a lattice of 625 nodes."""
+    """Draw a table of 60 rows with a lattice of 625 nodes."""
     rng = np.random.default_rng(seed)
     values = [[i >> level for i in range(16)] for level in range(5)]
     group = rng.integers(0, 4, 60)

@@ -1,4 +1,4 @@
-"""The exact fronts of Dewri et al. 2010 on the real Adult, against a plain pandas program over the whole lattice."""
+"""Exact fronts of Dewri et al. 2010 on Adult, against plain pandas."""
 
 from functools import lru_cache
 from itertools import product
@@ -43,18 +43,18 @@ def adult_by_pandas():
 
 
 def lattice():
-    """All nodes, from special to general, the last level changing fastest."""
+    """Return all nodes, the last level changing fastest."""
     table = adult_by_pandas()
     return list(product(*(range(sum(name == column for name, _ in table.groups)) for column in table.columns)))
 
 
 def measured(nodes):
-    """All objectives of some nodes, by pandas."""
+    """Measure all objectives of some nodes by pandas."""
     table = adult_by_pandas()
     salary = table.columns.index("salary-class")
     values = []
     for node in nodes:
-        # The label is asked for where it tells nobody apart: at the upper of its two levels.
+        # The label is measured only at the upper of its two levels, where it separates no classes.
         label = "salary-class" if node[salary] == 1 else None
         values.append(table.measure(node, "occupation", label, limit=SUPPRESSION))
     return [[v.k, v.GLM, v.S_k, v.l, v.S_l, v.CM] for v in values]
@@ -64,7 +64,7 @@ NAMES = ("k", "GLM", "S_k", "l", "S_l", "CM")
 
 
 def values_by_pandas(nodes):
-    """Per class label (or None) and objective, its values at some nodes of the whole lattice.
+    """Return the values at some nodes, per class label and objective.
 
     A column that is the label and no quasi-identifier tells nobody apart, as one that is wholly generalized does not;
     what the latter costs, 1 for every row, is taken off.
@@ -79,12 +79,12 @@ def values_by_pandas(nodes):
 
 
 def is_without_salary(node):
-    """Whether the salary class, of two levels, is wholly generalized."""
+    """Return whether the salary class is wholly generalized."""
     return node[adult_by_pandas().columns.index("salary-class")] == 1
 
 
 def signed(objectives, values):
-    """One row per node. Losses are rounded, so that sums in another order do not make two of one value."""
+    """Return one row per node, with rounded losses, since sums depend on order."""
     return [
         tuple(-v if o.maximize else round(v, 6) for o, v in zip(objectives, row, strict=True))
         for row in zip(*(values[o.name] for o in objectives), strict=True)
@@ -97,7 +97,7 @@ def problem_of(objectives):
 
 @pytest.fixture(scope="module")
 def at_some_nodes(adult_rows):
-    """Nodes from all of the lattice, and what pandas says of them."""
+    """Measure a sample of the lattice's nodes by pandas."""
     nodes = lattice()[:: len(lattice()) // 230]
     return nodes, values_by_pandas(nodes)
 
@@ -108,7 +108,7 @@ def at_every_node(adult_rows):
 
 
 def minimal(F):
-    """Rows of F that no other dominates, by a plain scan in lexicographic order."""
+    """Return the nondominated rows of F by a plain scan."""
     front = []
     for f in sorted(set(F)):
         if not any(all(a <= b for a, b in zip(g, f, strict=True)) for g in front):
@@ -138,5 +138,5 @@ def test_exact_fronts_are_those_of_a_plain_program(objectives, at_every_node):
     found = problem.pareto_front()
     assert len(found) == len(expected)
     np.testing.assert_allclose(found[np.lexsort(found.T[::-1])], np.array(expected), rtol=0, atol=1e-6)
-    # And not the fronts alone: every node of the lattice.
+    # Every node of the lattice agrees, not only the fronts.
     np.testing.assert_allclose(problem.compute(problem.nodes(0, problem.n_nodes)), np.array(F), rtol=0, atol=1e-6)

@@ -1,4 +1,4 @@
-"""What algorithms take of pymoo's arguments, and that a misspelt one is refused."""
+"""Arguments of algorithms: pymoo's are accepted, misspelt ones are refused."""
 
 from inspect import isclass
 
@@ -24,7 +24,7 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 
-# What a genetic algorithm of pymoo takes and Algorithm 2 or GENITOR does not, and names of other algorithms' arguments.
+# Arguments of pymoo's genetic algorithms that Algorithm 2 or GENITOR does not take, and of other algorithms.
 UNKNOWN = {
     PBGEA: ["survival", "n_offsprings", "mating", "popsize"],
     GENITOR: ["survival", "n_offsprings", "mating", "popsize"],
@@ -38,7 +38,7 @@ UNKNOWN = {
     TargetSweep: ["n_points"],
 }
 
-# How many there are of something, which is a whole number.
+# Counts, which are whole numbers.
 COUNTS = {
     PBGEA: "pop_size",
     ParetoLocalSearch: "n_offsprings",
@@ -70,7 +70,7 @@ def test_counts_are_positive_whole_numbers(algorithm, bad):
 
 @pytest.mark.parametrize("algorithm", UNKNOWN)
 def test_objects_share_nothing_that_changes(algorithm):
-    """A default in a signature would be one object for all."""
+    """Create defaults per object, and none in a signature."""
     one, two = made_of(algorithm), made_of(algorithm)
     kept = {name: value for name, value in vars(one).items() if hasattr(value, "__dict__") and not isclass(value)}
     assert len(kept) > 2

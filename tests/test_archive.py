@@ -1,4 +1,4 @@
-"""The box archive: Algorithm 1, its two theorems, and life inside pymoo."""
+"""The box archive: Algorithm 1, its two theorems, and runs in pymoo."""
 
 import copy
 import pickle
@@ -34,7 +34,7 @@ from pymoo_anon.fronts.archive import boxes, evaluated, merge_front
 
 @st.composite
 def offers(draw):
-    """Whole-numbered points, a grid of an epsilon and a direction per objective, and where to cut points into batches.
+    """Draw integer points, a grid, and places to cut batches.
 
     A maximised objective holds the negative of a value that is not negative, as those of problems do.
     """
@@ -56,14 +56,14 @@ def dominates(a, b):
 
 
 def natural_boxes(F, epsilon, maximize):
-    """The boxes of the paper, counted on the natural values and turned so that lower is better."""
+    """Compute the paper's boxes on natural values, lower being better."""
     return np.array([
         [-(-f // e) if up else f // e for f, e, up in zip(row, epsilon, maximize, strict=True)] for row in F.tolist()
     ])  # fmt: skip
 
 
 def algorithm_1(F, epsilon, maximize):
-    """Algorithm 1 of Dewri et al. 2010 as it is printed, on minimised values; returns rows of F."""
+    """Return F's archived rows by Algorithm 1 of Dewri et al. 2010."""
     B = natural_boxes(F, epsilon, maximize)
 
     def box_dominates(i, j):
@@ -80,7 +80,7 @@ def algorithm_1(F, epsilon, maximize):
 
 
 def test_the_grid_lies_on_the_natural_values():
-    """Of 9, 10 and 11 maximised at an epsilon of 5, and of 99, 100 and 101 minimised at one of 100."""
+    """Check maximised values around an epsilon of 5, minimised ones around 100."""
     F = np.array([[-9.0, 99.0], [-10.0, 100.0], [-11.0, 101.0]])
     assert boxes(F, [5, 100], [True, False]).tolist() == [[-1, 0], [-2, 1], [-2, 1]]
     assert boxes(F, [5, 100]).tolist() == [[-2, 0], [-2, 1], [-3, 1]]
@@ -171,7 +171,7 @@ def test_the_epsilon_survives_copies_pickles_and_add():
 
 
 class Remembering(Evaluator):
-    """An evaluator that keeps all individuals that it was given, in their order."""
+    """An evaluator that keeps all given individuals, in their order."""
 
     def __init__(self):
         super().__init__()
@@ -274,7 +274,7 @@ def test_a_violation_counts_without_its_constraints():
 
 
 def test_a_violation_that_was_asked_for_too_early_does_not_count():
-    """Pymoo keeps the CV that it was first asked for: here that of an individual without constraints."""
+    """Check that a CV which pymoo cached without constraints is ignored."""
     pop = population([[0.0, 0.0], [1.0, 2.0]])
     assert pop.get("CV").tolist() == [[0], [0]]
     for constraint in ("G", "H"):

@@ -1,4 +1,4 @@
-"""Optima on ARX's hierarchies of Adult: those that are decided on a limit, and those that ARX's own tests expect."""
+"""Optima on ARX's hierarchies of Adult, including those of ARX's own tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plain(adult_rows):
 
 
 def recounted(plain, case, node):
-    """The value of a node and its suppressed rows, as the plain program finds them."""
+    """Recount the value and the suppressed rows of a node."""
     classes = Node(plain[case.names], node)
     kept = np.logical_and.reduce([classes.keeps(*bound) for bound in case.bounds.items()])
     return classes.value(case.loss, kept), int(classes.sizes[~kept].sum())

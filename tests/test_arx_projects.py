@@ -1,4 +1,4 @@
-"""A project of ARX becomes a project here: what is taken over, what is named, what is refused, and the same optimum."""
+"""Import of ARX projects: settings taken over, named or refused, same optimum."""
 
 import re
 import zipfile
@@ -232,7 +232,7 @@ def adult(rows, levels, weights):
 
 
 def least(plain, ranges, weights):
-    """The least weighted loss of the nodes in some ranges, and the first node that has it, row by row."""
+    """Return the least weighted loss in level ranges, and its first node."""
     best = (np.inf, ())
     for node in product(*(range(a, b + 1) for a, b in ranges)):
         classes = Node(plain, node)
@@ -263,7 +263,7 @@ def test_nine_attributes_give_the_optimum_of_arx(adult_rows, folder, levels, wei
     node = tuple(node[names.index(name)] for name in EIGHT)
     (value,) = front.values(front.objectives[0])
     if not levels:
-        # The value and the node that are known of this problem, 251 rows being suppressed.
+        # The known value and node of this problem, with 251 rows suppressed.
         assert (value / len(adult_rows), node) == (pytest.approx(2.794550923, abs=5e-10), (0, 3, 0, 2, 3, 1, 1, 0))
         assert front.n_suppressed.tolist() == [251]
     else:

@@ -1,6 +1,8 @@
-"""Attacks on a release by somebody who holds the original file: none finds a person better than 1 / k.
+"""Attacks with the original file.
 
-Whoever stands in a class could be any of its k rows. So nothing of a release may change when two rows of a class change
+None finds a person better than 1 / k.
+
+A person in a class could be any of its k rows. So nothing of a release may change when two rows of a class change
 places in the original: not its order, index, types, categories, signs or anything else that travels with it. Each
 attack reads one such thing, and each finds a release that was broken on purpose.
 """
@@ -52,7 +54,7 @@ def made(frame):
     return release(frame, problem(frame), NODE, **ROLES).frame
 
 
-# What an attacker reads of a release, each as a value that can be compared.
+# An attacker reads these parts of a release, each as a comparable value.
 ATTACKS = {
     "row order": lambda frame: [tuple(map(str, row)) for row in frame.itertuples(index=False)],
     "index": lambda frame: (type(frame.index), frame.index.tolist(), frame.index.name),
@@ -66,14 +68,14 @@ ATTACKS = {
 
 
 def changed(frame):
-    """The same table to who knows classes only: rows in another order, and inside classes persons change places."""
+    """Reorder the rows, and swap persons within their classes."""
     rng = np.random.default_rng(1)
     swapped = frame.copy()
     group = (frame.age - 20) // 40
     for own in np.unique(group):
         places = np.flatnonzero(group == own)
         others = rng.permutation(places)
-        # Name, age and town are who a person is. Diagnosis, weight and ward stay where they are.
+        # Name, age and town identify a person. Diagnosis, weight and ward stay in place.
         for column in ("name", "age", "town"):
             swapped.iloc[places, frame.columns.get_loc(column)] = frame[column].iloc[others].tolist()
     # Zeros change signs, and everything that is not in the table changes.
@@ -86,7 +88,7 @@ def changed(frame):
 
 
 def found_by(publish):
-    """The attacks that see through a release."""
+    """Return the attacks that see through a release."""
     one, other = publish(original()), publish(changed(original()))
     return {name for name, read in ATTACKS.items() if read(one) != read(other)}
 
@@ -137,7 +139,7 @@ def test_a_release_that_was_broken_is_seen_through(name):
 
 
 def test_the_original_differs_where_attacks_look():
-    """The changed table is another one for who knows persons, and the first persons' ages are on two sides of 50."""
+    """Check that persons move, the first ones across the age of 50."""
     one, other = original(), changed(original())
     assert (one.age.iloc[0] > 50) != (other.age.iloc[0] > 50)
     assert sorted(one.name) == sorted(other.name)

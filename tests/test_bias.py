@@ -1,4 +1,4 @@
-"""The distribution of a property over the tuples, against the rows that they stand for."""
+"""Distributions of properties over tuples, against their rows."""
 
 import re
 
@@ -37,7 +37,7 @@ SIZES = {
 
 
 def plain_gini(rows):
-    """Half the mean difference of two tuples, relative to the mean."""
+    """Return half the mean difference of two tuples, relative to the mean."""
     rows = np.asarray(rows)
     return np.abs(rows[:, None] - rows).mean() / 2 / rows.mean() if rows.any() else 0
 

@@ -1,4 +1,4 @@
-"""Local search of bit strings by pairs, and by merges and splits: what both find, and the options of the first."""
+"""Local search of bit strings by pairs, and by merges and splits."""
 
 import copy
 import pickle
@@ -37,7 +37,7 @@ TREES = {"q0": Taxonomy(grown(lambda low, high: min(low + 1, high), 7))}
 
 
 def table(seed=0, n_values=7, n_rows=120):
-    """Four attributes, the values of the first named as the leaves of a tree, and a sensitive one."""
+    """Draw a table of four attributes, and a sensitive one."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({f"q{j}": rng.binomial(n_values - 1, 0.3, n_rows) for j in range(4)})
     frame["q0"] = "v" + frame["q0"].astype(str)
@@ -59,7 +59,7 @@ def front_of(**asked):
 
 
 def other(**asked):
-    """No sum over classes is asked for: merges and splits."""
+    """Build a problem without sums over classes, for merges and splits."""
     goals = [DistinctLDiversity("s0"), Precision()]
     return BitStringProblem(TABLE, goals, suppression=0.05, taxonomies=TREES, **asked)
 
@@ -87,7 +87,7 @@ def n_values(partition):
 
 
 def asked_of(n_rows, k):
-    """Objectives, suppression and constraints that pairs can follow."""
+    """Return objectives, suppression and constraints that pairs can follow."""
     loss, limit = GeneralLossMetric(), n_rows // 5
     return [
         ([loss], Below(k), []),
@@ -103,7 +103,7 @@ def asked_of(n_rows, k):
 
 
 def compared(own, n_starts):
-    """How much of the front of all strings is found; what is found is sound."""
+    """Return the share of the front found, and check all points found."""
     X = valid_strings(own)
     F, G = own.evaluate(X, return_values_of=["F", "G"])
     expected = minimal(F[(G <= 0).all(axis=1)])
@@ -130,7 +130,7 @@ def test_what_is_found_is_sound(partition, data):
 
 
 def test_small_fronts_are_found_mostly():
-    """Not a promise; the strings of four attributes of four values."""
+    """Check the mean share found, without a guarantee for any front."""
     shares = []
     for seed in range(3):
         own = table(seed, n_values=4, n_rows=60)
@@ -143,7 +143,7 @@ def test_small_fronts_are_found_mostly():
 def test_neighbors_are_next_in_the_order_of_refinement(partition):
     own = BitStringProblem(partition.table.microdata, [GeneralLossMetric()], **partition.arguments)
     X = valid_strings(own)
-    # A string is finer where it has all ones of the other; next to each other are two with none in between.
+    # A string is finer if it has all ones of the other. Neighbors are two strings with none in between.
     finer = (X[:, None] >= X).all(axis=2) & (X[:, None] != X).any(axis=2)
     next_to = finer & ~(finer.astype(int) @ finer.astype(int) > 0)
     next_to |= next_to.T

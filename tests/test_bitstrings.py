@@ -1,4 +1,4 @@
-"""Partition problems: bits, decoding, values against the rows, labels, memory, frames, and what they refuse."""
+"""Partition problems: bits, decoding, values, labels, memory, frames and refusals."""
 
 import copy
 import pickle
@@ -53,7 +53,10 @@ EVERY_KIND = [
 
 
 def small_table(n_rows=80, seed=0):
-    """Bits: age 19, work 4, sex 1; no row holds Never-worked."""
+    """Draw a table with bits: age 19, work 4, sex 1.
+
+    No row holds Never-worked.
+    """
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -81,7 +84,7 @@ def make(objectives=OBJECTIVES, **kwargs):
 
 
 def string(**bits):
-    """One string, zeros where nothing is said; positions of ones by attribute."""
+    """Build one string from the positions of its ones, by attribute."""
     starts = {"age": 0, "work": 19, "sex": 23}
     x = np.zeros(24, bool)
     for name, places in bits.items():

@@ -1,4 +1,4 @@
-"""Branch and bound with every model that states bounds, as an objective and as a constraint."""
+"""Branch and bound with every bounded measure, as objective or constraint."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from pymoo_anon.proofs.stored import proof as stored
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
 
-#: What a proof asks of the families of each kind.
+#: Bounds that a proof uses for the families of each kind.
 METHODS = {
     Kind.FIXED: ("attribute_floors", "floor_of_generalizations", "best_of_specializations"),
     Kind.ADDITIVE: ("attribute_floors",),
@@ -32,14 +32,14 @@ STATED = [
     for objective in BOUNDED
     for method in METHODS[objective.bounding.kind]
     if states(objective, method)
-    # A floor is what a stored proof reads where there is one.
+    # A stored proof reads the floor if there is one.
     and not (objective.bounding.has_floor and method == "best_of_specializations")
 ]
 LOSS = "pymoo_anon.objectives.loss"
 
 
 def planted(seed, objective, constrained):
-    """A problem whose front depends on an objective's bounds: as one of the objectives, or as a constraint."""
+    """Build a problem with a front that depends on an objective's bounds."""
     table, limit = invented(seed), [0, 3][seed % 2]
     partner = KAnonymity() if type(objective).__module__.startswith(LOSS) else GeneralLossMetric()
     if not constrained:
@@ -52,7 +52,7 @@ def planted(seed, objective, constrained):
         # k itself would be the threshold.
         others = others[1:]
     if objective.bounding.floor_rises:
-        # Such floors are of use only where an objective has one, too.
+        # Such floors help only if an objective has one, too.
         others = [KAnonymity(), ClassificationMetric("s0"), Discernibility()]
     chosen = [one for one in others if type(one) is not type(objective)][:2]
     return Task(table, chosen, [(objective, objective.maximize, bound)], limit)
@@ -61,7 +61,7 @@ def planted(seed, objective, constrained):
 @pytest.mark.parametrize("constrained", [False, True], ids=["objective", "constraint"])
 @pytest.mark.parametrize(("objective", "method"), STATED, ids=str)
 def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained):
-    """A test of the test: each bound is broken once, and a front is no longer exact."""
+    """Break each bound once, and expect an inexact front."""
     family = objective.bounding
 
     def is_exact(seed):
@@ -78,7 +78,7 @@ def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained)
 
         problem = task.problem
         with monkeypatch.context() as patch:
-            # Of a small lattice one batch would be most nodes.
+            # One batch would cover most nodes of a small lattice.
             patch.setattr(stored, "_BATCH", 1)
             patch.setattr(type(objective), "bounding", type("Broken", (family,), {method: broken}))
             res = minimize(problem, BranchAndBound(), seed=seed)

@@ -1,4 +1,4 @@
-"""Bounds exactly on their edge: hand cases, and fronts of tables so small that equality is common."""
+"""Bounds exactly on their edge: hand cases and tiny tables."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ CLASSES = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=3)
 
 
 def best(measure, limit, classes=None, **asked):
-    """What the family of a measure says of the specializations, case by case."""
+    """Return a measure's bound over the specializations, case by case."""
     own = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=limit) if classes is None else classes
     below = suppression_budget(own, AtMost(limit), (), by_k=asked.get("by_k", False))
     return measure.bounding(measure).best_of_specializations(own, below).tolist()
@@ -44,7 +44,7 @@ def test_cases_lie_between_the_sizes_that_are_suppressed():
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
 def test_classes_that_use_up_the_limit_exactly_are_suppressed(limit, expected):
-    """Classes of 1 and 2 rows have one value: 3 tuples are just enough to lose both."""
+    """Suppress classes of 1 and 2 rows under a limit of 3."""
     assert best(DistinctLDiversity("s"), limit) == [expected]
 
 
@@ -127,13 +127,13 @@ def test_floors_that_rise_are_values_without_suppression():
     floor = kl.bounding(kl).floor_of_generalizations(CLASSES)
     value = kl.evaluate(raw(one_class_each(["a", "ab", "bb", "aabbc"])))[0]
     assert floor == pytest.approx(value)
-    # It is a rounded sum, and its rounding is to prove nothing. This table loses nothing at all.
+    # The loss is a rounded sum, and its rounding must not prove anything. This table loses nothing.
     assert floor <= value
     assert kl.bounding(kl).floor_of_generalizations(PAIR) < kl.evaluate(PAIR)[0]
 
 
 def sure(measure, bound, *classes):
-    """What every specialization suppresses of each class at least, under a constraint."""
+    """Return the fewest rows that specializations suppress of each class."""
     own = raw(one_class_each(classes))
     constraint = measure >= bound if measure.maximize else measure <= bound
     return measure.bounding(measure).surely_suppressed(own, constraint).tolist()
@@ -145,13 +145,13 @@ def test_classes_exactly_on_a_bound_keep_it():
     # 3 of 4 is exactly 0.75; without one, 4 of 5 are that, too. Without 3, one a and one b are left; of aaa, nothing.
     assert sure(AlphaDeassociation("s"), 0.75, "aaab", "aaaab") == [0, 1]
     assert sure(AlphaDeassociation("s"), 0.5, "aaaab", "aaa") == [3, 3]
-    # The table has a and b as often: a surplus of 1/4 is what 3 of 4 have.
+    # The table has a and b as often, so that 3 of 4 are a surplus of 1/4.
     assert sure(TCloseness("s"), 0.25, "aaab", "abbb") == [0, 0]
     assert sure(TCloseness("s"), 0.2, "aaab", "abbb") == [1, 1]
     assert sure(BasicBetaLikeness("s"), 0.5, "aaab", "abbb") == [0, 0]
     assert sure(BasicBetaLikeness("s"), 0.4, "aaab", "abbb") == [1, 1]
     assert sure(EntropyLDiversity("s"), 2, "aab", "ab", "aaaab", "aaa") == [1, 0, 3, 3]
-    # One a less is enough of four, whose half is two.
+    # Losing one a is enough: a is two of four, which is half.
     assert sure(EntropyLDiversity("s"), 2.9, "aabc") == [1]
     # c = 2: 3 < 2 · 1 is wrong and 1 < 2 · 1 is right.
     assert sure(RecursiveCLDiversity("s", 2), 2, "aaab", "ab", "aab") == [2, 0, 1]
@@ -183,7 +183,7 @@ MEASURES = (KAnonymity(), DistinctLDiversity("s"), AlphaDeassociation("s"), Disc
 
 @pytest.mark.parametrize("violating", [False, True], ids=["AtMost", "Violating"])
 def test_fronts_are_exact_where_equality_is_common(violating):
-    """Tables of a dozen rows, bounds exactly on values that nodes have, limits exactly on sums of class sizes."""
+    """Check tiny tables, with bounds and limits on attained values."""
     wrong = []
     for seed in range(times(60)):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Lattices that are not stored: boxes give the exact front of any objectives, whatever stops or bounds the search."""
+"""Lattices that are not stored: intervals give the exact front."""
 
 import copy
 import pickle
@@ -43,12 +43,12 @@ CENSUS = make_census(1000, seed=3)
 
 
 def any_tasks():
-    """All objectives that state bounds, all constraints, and each way to suppress."""
+    """Draw tasks of all bounded objectives, constraints and suppression rules."""
     return tasks(of=BOUNDED) | tasks(of=BOUNDED, violating=True) | tasks(of=BOUNDED, below=True)
 
 
 def begun(problem, **kwargs):
-    """A search that stores no lattice, however small."""
+    """Set up a search that stores no lattice."""
     algorithm = BranchAndBound(max_bytes=1, **kwargs)
     algorithm.setup(problem, seed=0)
     return algorithm
@@ -75,7 +75,7 @@ def test_the_front_is_exact(task):
 
 
 class CheaperAbove(GeneralLossMetric.bounding):
-    """Floors of a loss by attribute where a higher level may cost less."""
+    """Floors of a loss by attribute, with cheaper higher levels."""
 
     def attribute_floors(self, tuples, groups):
         own = super().attribute_floors(tuples, groups)
@@ -111,7 +111,7 @@ def test_an_attribute_that_never_varies_stays_lowest_where_no_higher_level_is_ch
 
 @st.composite
 def tolerances(draw, n):
-    """Shares and sides, one for each objective, not all of them sides."""
+    """Draw a share or a side per objective, but not all sides."""
     drawn = draw(st.lists(st.sampled_from([0, "1%", "10%", "60%", 0.5, 3]), min_size=n, max_size=n))
     return drawn if any(one == 0 or isinstance(one, str) for one in drawn) else [0, *drawn[1:]]
 
@@ -134,7 +134,7 @@ def test_boxes_of_objective_space_give_one_node_each(task, epsilon):
 
 @given(st.data(), any_tasks())
 def test_the_corners_of_a_box_bound_all_of_its_nodes(data, task):
-    """The slow twin: the values of every node between two."""
+    """Compare with the slow twin, the values of all nodes between two."""
     problem = task.problem
     X = problem.nodes(0, problem.n_nodes)
     own = IntervalBounds(problem)
@@ -160,7 +160,7 @@ def test_the_corners_of_a_box_bound_all_of_its_nodes(data, task):
     ids=str,
 )
 def test_the_corners_of_a_box_bound_all_of_its_nodes_where_much_is_suppressed(objectives, constraints):
-    """More rows and larger limits, so that there are many cases; what is bounded alone is bounded among others."""
+    """Check with large limits, for intervals alone and among others."""
     rules = [AtMost(12), AtMost(40), Below(4), *([Violating(30)] if constraints else [])]
     rng = np.random.default_rng(0)
     for rule in rules:
@@ -192,9 +192,9 @@ def test_what_states_no_bounds_may_be_a_constraint():
 
 
 def test_bounds_are_exact_where_nothing_is_suppressed():
-    """No rounding of a floor keeps the last box open: members with the same loss stand for it."""
+    """Check that rounded floors keep no interval of equal losses open."""
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
-    # Before anything is evaluated, values are in their ranges.
+    # Before the first evaluation, bounds are the ranges of the values.
     assert begun(problem).open_bounds.tolist() == [[-1000, 0]]
     own = IntervalBounds(problem)
     X = problem.nodes(0, problem.n_nodes)[::97]
@@ -207,7 +207,7 @@ def test_bounds_are_exact_where_nothing_is_suppressed():
 
 
 def test_bounds_of_one_node_are_exact_and_none_where_it_breaks_a_constraint():
-    """No rounding of what is no sum of floats keeps a box open, and no box stays open that breaks a constraint."""
+    """Check bounds without rounding, and none for infeasible nodes."""
     measures = [KAnonymity(), ProsecutorRisk(), Discernibility(), SquaredClassSizes()]
     problem = LatticeProblem(CENSUS, measures, constraints=[KAnonymity() >= 3])
     own, n_feasible = IntervalBounds(problem), 0
@@ -222,14 +222,14 @@ def test_bounds_of_one_node_are_exact_and_none_where_it_breaks_a_constraint():
 
 
 def members_stand(F, bounds, front):
-    """Whether every point of the exact front is as bad as a member, or lies above an open bound."""
+    """Return whether members or open bounds cover the exact front."""
     settled = (F[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
     open_ = (bounds[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
     return (settled | open_).all()
 
 
 def true_gap(F, front):
-    """How much lower each objective is among points of the exact front that are as good in all others."""
+    """Return each objective's gap to exact points as good in all others."""
     as_good = front[np.newaxis] <= F[:, np.newaxis]
     widest = np.zeros_like(F)
     for j in range(F.shape[1]):
@@ -340,12 +340,12 @@ def test_attributes_that_never_vary_cost_nothing(objectives):
 
 
 def test_few_nodes_are_evaluated():
-    """Each once, and far fewer than there are."""
+    """Check that each node is evaluated once, and few of them."""
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     proof = solved(problem)
     assert proof.n_evaluated <= problem.n_nodes // 10
     assert problem.n_unique <= proof.n_evaluated <= problem.n_unique + 1
-    # A tolerance settles more.
+    # A tolerance fathoms more.
     assert solved(problem, epsilon=[0, "20%"]).n_evaluated < 0.9 * proof.n_evaluated
 
 
@@ -368,7 +368,7 @@ def test_the_output_shows_the_gap_until_it_is_closed(monkeypatch, capsys):
     assert shares[0] == 100
     assert shares[-1] == 0
     assert len(set(shares)) > 5
-    # What is furthest off comes first: in any other order the gap stays wide until the end.
+    # The most distant comes first: in any other order the gap stays wide until the end.
     assert np.mean(shares) < 50
 
 

@@ -1,4 +1,4 @@
-"""Branch and bound: the same front as exhaustive search, a proof that can fail, and life inside pymoo."""
+"""Branch and bound: exhaustive search's front, failing proofs, runs in pymoo."""
 
 import pickle
 
@@ -38,7 +38,7 @@ def census_problem(objectives=None):
 
 
 def check(problem, seed=0):
-    """The certified front is the exact one."""
+    """Check that the certified front is the exact one."""
     res = minimize(problem, BranchAndBound(), seed=seed)
     algorithm = res.algorithm
     assert algorithm.certified
@@ -63,19 +63,19 @@ BUGS = {
 
 
 def shifted(value, more):
-    """A number or an array, or the last of several."""
+    """Add to a number or array, or to the last of several."""
     return (*value[:-1], value[-1] + more) if isinstance(value, tuple) else value + more
 
 
 @pytest.mark.parametrize(("kind", "method", "more"), BUGS.values(), ids=list(BUGS))
 def test_a_wrong_bound_is_found_out(monkeypatch, kind, method, more):
-    """A test of the test: each bound is broken once, and a front is no longer exact."""
+    """Break each bound once, and expect an inexact front."""
     names = {DistinctLDiversity: "occupation", SquaredValueCounts: "occupation", ClassificationMetric: "salary-class"}
     objective = kind(*([names[kind]] if kind in names else []))
     family = objective.bounding
     broken = {method: lambda self, *arguments: shifted(getattr(family, method)(self, *arguments), more)}
     monkeypatch.setattr(kind, "bounding", type("Broken", (family,), broken))
-    # Of a small lattice one batch would be most nodes.
+    # One batch would cover most nodes of a small lattice.
     monkeypatch.setattr(stored, "_BATCH", 1)
     partner = [GeneralLossMetric()] if kind is not GeneralLossMetric else [KAnonymity()]
     if kind is ClassificationMetric:

@@ -1,4 +1,4 @@
-"""Branch and bound under pymoo's options, where nothing is feasible, and where the lattice is too large."""
+"""Branch and bound under pymoo's options, on infeasible and large lattices."""
 
 import copy
 import pickle
@@ -76,7 +76,7 @@ def test_of_several_infeasible_nodes_it_is_the_one_that_violates_least():
             seen.extend(pop.get("CV")[:, 0])
             return self
 
-    # No bound rules a node out that must have a small k.
+    # No bound excludes nodes that must have a small k.
     own = LatticeProblem(wide(3), [KAnonymity(), GeneralLossMetric()], constraints=[KAnonymity() <= 0])
     res = minimize(own, BranchAndBound(archive=Seen()), return_least_infeasible=True)
     assert res.CV[0, 0] == min(seen) < max(seen)
@@ -111,7 +111,7 @@ def test_a_history_holds_no_bounds_and_copies_go_on():
 
 @pytest.mark.parametrize("other", [DistinctLDiversity("occupation"), ClassificationMetric("sex")], ids=repr)
 def test_a_slice_may_end_at_any_node(monkeypatch, other):
-    """Where little is looked at in one slice, nothing is passed over, and open bounds hold all that is left."""
+    """Check that small slices skip nothing, and bound the rest."""
     objectives = [KAnonymity(), GeneralLossMetric(), other]
     own = LatticeProblem(CENSUS, objectives, suppression=0.01)
     front = own.pareto_front(max_nodes=own.n_nodes)
@@ -128,7 +128,7 @@ def test_a_slice_may_end_at_any_node(monkeypatch, other):
 
 
 def wide(n, levels=2):
-    """A table of n quasi-identifiers of so many levels above the values."""
+    """Build a table of n quasi-identifiers of equal height."""
     columns = [[0, 1], *[["*", "*"]] * levels]
     hierarchies = {f"q{j}": Hierarchy(columns) for j in range(n)}
     rng = np.random.default_rng(0)
@@ -146,7 +146,7 @@ def test_a_lattice_that_is_too_large_to_store_is_searched_all_the_same(n):
 
 @pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 def test_more_attributes_than_numpy_has_dimensions():
-    """70 quasi-identifiers, of which only three have levels."""
+    """Solve 70 quasi-identifiers, of which only three have levels."""
     table = wide(3)
     flat = {f"c{j}": Hierarchy([[0]]) for j in range(67)}
     frame = {name: [0] * 20 for name in flat}

@@ -1,4 +1,4 @@
-"""The certified front is exhaustive search's: any objectives with bounds, any constraints, each rule of suppression."""
+"""The certified front is exhaustive search's, for any objectives and constraints."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from pymoo_anon.objectives import (
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
-#: Those of the paper meet more often among themselves than among all.
+#: In a group of their own the paper's objectives are combined more often.
 KINDS = {
     "the paper's": (
         KAnonymity(),
@@ -41,7 +41,7 @@ every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=list(KINDS))
 @given(data=st.data(), seed=st.integers(0, 3))
 def test_the_certified_front_is_that_of_exhaustive_search(kinds, rule, data, seed):
-    """Beside both a third: plain comparisons of the values of all nodes."""
+    """Compare also with plain comparisons of the values of all nodes."""
     task = data.draw(tasks(of=kinds, **rule))
     problem = task.problem
     res = minimize(problem, BranchAndBound(), seed=seed)

@@ -1,4 +1,4 @@
-"""Choosing a point of a front: what has to hold, which of the rest, and how it is said."""
+"""Choice of a point of a front: requirements, preferences and messages."""
 
 import re
 from dataclasses import replace
@@ -38,7 +38,7 @@ VALUES = PROBLEM.natural(PROBLEM.pareto_front())
 
 
 def plain_best(problem, X, keep, key):
-    """The row that a loop over all finds: the least key, then the objectives, then the row."""
+    """Return the kept row of least key, then objectives, then row."""
     F = problem.evaluate(X, return_values_of=["F"])
     rows = [row for row in range(len(X)) if keep(row)]
     return min(rows, key=lambda row: (key(row), *F[row], row))
@@ -60,7 +60,7 @@ def test_the_least_loss_of_those_that_satisfy_what_is_required():
 def test_without_a_way_it_is_the_least_loss():
     assert PROBLEM.front(FRONT).choose(require=[K >= 5]) == PROBLEM.front(FRONT).choose(require=[K >= 5], best=GLM)
     assert PROBLEM.front(FRONT).choose().row == VALUES[:, 2].argmin()
-    # Lower is better of t as well, but the least of it is no release of use.
+    # Lower t is better as well, but the lowest gives no useful release.
     problem = LatticeProblem(invented(1), [T, Precision(), GLM])
     nodes = problem.nodes(0, problem.n_nodes)
     assert problem.front(nodes).choose().reason == "the greatest precision of all 625 points"
@@ -92,7 +92,7 @@ def test_a_result_serves_as_well_as_its_points():
 
 @pytest.mark.parametrize("measure", [each for each in KINDS if each not in PROBLEM.objectives], ids=repr)
 def test_measures_that_are_no_objectives_are_measured(measure):
-    """As a problem with that objective measures them, suppression by the problem's constraints included."""
+    """Compare with a problem that has the measure as its objective."""
     problem = LatticeProblem(invented(1), [K, GLM], suppression=3, constraints=[L >= 2])
     X = problem.nodes(0, problem.n_nodes)[1::3]
     front = problem.front(X)
@@ -105,7 +105,7 @@ def test_measures_that_are_no_objectives_are_measured(measure):
 
 @pytest.mark.parametrize("measure", [T, GLM, SquaredClassSizes(), KAnonymity(person="s1")], ids=repr)
 def test_who_is_suppressed_is_what_the_problem_says(measure):
-    """Classes that break a constraint, which only the rule knows, not the engine."""
+    """Check classes that break a constraint, known only to the rule."""
     asked = {"suppression": Violating(20), "constraints": [L >= 3]}
     problem = LatticeProblem(invented(1), [K], **asked)
     X = problem.nodes(0, problem.n_nodes)
@@ -163,7 +163,7 @@ def test_the_k_of_a_risk(risk, k):
 
 
 def test_every_risk_that_a_k_has_allows_that_k():
-    """Also where the decimal of 1 / k rounds up or down, and one step below that risk does not."""
+    """Check rounded decimals of 1 / k, and one step below them."""
     for k in range(1, 3000):
         assert risk_at_most(PROBLEM.table, 1 / k).bound == k
         assert risk_at_most(PROBLEM.table, float(np.nextafter(1 / k, 0))).bound == k + 1
@@ -230,14 +230,14 @@ def test_the_knee_is_of_what_is_left():
 
 
 def choose_again(X, like, **way):
-    """A choice from other points, with the row and the reason of one from the front."""
+    """Choose from other points, with row and reason of a former choice."""
     again = PROBLEM.front(X).choose(**way)
     return replace(again, row=like.row, reason=like.reason, requirements=like.requirements)
 
 
 @pytest.mark.parametrize("weights", [{K: 1, GLM: 2}, {K: 1, L: 1, GLM: 1}, {L: 3, GLM: 1}, {GLM: 1}, {T: 1, GLM: 4}])
 def test_weights_are_an_achievement_function(weights):
-    """pymoo's, which divides by its weights."""
+    """Check pymoo's achievement function, which divides by its weights."""
     choice = PROBLEM.front(FRONT).choose(weights=weights)
     short = PROBLEM.front(FRONT).shortfalls(list(weights))
     achieved = ASF().do(short, 1 / np.array(list(weights.values()), dtype=float))
@@ -271,16 +271,16 @@ def test_among_equals_the_best_in_the_objectives_and_then_the_first():
     assert (values[:, 1] == choice.values["l"]).sum() > 2
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------------------------
 
 
 def loss_words(value):
-    """A loss with its share of what could be lost: every cell of the quasi-identifiers."""
+    """Format a loss with its share of the largest possible loss."""
     return f"{value:.6g} ({100 * value / (PROBLEM.table.n_rows * PROBLEM.n_var):.1f} %)"
 
 
 def test_where_nothing_satisfies_the_nearest_is_named():
-    """Each bound is missed by a share of what it is missed by at most; the sum is least for the nearest."""
+    """Sum each bound's miss as a share of its largest miss."""
     k, diversity, _ = VALUES.T
     missed_k, missed_l = np.maximum(40 - k, 0), 9 - diversity
     sums = missed_k / missed_k.max() + missed_l / missed_l.max()
@@ -292,7 +292,7 @@ def test_where_nothing_satisfies_the_nearest_is_named():
 
 
 def test_the_nearest_does_not_hang_on_units():
-    """A loss is missed by hundreds, l by few: each counts from 0 to 1."""
+    """Scale a loss missed by hundreds and an l missed by few."""
     _, diversity, loss = VALUES.T
     missed_l, missed_loss = np.maximum(5 - diversity, 0), loss + 1
     sums = missed_l / missed_l.max() + missed_loss / missed_loss.max()

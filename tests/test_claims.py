@@ -1,4 +1,4 @@
-"""The table of the papers' claims is what the results say, and nothing in it was typed."""
+"""The table of the papers' claims, computed from results alone."""
 
 import json
 
@@ -14,7 +14,7 @@ def test_the_table_is_made_of_the_results():
 
 @pytest.fixture
 def results(tmp_path, monkeypatch):
-    """A folder of results, one claim a paper."""
+    """Write a folder of results with one claim per paper."""
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     for number, name in enumerate(claims.PAPERS):
         made = record.claim("7", f"claim {number}", "0.94", "0.96", [True, number > 1])

@@ -1,4 +1,4 @@
-"""Classifiers that are trained on a release: their rows against rows recoded one by one, and what must come out."""
+"""Classifiers trained on a release, against rows recoded one by one."""
 
 import sys
 
@@ -19,7 +19,7 @@ pytest.importorskip("sklearn")
 
 
 class Recorder:
-    """A learner that remembers what it is trained and tested on, and always says the first value."""
+    """A learner that records its data and always predicts the first value."""
 
     def __init__(self):
         self.trained, self.values, self.tested = [], [], []
@@ -42,7 +42,7 @@ def recorder(monkeypatch):
 
 
 def check_features(X, cells):
-    """Numbers, which stand at even places, are midpoints; of the others equal codes are equal sets of values."""
+    """Check that numbers are midpoints and equal codes are equal value sets."""
     for j, column in enumerate(X.T):
         if j % 2 == 0:
             np.testing.assert_allclose(column, [(min(row[j]) + max(row[j])) / 2 for row in cells])
@@ -70,7 +70,7 @@ def test_what_learners_see_is_the_release_and_recoded_originals(recorder, made, 
     expected = []
     for kept, before, after in ((np.ones_like(left), dict(enumerate(raw)), raw), (left, released, made.cells)):
         own = values[len(test) :][kept]
-        # What has one value needs no learner.
+        # A constant target needs no learner.
         if len(set(own.tolist())) > 1:
             expected.append((own, [before[place] for place in train[kept]], [after[place] for place in test]))
     assert len(expected) == len(recorder.trained)
@@ -85,7 +85,7 @@ def test_what_learners_see_is_the_release_and_recoded_originals(recorder, made, 
 
 
 def test_marked_rows_are_stars_and_every_star_is_one_category(recorder):
-    """Ages 1, 1, 5 and 5 stay and age 3 is marked; all cities are one group, which is what marked rows have."""
+    """Check that all cities, one group, share the category of marked rows."""
     frame = pd.DataFrame({"age": [1, 1, 3, 5, 5] * 3, "city": list("ababb") * 3, "s": [0, 1, 1, 0, 1] * 3})
     hierarchies = {"age": Hierarchy.intervals(0, 10, widths=[]), "city": Hierarchy.flat("ab")}
     problem = LatticeProblem(Microdata.from_frame(frame, hierarchies, sensitive="s"), [KAnonymity()], Below(4))
@@ -97,7 +97,7 @@ def test_marked_rows_are_stars_and_every_star_is_one_category(recorder):
 
 
 def learned(table, target, **releases):
-    """What is found of releases by levels, or of classes."""
+    """Classify releases by levels or by classes."""
     problem = LatticeProblem(table, [KAnonymity()])
     classes = {name: problem.equivalence_classes(x) if isinstance(x, list) else x for name, x in releases.items()}
     return classification(table, classes, target)
@@ -123,7 +123,7 @@ def table_of(values, hierarchy, **columns):
 
 
 def test_what_a_release_keeps_is_learned_and_what_it_merges_is_not():
-    """One target is told by the halves of the domain, one by odd and even, which every group mixes."""
+    """Learn halves of the domain, but not parity, mixed by groups."""
     rng = np.random.default_rng(1)
     numbers = rng.integers(0, 40, 600)
     own = {"half": numbers >= 20, "odd": numbers % 2 == 1}

@@ -1,4 +1,4 @@
-"""The command line: what a search writes, what it says, and what it refuses."""
+"""The search command: output, messages and refusals."""
 
 import os
 import re
@@ -247,7 +247,7 @@ def test_an_epsilon_for_each_objective():
 def test_help_names_every_choice():
     result = CliRunner().invoke(app, ["search", "--help"], env={"COLUMNS": "120", "TERM": "dumb"})
     assert result.exit_code == 0
-    # Without the frame, so that a list that goes on in the next line is one.
+    # Without the frame, a list that continues on the next line is one list.
     text = " ".join(result.stdout.replace("│", " ").split())
     for word in ["census|adult", ", ".join(MEASURES), "|".join(ALGORITHMS), "front.csv", "--time-limit"]:
         assert word in text

@@ -1,4 +1,4 @@
-"""The user's own files on the command line: nothing shifted, nothing lost, nothing overwritten."""
+"""Own files on the command line: nothing shifted, lost or overwritten."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""What a search writes: whole or not at all."""
+"""Output of a search, whole or not at all."""
 
 import hashlib
 import io
@@ -39,14 +39,14 @@ def record_of(front):
 
 
 def text_of(front, width=160):
-    """What is printed of a front, all of it for a width of None."""
+    """Return the printed front, all of it for a width of None."""
     console = Console(file=io.StringIO(), width=width or 80, markup=False)
     console.print(searching.front_table(front, width), soft_wrap=width is None)
     return console.file.getvalue()
 
 
 def write(front, folder):
-    """What a search does with its output folder."""
+    """Write a front to an output folder, as a search does."""
     with tried(folder, FILES, own=True) as temporary:
         results.write_front(front, record_of(front), temporary)
         return move_all(temporary, folder, FILES)

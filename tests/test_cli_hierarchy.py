@@ -1,4 +1,4 @@
-"""`pymoo-anon hierarchy`: drafts are written whole or not at all, checks say everything, and exit codes say which."""
+"""`pymoo-anon hierarchy`: drafts whole or not at all, complete checks, exit codes."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def hierarchy(*arguments):
 
 
 def error(*arguments):
-    """What a command says that is refused."""
+    """Return the error of a command that is refused."""
     result = hierarchy(*arguments)
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert result.stderr.count("\n") == 1
@@ -37,7 +37,7 @@ def error(*arguments):
 
 
 def read(data, folder="hierarchies"):
-    """Return the quasi-identifiers of a table, as init finds and a search reads them."""
+    """Return the quasi-identifiers that init finds and a search reads."""
     run("init", data, "--hierarchies", folder, "--role", "*=drop", "--output", "read", "--force")
     (path,) = Path("read").glob("*.toml")
     return list(table_of(read_project(path).inputs).quasi_identifiers)
@@ -248,7 +248,7 @@ def test_a_draft_of_a_project_reads_the_table_as_the_project_does():
     result = hierarchy(*command.split()[2:])
     assert result.exit_code == 0, result.output
     assert files("study/hierarchies") == ["age.csv"]
-    # No value is one value of its own, and none is a text such as ?: numbers are numbers all the same.
+    # A missing value is a value of its own and no text such as ?, so that numbers stay numbers.
     assert set(Hierarchy.from_csv("study/hierarchies/age.csv").labels[0]) == {None, *map(str, range(20, 50))}
     assert "and name them in study/my.toml" in result.stdout
     assert "age.csv exists" in error("draft", "study/my.toml")
@@ -380,7 +380,7 @@ def as_arx():
 
 
 def test_folders_of_arx_load_as_they_are():
-    """As ARX ships them: the table beside its hierarchies, and other tables with theirs."""
+    """Load tables beside their hierarchies, and other tables, as ARX does."""
     as_arx()
     text = Path("mine.csv").read_text().replace(",", ";")
     Path("trees/mine.csv").write_text(text)
@@ -442,7 +442,7 @@ COLUMNS = ["zip", "sex", "x_hierarchy_sex", "b_hierarchy_c", "c", "a/b", "C"]
         (["zip.csv", "sex.csv"], {"zip": "zip.csv", "sex": "sex.csv"}),
         (["mine_hierarchy_zip.csv", "sex.csv"], {"zip": "mine_hierarchy_zip.csv", "sex": "sex.csv"}),
         (["q_hierarchy_zip.csv", "sex.csv"], {"zip": "q_hierarchy_zip.csv", "sex": "sex.csv"}),
-        # Of no column: left for whoever reads to refuse, unless ARX's own files of the table show that it is another's.
+        # Of no column: the reader refuses it, unless ARX's own files of the table show that it is another's.
         (["q_hierarchy_zip.csv", "age.csv"], {"zip": "q_hierarchy_zip.csv", "age": "age.csv"}),
         (["mine_hierarchy_zip.csv", "q_hierarchy_sex.csv"], {"zip": "mine_hierarchy_zip.csv"}),
         (

@@ -1,4 +1,4 @@
-"""The command line for adversaries who know some columns alone, from the project file to the evidence."""
+"""The command line for adversaries with partial knowledge, from project to evidence."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ require = "k>=3"
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A folder with a table of 120 rows and its hierarchies; what it gives writes the project file."""
+    """Write a table and hierarchies, and return a writer of its project."""
     monkeypatch.chdir(tmp_path)
     write_persons(**{"a,b": "pqr"})
     Hierarchy.flat(list("pqr")).to_csv("ab.csv")
@@ -70,7 +70,7 @@ def test_adversaries_of_a_project_go_from_search_to_evidence(project):
     found = front("mine-front")
     assert (found["k (a,b | age, sex)"] >= 4).all()
     assert record("mine-front")["certified"]
-    # The same in other words is the same search.
+    # Other words for the same knowledge make the same search.
     project(TWO.replace('["sex", "age"], ["a,b"]', '["a,b"], ["age", "sex"], ["sex"]'))
     code, output = command("pick", "mine.toml", "--require", "k[sex,age]>=5", "--weights", "k[age,sex]=1,GLM=2")
     assert code == 0, output

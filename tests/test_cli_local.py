@@ -1,4 +1,4 @@
-"""The command line on local recodings: searched, picked, released, counted again, explained and refined."""
+"""Local recodings on the command line, from the search to a refinement."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def command(*arguments):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A folder with a table of 120 rows and its hierarchies; what it gives writes the project file."""
+    """Write a table and hierarchies, and return a writer of its project."""
     monkeypatch.chdir(tmp_path)
     write_persons()
 
@@ -73,7 +73,7 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     labels = pd.read_csv("out.csv.codebook.csv", dtype=str)
     assert set(released.age) == set(labels[labels.column == "age"].label)
     assert command("verify", "mine.toml")[0] == 0
-    # The table of the front says what its points are, and the report what became of the cells.
+    # The front's table describes its points, and the report describes the cells.
     assert set(front("mine-front")["made for"].str[:7]) == {"k from "}
     assert own["bound"] is None
     for external in ([], ["--external"]):

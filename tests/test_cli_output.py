@@ -1,4 +1,4 @@
-"""Where a search writes and prints: tried first, whole or not at all, and nothing lost with a closed pipe or Ctrl-C."""
+"""Output of a search: tried first, whole, and safe from Ctrl-C."""
 
 import os
 import re

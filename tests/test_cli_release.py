@@ -1,4 +1,4 @@
-"""`pymoo-anon release` and `verify`: what is written, counted again, refused, and left alone."""
+"""`pymoo-anon release` and `verify`: files written, counted again, refused or kept."""
 
 import csv
 import hashlib
@@ -79,7 +79,7 @@ def write_data():
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
-    """A folder with a table, its project, its front and a choice."""
+    """Make a folder with a table, project, front and choice."""
     folder, before = tmp_path_factory.mktemp("searched"), Path.cwd()
     os.chdir(folder)
     try:
@@ -118,7 +118,7 @@ def test_a_release_is_written_with_its_evidence_and_verified():
     header, *rows = rows_of(RELEASE)
     assert header == ["zip", "sex", "diagnosis", "note"]
     assert len(rows) == 48
-    # What is missing comes last.
+    # Missing values come last.
     assert rows == sorted(rows, key=lambda row: [(cell == "", cell) for cell in row])
     assert {row[0] for row in rows} == {"021**"}
     assert {row[3] for row in rows} == set(NOTES)
@@ -191,7 +191,7 @@ def test_a_parquet_file_and_a_table_of_duckdb_are_released_too():
         done = command("release", "out.toml", "--row", "1")
         assert done.exit_code == 0, done.stderr
         assert command("verify", "out.toml").exit_code == 0
-        # The other roads lead to the same first row of the front, so to the same release.
+        # The other ways choose the same first row of the front, and so the same release.
         x = read_evidence(Path(f"{release}.evidence.json"))["front"][0]["x"]
         names, first = (line.split(",") for line in Path(f"out_{release}", "front.csv").read_text().splitlines()[:2])
         assert x == [int(first[names.index(name)]) for name in ("zip", "sex")]
@@ -288,7 +288,7 @@ def with_checksum(rows):
 @pytest.mark.parametrize("local", [[], ["--local"]])
 @pytest.mark.parametrize("column", ["diagnosis", "note"])
 def test_two_swapped_values_do_not_hold_though_the_checksum_is_replaced(column, local):
-    """Of what is claimed all stays: the file and its checksum agree, and no row is lost."""
+    """Keep every claim true: the checksum agrees and no row is lost."""
     assert command("release", "mine.toml", *local).exit_code == 0
     assert command("verify", "mine.toml").exit_code == 0
     header, *rows = rows_of(RELEASE)
@@ -307,7 +307,7 @@ def test_two_swapped_values_do_not_hold_though_the_checksum_is_replaced(column, 
 
 
 def test_a_release_that_is_worse_than_its_evidence_does_not_hold():
-    """The file and its checksum agree, and the table is not what was promised."""
+    """Break a promise in the table, while file and checksum agree."""
     assert command("release", "mine.toml").exit_code == 0
     header, *rows = rows_of(RELEASE)
     with_checksum([header, *([*row[:2], "flu", row[3]] for row in rows)])
@@ -474,7 +474,7 @@ def test_a_release_that_is_killed_leaves_no_file_under_its_name(module, name, nu
     assert not EVIDENCE.exists()
     left = list(Path().glob(".pymoo_anon*"))
     assert bool(left) == (number == "SIGKILL")
-    # The next one clears away what was left, and ends as if nothing had been.
+    # The next one removes the leftovers, and ends as usual.
     assert command("release", "mine.toml").exit_code == 0
     assert not list(Path().glob(".pymoo_anon*"))
 

@@ -1,4 +1,4 @@
-"""`pymoo-anon report`: what it writes of a project, and what it refuses."""
+"""`pymoo-anon report`: its pages and its refusals."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ REPORT, EXTERNAL = Path("out.report.html"), Path("out.external.html")
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
-    """A folder with a table, its project, its front, a choice, and its release."""
+    """Make a folder with a released table, its project and its choice."""
     folder = tmp_path_factory.mktemp("released")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
@@ -59,7 +59,7 @@ def test_the_report_is_that_of_the_chosen_point(folder):
     assert data["chosen"] == json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
     assert [row[0] for row in page.tables["claims"]] == [claim["measure"] for claim in content["claims"]]
     assert {row[-1] for row in page.tables["claims"]} == {"yes"}
-    # What pick asked for is shown as met, and every column of the release with its role.
+    # The requirement of pick is shown as met, and every column of the release with its role.
     assert [row[1:] for row in page.tables["requirements"]] == [["met", "16", "pick"]]
     assert page.sentences["decision"][0] == "All requirements are met."
     assert [row[0] for row in page.tables["columns"]] == list(pd.read_csv(RELEASE))
@@ -67,7 +67,7 @@ def test_the_report_is_that_of_the_chosen_point(folder):
     assert told["checksums › output › out.csv"] == content["checksums"]["output"]["out.csv"]
     assert told["search › seed"] == "1"
     assert "front is proven" in page.sentences["front"][0]
-    # Rows are dropped: what is shown are the rows of the released file.
+    # Rows are dropped, so that only the rows of the released file are shown.
     sizes = data["pool"][next(m for m in data["members"] if m["point"] == data["chosen"])["tables"]["sizes"]]
     assert sum(row[1] for row in sizes) == len(pd.read_csv(RELEASE))
 
@@ -188,7 +188,7 @@ def test_the_project_file_says_whose_data_and_for_whom(folder):
     )
     assert page.sentences["open"][0] == "Purpose is not stated: fill in [report]."
     assert not any("unique in the population" in words for words in page.sentences["open"])
-    # What is asked for wins over the file.
+    # An option wins over the file.
     result = command("report", "mine.toml", "--population-size", "7", "--force")
     assert result.exit_code == 2
     assert "population_size must be a whole number from" in result.stderr

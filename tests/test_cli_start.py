@@ -1,4 +1,4 @@
-"""Starting: what answers without loading what only a search needs, and Ctrl-C while modules load."""
+"""Start of the command line: light loading, and Ctrl-C meanwhile."""
 
 import json
 import os
@@ -52,7 +52,7 @@ QUICK = [
 
 MAIN = "from pymoo_anon.cli import main\nmain()"
 
-# One process for all of them, for it takes half a second to begin: it says after each what was loaded meanwhile.
+# One process serves them all, since it takes half a second to begin. It lists the modules loaded after each.
 IN_TURN = f"""
 import io, json, sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -73,7 +73,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """Per command line, of `QUICK` and at last of a search: exit code, modules among HEAVY, standard error."""
+    """Run `QUICK` and a search, and return codes, modules and errors."""
     lines = [*(arguments for arguments, _ in QUICK), SEARCH]
     asked = "".join(f"{json.dumps(arguments)}\n" for arguments in lines)
     done = subprocess.run(
@@ -147,7 +147,7 @@ def test_importing_the_command_line_loads_nothing_either(module):
     assert done.stdout.split() == []
 
 
-# Ctrl-C at the moment in which a module is asked for.
+# Ctrl-C at the moment of an import.
 INTERRUPTED = """
 import builtins, os, signal, sys
 asked, importing = sys.argv.pop(), builtins.__import__
@@ -202,7 +202,7 @@ except BaseException as error:
 
 @pytest.mark.parametrize("move", ["interrupt.put_in_place(Path('new'), Path(), ['file'])", "pass"])
 def test_ctrl_c_that_is_swallowed_is_not_lost(tmp_path, move):
-    """No file is put in place after it, and the command ends with the code of an interrupt."""
+    """Check that no file is put in place and 130 is returned."""
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "file").write_text("made")
     code = SWALLOWED.replace("MOVE", move)

@@ -1,4 +1,4 @@
-"""What a stranger types: whatever is wrong ends in one sentence that says what to do, and nothing is left behind."""
+"""A newcomer's mistakes: one sentence tells the remedy, no file is left."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch, unrendered):
 
 
 def said(*arguments):
-    """The one sentence of a command that is refused, which leaves no file behind."""
+    """Return the one sentence of a refused command that leaves no file."""
     before = sorted(Path().rglob("*"))
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2, result.output
@@ -86,7 +86,7 @@ def test_a_project_file_with_a_wrong_value(old, new, words):
 def test_what_is_given_twice_counts_as_the_command_line_says():
     assert search("my.toml", "--seed", "7", "--seed", "8", "--require", "k>=3").exit_code == 0
     options = record("out")["options"]
-    # Of options that are given twice the last one counts; those of the file stand where the command line has none.
+    # The last of repeated options counts. Those of the file count if the command line has none.
     assert (options["seed"], options["require"], options["generations"]) == (8, ["k>=3"], 2)
     assert (front("out")["k"] >= 3).all()
 
@@ -118,17 +118,17 @@ def test_a_folder_that_may_not_be_written_to(folder):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
 def test_ctrl_c_while_it_searches_writes_what_was_found():
-    # What is compiled is on disk from here on.
+    # Compiled loops are on disk from here on.
     assert search("--rows", "300", "--algorithm", "pbgea", "--generations", "3").exit_code == 0
     shutil.rmtree("front")
     call = [sys.executable, "-m", "pymoo_anon", "search", "--algorithm", "pbgea", "--generations", "1000000"]
     with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 120
         journal = Path("front/search.journal")
-        # Until hundreds of nodes were evaluated.
+        # Wait until hundreds of nodes are evaluated.
         while not (journal.exists() and journal.stat().st_size > 20_000) and time.monotonic() < deadline:
             time.sleep(0.05)
-        # A shell may have told its children to pass over SIGINT; both signals are one to the program.
+        # A shell may make its children ignore SIGINT. The program treats both signals alike.
         process.send_signal(signal.SIGTERM)
         try:
             out, error = process.communicate(timeout=120)

@@ -1,4 +1,4 @@
-"""Wishes by attribute on the command line and in a project file, from the search to the report."""
+"""Wishes by attribute on the command line, from search to report."""
 
 import json
 from pathlib import Path
@@ -41,12 +41,12 @@ def test_wishes_reach_the_report():
     text = Path("released.report.html").read_text(encoding="utf-8")
     assert "Asked of columns: zip: from level 1 to 1, of 0 to 2." in text
     assert "Asked of columns: GLM: zip counts 3, others 1." in text
-    # What others ask for is another search.
+    # Other wishes make another search.
     for old, new, key in (("weight = 3", "weight = 2", "weights"), ("[1, 1]", "[0, 1]", "levels")):
         Path("my.toml").write_text(WISHES.replace(old, new), encoding="utf-8")
         result = CliRunner().invoke(app, ["pick", "my.toml"])
         assert f"changed since: {key} in [columns] of my.toml" in result.stderr
-    # What is said on the command line wins.
+    # The command line wins.
     run("search", "my.toml", "--level", "zip=2..2", "--weight", "sex=2")
     assert set(front("out").zip) == {2}
     assert record("out")["objectives"][1] == "GeneralLossMetric({'sex': 2.0})"

@@ -1,4 +1,4 @@
-"""The codebook of a release: its labels are those of the released rows, and its members make every label whole."""
+"""The codebook of a release: its labels, and their members."""
 
 import numpy as np
 import pandas as pd
@@ -83,7 +83,7 @@ def test_marked_rows_are_told_apart_where_no_label_is_the_root():
     own = book[(book.column == "age") & (book.label == "*")].iloc[0]
     assert (own.members, own.level) == (EVERYTHING, None)
     assert own["share of rows"] > 0
-    # All ages have the root already: who is suppressed has it, too.
+    # All ages have the root already, so that suppressed rows share it.
     whole = book[book.column == "weight"]
     assert whole.label.tolist() == ["*"]
     assert whole["share of rows"].tolist() == [1.0]

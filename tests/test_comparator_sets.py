@@ -1,4 +1,4 @@
-"""The comparators of two sets of vectors: dominance, weights, an order of the properties, and goals."""
+"""Comparators of two sets of vectors: dominance, weights, order and goals."""
 
 import math
 import re
@@ -37,7 +37,7 @@ every_set = pytest.mark.parametrize("comparator", [*SETS, WeakDominance(), Stron
 
 
 class MostImproved(SetComparator):
-    """A comparator of sets of one's own: in how many properties more tuples are better off."""
+    """A custom comparator of sets, by properties with more tuples better off."""
 
     name = "improved"
 
@@ -47,7 +47,7 @@ class MostImproved(SetComparator):
 
 @st.composite
 def two_sets(draw, of=WHOLE, r=3):
-    """Two sets of r vectors, as PropertyVectors and as arrays, each property with a direction of its own."""
+    """Draw two sets of vectors, with a direction for each property."""
     properties = [draw(groups(of=of, size=4)) for _ in range(r)]
     return [[[g.vectors[i] for g in properties] for i in (0, 1)], [[g.plain[i] for g in properties] for i in (0, 1)]]
 
@@ -107,13 +107,13 @@ def test_normalized_hypervolumes_of_any_size():
     big, bigger = [2.0] * 5000, [2.0] * 4999 + [6.0]
     assert (by_volume.index([bigger], [big]), by_volume.index([big], [bigger])) == (1, 0)
     traded = [6.0] + [2.0] * 4998 + [1.0]
-    # What 4998 tuples have in common cancels: (6 * 1 - 2 * 1) against (2 * 2 - 2 * 1).
+    # The factors that 4998 tuples share cancel: (6 * 1 - 2 * 1) against (2 * 2 - 2 * 1).
     assert by_volume.index([traded], [big]) == pytest.approx((6 - 2) / ((6 - 2) + (4 - 2)))
     assert by_volume.index([big], [big]) == 0
 
 
 def test_every_pair_of_a_tournament_is_normalized_by_itself():
-    """Products of 2 and 4 beside one of 2^2000: the small ones have their shares all the same."""
+    """Normalize products of 2 and 4 independently of one of 2^2000."""
     sets = [[[2.0] + [1.0] * 1999], [[4.0] + [1.0] * 1999], [[2.0] * 2000]]
     by_volume = Weighted([1], Hypervolume(), normalize=True)
     played = by_volume.tournament(sets)
@@ -208,7 +208,7 @@ def test_one_of_ones_own():
 
 
 class LeastOfAll(Comparator):
-    """A comparator of one's own for vectors and sets of them."""
+    """A custom comparator for vectors and sets of them."""
 
     name = "least of all"
     takes_sets = True

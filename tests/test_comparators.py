@@ -1,4 +1,4 @@
-"""The comparators of two vectors: their slow twins, and what has to hold for any vectors."""
+"""Comparators of two vectors: slow twins and properties of any vectors."""
 
 import math
 import re
@@ -67,7 +67,10 @@ def test_dominance_is_that_of_the_definition(group):
 
 
 def test_dominance_is_a_partial_order():
-    """Of all triples of vectors of three zeros and ones; a chain of three falls from 1 to 0 at one of four places."""
+    """Check all triples of vectors of three zeros and ones.
+
+    In each component a chain of three falls from 1 to 0 at one of four places.
+    """
     vectors = list(product((0.0, 1.0), repeat=3))
     weak, strong = (one.tournament(vectors).indices.tolist() for one in (WeakDominance(), StrongDominance()))
     n_chains = 0
@@ -93,7 +96,7 @@ def test_indices_are_those_of_the_definitions(group):
     assert Spread().index(d1, d2) == pytest.approx(float(spread(a, b)), rel=1e-12, abs=1e-12)
 
 
-# What has to hold for every one of them.
+# Properties of every comparator.
 
 
 @given(groups(of=st.one_of(POSITIVE, REAL.filter(bool))))
@@ -204,7 +207,7 @@ def test_who_gains_are_those_whom_the_other_does_not_cover(group):
 
 @given(groups(of=st.one_of(POSITIVE, WHOLE)))
 def test_what_the_paper_says_of_its_indices_and_dominance(group):
-    """Sections 5.2 to 5.4: dominance in terms of coverage, spread and volume."""
+    """Check dominance as coverage, spread and volume (sections 5.2 to 5.4)."""
     d1, d2 = group.vectors
     a, b = group.plain
     if Coverage().index(d1, d2) == 1 and Coverage().index(d2, d1) == 0:
@@ -215,7 +218,7 @@ def test_what_the_paper_says_of_its_indices_and_dominance(group):
 
 
 def test_no_comparator_is_deep_or_of_two_kinds():
-    """A concrete comparator has at most two classes above it, one after the other."""
+    """Allow a concrete comparator at most two base classes, in one line."""
     for one in (*EVERY, Weighted([1], Coverage()), Lexicographic([0], Coverage()), Goal([1], Coverage())):
         above = type(one).__mro__[1:-1]
         assert Comparator in above
@@ -223,7 +226,7 @@ def test_no_comparator_is_deep_or_of_two_kinds():
         assert all(len(kind.__bases__) == 1 for kind in type(one).__mro__[:-1])
 
 
-# What is refused.
+# Refusals.
 
 
 OTHER = PropertyVector([1, 2], table_of([2, 1]), "class size", True)

@@ -1,4 +1,4 @@
-"""The comparator of hypervolumes against exact numbers: indices, volumes, verdicts on products that nearly agree."""
+"""The comparator of hypervolumes against exact indices, volumes and verdicts."""
 
 import math
 import re
@@ -52,7 +52,7 @@ def test_a_small_volume_beside_a_large_product_keeps_its_digits():
 
 @given(st.data(), st.lists(st.integers(1, 60), min_size=1, max_size=12))
 def test_equal_products_are_equal_however_they_are_written(data, factors):
-    """Factors that move from tuple to tuple leave the product as it is."""
+    """Move factors between tuples, which leaves the product equal."""
     moved = data.draw(st.permutations(range(len(factors))))
     split = [math.gcd(factor, data.draw(st.integers(1, 60))) for factor in factors]
     a = [float(factor) for factor in factors]
@@ -82,7 +82,7 @@ def test_a_product_of_zero_is_a_volume_of_zero():
 
 
 def test_no_verdict_on_nearly_equal_products_is_wrong():
-    """Values a few roundings apart, close or far from 1, so that the last bits of the logarithms decide."""
+    """Compare products that differ in the last bits of their logarithms."""
     generator = np.random.default_rng(0)
     decided = 0
     for _ in range(150):

@@ -1,4 +1,4 @@
-"""Every number that Dewri et al. 2009 (comparison of disclosure control algorithms) work out, from its Table 1."""
+"""Every worked number of Dewri et al. 2009, from its Table 1."""
 
 import pytest
 from vectors import SIZES, UTILITIES, measured

@@ -1,4 +1,4 @@
-"""Theorem 1 of Dewri et al. 2009 and its corollaries: how many numbers it takes to say what dominance says."""
+"""Theorem 1 of Dewri et al. 2009 and its corollaries."""
 
 from itertools import combinations, product
 
@@ -12,13 +12,16 @@ from pymoo_anon.comparison import Minimum, NonDominance, Rank, StrongDominance, 
 
 
 def witnesses(n_tuples):
-    """For each tuple i the vectors (0, .., 1, .., 0), (0, .., 2, .., 0) and (3, .., 0, .., 3): those of the proof."""
+    """Return the vectors of the proof, three per tuple.
+
+    For tuple i they are (0, .., 1, .., 0), (0, .., 2, .., 0) and (3, .., 0, .., 3).
+    """
     raised = np.eye(n_tuples)
     return np.vstack([raised, 2 * raised, 3 * (1 - raised)])
 
 
 def mistakes(indices, comparator, vectors):
-    """How many ordered pairs of vectors (or sets of them) are related otherwise than their indices say.
+    """Count the ordered pairs that their indices contradict.
 
     Args:
         indices: (n, n_vectors) array, n unary indices of every vector.
@@ -37,7 +40,7 @@ both = pytest.mark.parametrize("comparator", [WeakDominance(), StrongDominance()
 @both
 @given(groups(n=4, of=st.integers(0, 3).map(float), size=4))
 def test_the_values_of_all_tuples_are_enough(comparator, group):
-    """With n = N the bound of theorem 1 is reached."""
+    """Reach the bound of theorem 1 with n = N."""
     rows = np.array(group.plain)
     assert mistakes(rows.T, comparator, group.vectors) == 0
 
@@ -45,7 +48,7 @@ def test_the_values_of_all_tuples_are_enough(comparator, group):
 @both
 @given(data=st.data(), n_tuples=st.integers(2, 4))
 def test_fewer_indices_than_tuples_are_wrong_somewhere(comparator, data, n_tuples):
-    """Theorem 1: whatever n < N numbers are given to each of the vectors, they contradict dominance."""
+    """Contradict dominance by any n < N numbers per vector (theorem 1)."""
     vectors = list(witnesses(n_tuples))
     n = data.draw(st.integers(1, n_tuples - 1))
     given_numbers = st.lists(st.integers(-3, 3), min_size=len(vectors), max_size=len(vectors))
@@ -55,7 +58,7 @@ def test_fewer_indices_than_tuples_are_wrong_somewhere(comparator, data, n_tuple
 
 @both
 def test_all_values_but_one_are_not_enough(comparator):
-    """What comes nearest: N - 1 of the N values, which are wrong about the one that is missing alone."""
+    """Leave out each of the N values, the nearest case."""
     for n_tuples in (2, 3, 6):
         vectors = witnesses(n_tuples)
         for missing in range(n_tuples):
@@ -79,13 +82,13 @@ def test_unary_comparators_cannot_take_the_place_of_dominance(comparator, n_tupl
 
 
 def test_two_tuples_as_in_the_proof():
-    """(a, b) and (b, a) are incomparable, and any one number for each puts them in an order."""
+    """Put incomparable vectors into an order by any one number."""
     assert NonDominance().index([1, 2], [2, 1]) == 1
     assert Minimum().compare([1, 2], [2, 1]) == Rank(0).compare([1, 2], [2, 1]) == "equal"
 
 
 def test_corollary_1_holds_for_sets_that_hold_the_witnesses_and_not_for_all():
-    """Of two tuples' class sizes one number says what dominance says, and of three tuples' class sizes two do."""
+    """Match dominance of class sizes by one index, by two for three tuples."""
     two, three = ([list(sizes) for sizes in sorted(class_sizes(n))] for n in (2, 3))
     assert two == [[1, 1], [2, 2]]
     assert mistakes(np.array([[Minimum().index(one) for one in two]]), WeakDominance(), two) == 0
@@ -95,7 +98,7 @@ def test_corollary_1_holds_for_sets_that_hold_the_witnesses_and_not_for_all():
 
 
 def class_sizes(n_tuples):
-    """Every vector of class sizes that so many tuples can have."""
+    """Return every possible vector of class sizes."""
     found = set()
     for classes in product(range(n_tuples), repeat=n_tuples):
         found.add(tuple(classes.count(one) for one in classes))
@@ -105,7 +108,7 @@ def class_sizes(n_tuples):
 @both
 @given(st.integers(1, 3).flatmap(lambda r: st.lists(groups(n=3, of=POSITIVE, size=3), min_size=r, max_size=r)))
 def test_sets_dominate_as_one_long_vector_of_all_their_values(comparator, given_groups):
-    """Corollary 2: r vectors of N values are one of r N, so that theorem 1 asks for r N indices."""
+    """Treat r vectors of N values as one of length r N."""
     sets = [[group.plain[i] for group in given_groups] for i in range(3)]
     long = [np.concatenate(one) for one in sets]
     played = comparator.tournament(sets)
@@ -117,7 +120,7 @@ def test_sets_dominate_as_one_long_vector_of_all_their_values(comparator, given_
 @both
 @given(data=st.data(), r=st.integers(1, 3), n_tuples=st.integers(1, 2))
 def test_fewer_indices_than_values_of_a_set_are_wrong_somewhere(comparator, data, r, n_tuples):
-    """Corollary 2: n < r N numbers for each set contradict dominance."""
+    """Contradict dominance by n < r N numbers per set (corollary 2)."""
     if r * n_tuples == 1:
         return
     sets = [one.reshape(r, n_tuples) for one in witnesses(r * n_tuples)]

@@ -1,4 +1,4 @@
-"""Tournaments of generalizations: the pairs, the ranks, and what is compared with what."""
+"""Tournaments of generalizations: pairs and ranks."""
 
 import re
 
@@ -72,7 +72,7 @@ def test_ranks_of_the_paper():
 
 
 def ranking_of(names, won):
-    """The ranking where these pairs are won by the first, and all others incomparable."""
+    """Rank names by the pairs won, all others being incomparable."""
     n = len(names)
     outcomes = np.full((n, n), 2, dtype=np.int8)
     np.fill_diagonal(outcomes, 0)
@@ -83,13 +83,13 @@ def ranking_of(names, won):
 
 
 def test_a_win_outweighs_all_losses():
-    """Nobody wins as often as a, which loses against b, c and d."""
+    """Rank a first by its wins, despite losses to b, c, d."""
     found = ranking_of("abcdef", {("a", "e"), ("a", "f"), ("b", "a"), ("c", "a"), ("d", "a")})
     assert found["rank"].tolist() == [1, 2, 2, 2, 5, 5]
 
 
 def test_among_as_many_wins_fewer_losses_count():
-    """Of b and d, which both win once, b loses once; of c and e, which do not win, both lose twice."""
+    """Rank d before b by fewer losses, and c equal to e."""
     found = ranking_of("abcde", {("a", "b"), ("a", "c"), ("b", "e"), ("a", "e"), ("d", "c")})
     assert found["rank"].tolist() == [1, 3, 4, 2, 4]
     assert found["incomparable"].tolist() == [1, 2, 2, 3, 2]
@@ -157,7 +157,7 @@ def test_suppression_reaches_the_classes():
 
 
 def test_what_breaks_a_constraint_is_suppressed():
-    """T3a's class of zip code 1305* has two kinds of marital status, 1326* two, and 1325* three."""
+    """Suppress T3a's classes of fewer than three kinds of marital status."""
     three_kinds = [DistinctLDiversity("marital status") >= 3]
     found = compared(Minimum(), properties=[SIZE], suppression=Violating(0.6), constraints=three_kinds)
     by_name = dict(zip(found.names, found.vectors["class size"], strict=True))

@@ -28,7 +28,7 @@ def twice(x):
 print(twice(np.arange(3)).tolist())
 """
 
-# numba as it is where neither the source's folder nor the user's own cache can be written.
+# numba's behavior if neither the source's folder nor the user's cache is writable.
 NOWHERE = f"""
 from numba.core import caching
 for kind in [caching.CacheImpl, *caching.CacheImpl.__subclasses__()]:
@@ -57,7 +57,7 @@ def test_with_a_folder_nothing_is_said_and_loops_are_cached(tmp_path, told):
 
 
 def run(folder, code, count):
-    """Run loops in processes, one after the other; the cache stands in the folder."""
+    """Run loops in successive processes, with the cache in the folder."""
     (folder / "loops.py").write_text(code)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
     call = [sys.executable, "loops.py"]
@@ -106,7 +106,7 @@ def test_where_the_disk_is_full_loops_are_compiled_in_memory_with_one_hint(tmp_p
 
 @pytest.fixture
 def full(tmp_path):
-    """A folder on a disk that has room for a few files of a cache and no more."""
+    """Mount a disk with room for few files of a cache."""
     folder = tmp_path / "full"
     folder.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False).returncode:

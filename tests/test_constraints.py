@@ -1,4 +1,4 @@
-"""Constraints: what is infeasible, exact fronts under them, and branch and bound with all that states bounds."""
+"""Constraints: infeasible points, exact fronts, and branch and bound."""
 
 import copy
 import pickle
@@ -63,7 +63,7 @@ def test_exact_fronts_are_of_the_feasible_nodes(task):
     np.testing.assert_array_equal(found(res, problem), expected)
 
 
-# Life inside pymoo
+# Runs in pymoo
 
 
 def small_problem(*constraints):
@@ -160,7 +160,7 @@ def test_one_objective_may_be_bounded_on_both_sides():
 
 
 def test_what_looks_alike_is_not_mixed_up():
-    """Two hierarchies of the same shape are two distances, and two populations two measures."""
+    """Distinguish two hierarchies of the same shape, and two populations."""
     table = invented(0)
     distances = [Hierarchy([list("abcd"), list(halves), list("****")]) for halves in ("xxyy", "xyyx")]
     populations_ = [
@@ -176,7 +176,7 @@ def test_what_looks_alike_is_not_mixed_up():
         np.testing.assert_array_equal(both, np.column_stack([values_of(table, [one]), values_of(table, [other])]))
 
 
-# The crowding distance of NSGA-II takes infinities from one another.
+# NSGA-II's crowding distance subtracts infinities.
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning:pymoo")
 @pytest.mark.parametrize("algorithm", searches(), ids=lambda algorithm: type(algorithm).__name__)
 def test_infinite_values_disturb_no_search(algorithm):
@@ -193,7 +193,7 @@ def test_infinite_values_disturb_no_search(algorithm):
         assert len({tuple(f) for f in front} & {tuple(f) for f in res.F}) > len(front) / 2
 
 
-# What is refused
+# Refusals
 
 
 def test_what_is_no_constraint_is_refused():
@@ -242,7 +242,7 @@ def test_constraints_are_equal_where_objectives_and_bounds_are():
 
 
 class Share(Objective):
-    """The share of the tuples in classes of at least some size: an objective of one's own with an argument."""
+    """A custom objective with an argument: tuples in large classes."""
 
     name = "share"
     maximize = True

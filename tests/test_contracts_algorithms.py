@@ -1,4 +1,4 @@
-"""The contract of algorithms: all of the package keep it on every kind of problem, and it finds what is broken."""
+"""The contract of algorithms, kept by the package's and broken on purpose."""
 
 import copy
 
@@ -64,7 +64,7 @@ def named(value):
 
 
 def test_all_algorithms_are_here():
-    """A new one joins by a line above."""
+    """Require every new algorithm to join the list above."""
     ours = {type(made).__name__ for made, _, _ in MADE if type(made) is not NSGA2}
     assert ours | {"PreferenceNSGA2"} == set(algorithms.__all__)
 
@@ -123,7 +123,7 @@ def test_algorithms_of_others_keep_the_contract():
 
 
 class Own(PBGEA):
-    """What all broken ones are but for one line."""
+    """A sound algorithm, from which each broken one differs in one line."""
 
     def __init__(self, **kwargs):
         super().__init__(pop_size=7, **kwargs)
@@ -148,7 +148,7 @@ class Unasked(Own):
 
 
 class SharedState(Own):
-    """Copies share one random state."""
+    """An algorithm with copies that share one random state."""
 
     def __deepcopy__(self, memo):
         made = type(self)()
@@ -157,7 +157,7 @@ class SharedState(Own):
 
 
 class CopiedByHand(Own):
-    """Deep copies are made without a state."""
+    """An algorithm with deep copies that lack a state."""
 
     def __deepcopy__(self, memo):
         made = type(self).__new__(type(self))
@@ -182,7 +182,7 @@ class Original(Own):
 
 
 class Behind(Own):
-    """It evaluates behind the back of its evaluator."""
+    """An algorithm that bypasses its evaluator."""
 
     def _infill(self):
         self.problem.evaluate(self.problem.nodes(0, 48))
@@ -250,7 +250,7 @@ class Finds(Own):
 
 
 class Fickle(Own):
-    """It finds something in its first run alone."""
+    """An algorithm that finds points in its first run alone."""
 
     n_runs = 0
 
@@ -318,7 +318,7 @@ class NoArchive(Own):
 
 
 class Endless(Own):
-    """It goes on for a while when time is up."""
+    """An algorithm that goes on after its time."""
 
     def has_next(self):
         return super().has_next() or (type(self.termination).__name__.startswith("Default") and self.n_gen < 9)
@@ -400,7 +400,7 @@ def test_what_cannot_be_checked_is_refused():
 
 
 def test_swapped_algorithms_share_operators_without_harm():
-    """Objects of operators that a caller keeps serve many algorithms, one after another."""
+    """Share operator objects that a caller keeps among many algorithms."""
     own = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
     for algorithm in (NSGA2(7, **own), PBGEA(7, **own)):
         check_algorithm(algorithm, small_problems()["constraints"], n_gen=2, seed=5)

@@ -1,4 +1,4 @@
-"""The contract of objectives: all of the package keep it, and it finds what is broken."""
+"""The contract of objectives, kept by the package's and broken on purpose."""
 
 import importlib.util
 import sys
@@ -22,7 +22,7 @@ from pymoo_anon.testing import check_objective, small_problems
 CENSUS = make_census(300)
 TABLE = small_problems()["two objectives"].table
 
-#: Every objective of the package, with a table where random ones do not do.
+#: Every objective of the package, with a table if random ones do not suffice.
 MADE = [
     (AlphaDeassociation("diagnosis"), None),
     (AverageClassSize(), None),
@@ -69,7 +69,7 @@ def named(value):
 
 
 def test_all_objectives_are_here():
-    """A new one joins by a line above."""
+    """Require every new objective to join the list above."""
     public = {getattr(objectives, name) for name in objectives.__all__}
     kinds = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Objective)}
     assert {type(objective) for objective, _ in MADE} == kinds - {Objective, ColumnObjective} | {PreferredPoint}
@@ -118,7 +118,7 @@ STATED_HERE = [(TCloseness("t", "ordered") if "ordered" in repr(own) else own, m
 
 @pytest.mark.parametrize(("objective", "method"), STATED_HERE, ids=str)
 def test_a_wrong_bound_is_found_at_the_node_where_it_is_wrong(monkeypatch, objective, method):
-    """Every bound of every family is broken once, by one tuple or half of a unit."""
+    """Break every bound once, by one tuple or half of a unit."""
     family = objective.bounding
     less = objective.maximize and not family.has_floor
     by = {"values_of": -1, "reach": 1}.get(method, -0.5 if less else 0.5)

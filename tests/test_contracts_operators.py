@@ -1,4 +1,4 @@
-"""The contract of operators: all of the package keep it, and it finds what is broken."""
+"""The contract of operators, kept by the package's and broken on purpose."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ MADE = [
     (SingleStepMutation(prob_var=0.9), LatticeProblem, None),
     (BitStringNeighborhood(), BitStringProblem, None),
     (BitStringSampling(), BitStringProblem, None),
-    # Not ours, but such as users give.
+    # Typical of users' own operators.
     (IntegerRandomSampling(), LatticeProblem, None),
     (SBX(vtype=float, repair=RoundingRepair()), LatticeProblem, None),
     (PM(vtype=float, repair=RoundingRepair()), LatticeProblem, None),
@@ -68,7 +68,7 @@ def named(value):
 
 
 def test_all_operators_are_here():
-    """A new one joins by a line above."""
+    """Require every new operator to join the list above."""
     public = {getattr(operators, name) for name in operators.__all__}
     ours = {type(made) for made, _, _ in MADE if type(made).__module__.startswith("pymoo_anon")}
     assert ours == public - {Neighborhood}
@@ -138,7 +138,7 @@ class Halving(LevelCrossover):
 
 
 class Swapping(LevelCrossover):
-    """pymoo hands over a copy of the parents, so this one reaches for the individuals."""
+    """An operator that changes the individuals, since pymoo copies the parents."""
 
     def do(self, problem, pop, parents=None, *args, **kwargs):
         made = super().do(problem, pop, parents, *args, **kwargs)
@@ -169,7 +169,7 @@ class DoesNothing(Repair):
 
 
 class RepairsAgain(Repair):
-    """Gives other points every time, valid ones too."""
+    """A repair that changes points every time, even valid ones."""
 
     def _do(self, problem, X, random_state=None, **kwargs):
         return random_state.integers(problem.xl.astype(int), problem.xu.astype(int) + 1, size=X.shape)

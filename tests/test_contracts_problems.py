@@ -1,4 +1,4 @@
-"""The contract of problems: all of the package keep it, and it finds what is broken."""
+"""The contract of problems, kept by the package's and broken on purpose."""
 
 import threading
 import time
@@ -35,14 +35,14 @@ PROBLEMS = {
     **{f"BitStringProblem, {name}": own for name, own in small_problems(BitStringProblem).items()},
     **{f"LocalRecodingProblem, {name}": own for name, own in small_problems(LocalRecodingProblem).items()},
     "BitStringProblem, preferences": preferences(),
-    # Not ours, but such as users have.
+    # Typical of users' own problems.
     "ZDT1": get_problem("zdt1"),
     "BNH": get_problem("bnh"),
 }
 
 
 def test_all_problems_are_here():
-    """A new one joins by a line above."""
+    """Require every new problem to join the list above."""
     public = {getattr(problems, name) for name in problems.__all__}
     kinds = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Problem)}
     ours = {type(own) for own in PROBLEMS.values() if isinstance(own, AnonymizationProblem)}
@@ -77,7 +77,7 @@ def test_what_is_no_problem_is_refused():
 
 
 class Sphere(Problem):
-    """What all broken ones are but for one line."""
+    """A sound problem, from which each broken one differs in one line."""
 
     def __init__(self, **kwargs):
         super().__init__(**{"n_var": 3, "n_obj": 2, "n_ieq_constr": 1, "xl": -1.0, "xu": 1.0, **kwargs})
@@ -125,7 +125,7 @@ class Noisy(Sphere):
 
 
 class Numbered(Sphere):
-    """The value of a point depends on its row."""
+    """A problem with values that depend on the row of a point."""
 
     def _evaluate(self, x, out, *args, **kwargs):
         super()._evaluate(x, out)
@@ -140,7 +140,7 @@ class Rounding(Sphere):
 
 
 class Doubling(Sphere):
-    """Points that come twice are worth more."""
+    """A problem that values repeated points more."""
 
     def _evaluate(self, x, out, *args, **kwargs):
         super()._evaluate(x, out)
@@ -149,7 +149,7 @@ class Doubling(Sphere):
 
 
 class Meeting(Sphere):
-    """It works in an attribute, so that two threads meet there."""
+    """A problem that works in an attribute shared by threads."""
 
     def _evaluate(self, x, out, *args, **kwargs):
         self.own = x

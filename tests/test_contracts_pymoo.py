@@ -1,6 +1,6 @@
-"""Every multi-objective algorithm that pymoo ships searches both spaces, or is refused in one sentence.
+"""Every multi-objective algorithm of pymoo searches both spaces or is refused.
 
-Those that break the contract do so by a defect of pymoo's own, which stands here with the sentence that tells it.
+Those that break the contract do so by a defect of pymoo, listed here with its error message.
 """
 
 import importlib
@@ -36,7 +36,7 @@ pytestmark = [
 
 
 class Taker(AutomatedDM):
-    """A decision maker who takes what comes first."""
+    """A decision maker that takes the first point."""
 
     def makeDecision(self, F):
         return "a"
@@ -49,7 +49,7 @@ OPERATORS = {
 
 
 def rounded(make, *given):
-    """An algorithm that searches real numbers, which are rounded to levels."""
+    """Let an algorithm search real numbers, rounded to levels."""
     return lambda **_: make(*given, sampling=IntegerRandomSampling(), repair=RoundingRepair())
 
 
@@ -71,13 +71,13 @@ MADE = {
 PICKLE = "must go on from a pickle before the first generation, got "
 #: The seed is ignored where individuals are equal and infeasible.
 SEED = "must find the same "
-#: What they break, or how they refuse the problem: without constraints, and with some.
+#: The broken rule, or the refusal of the problem: without constraints, and with some.
 FOUND = {
     "NSGA3": ([PICKLE], [PICKLE, SEED]),
     "UNSGA3": ([PICKLE], [PICKLE, SEED]),
     "RNSGA3": ([PICKLE], [PICKLE, SEED]),
     "SMSEMOA": ([PICKLE], [PICKLE]),
-    # It returns what breaks constraints, where its archive for convergence has nothing else.
+    # It returns infeasible points if its archive for convergence has nothing else.
     "CTAEA": ([PICKLE], [PICKLE, "must find rows that satisfy all constraints, got G = ["]),
     # It returns its last population.
     "RVEA": (
@@ -93,16 +93,16 @@ FOUND = {
         [],
         ["must search SPACE, got AssertionError: This implementation of MOEAD does not support any constraints."],
     ),
-    # What it evaluates for a change of the problem is not shown to an archive.
+    # Its evaluations for a change of the problem are not shown to an archive.
     "DNSGA2": (
         ["", "must show all that is evaluated to the archive, got none of x = ["],
         ["must search SPACE, got AssertionError: DNSGA2 only works for unconstrained problems."],
     ),
     # Its crowding distance needs two individuals at least.
     "GDE32NN": (["", "*, got ValueError: kth(="],) * 2,
-    # What it fits begins with memory that nobody has set.
+    # Its fit begins with uninitialized memory.
     "PINSGA2": (["", SEED],) * 2,
-    # The archive in it does not come out of a pickle.
+    # Its archive does not survive pickling.
     "CMOPSO": (
         ["must go on from a pickle before the first generation, got AttributeError: 'MultiObjectiveArchive' object"],
     )
@@ -117,7 +117,7 @@ NOT_HERE = {"kgb": "sklearn"}
 
 
 def test_all_algorithms_of_pymoo_are_here():
-    """One that a later version of pymoo adds has to join."""
+    """Require every algorithm of later versions of pymoo to join."""
     found = set()
     for module in pkgutil.iter_modules(pymoo.algorithms.moo.__path__):
         if module.name not in NOT_HERE:
@@ -128,7 +128,7 @@ def test_all_algorithms_of_pymoo_are_here():
 
 
 def is_told(told, sentence):
-    """Whether a sentence begins so, with anything in the place of a star; nothing is told where all is well."""
+    """Return whether an error matches a sentence, with a star as wildcard."""
     begin, _, then = sentence.partition("*")
     return told.startswith(begin) and then in told if sentence else not told
 

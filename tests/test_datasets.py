@@ -36,7 +36,7 @@ TABLE_1A = {
 
 
 def marginals(table, *names):
-    """Shares of the values of one column, or of the value pairs of two, the sensitive one last."""
+    """Return the shares of a column's values or of value pairs."""
     last = table.tuples.columns[names[-1]]
     shares = np.zeros([table.tuples.columns[name].n_values for name in names])
     cells = [last.values]

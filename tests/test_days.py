@@ -1,4 +1,4 @@
-"""Days: dates, moments and their ISO text match one hierarchy, in every frame."""
+"""Days: dates, moments and ISO text match one hierarchy in every frame."""
 
 import io
 from datetime import date, datetime, time, timedelta, timezone
@@ -78,7 +78,7 @@ def test_nothing_else_does(value):
 
 
 def test_values_that_stand_in_the_domain_come_first():
-    """Only where all values are days, each once, is a moment one of them."""
+    """Match moments to days only if the whole domain is distinct days."""
     for domain in (
         ["2021-03-05", "2021-03-05T10:00"],
         ["2021-03-05", "unknown"],
@@ -107,7 +107,7 @@ def test_an_empty_text_is_missing_where_no_value_is_empty():
 
 @given(st.datetimes(timezones=st.none() | st.timezones()))
 def test_any_moment_matches_its_own_day(moment):
-    """Twin: Python's own calendar."""
+    """Compare with Python's own calendar."""
     hierarchy = Hierarchy.flat([moment.date() - timedelta(1), moment.date()]) if moment.date() > date.min else None
     if hierarchy is not None:
         assert hierarchy.encode([moment, moment.isoformat(), str(moment)]).tolist() == [1, 1, 1]

@@ -1,4 +1,4 @@
-"""Options declared once: what one line adds to the command line, to the project file and to the record of a run."""
+"""Options declared once reach command line, project file and run record."""
 
 import json
 import os
@@ -26,7 +26,7 @@ from pymoo_anon.cli.declaring import (
 )
 from pymoo_anon.cli.requests import VerifyRequest
 
-# A command line in which the options of a search have one more. It takes arguments line by line, and answers them so.
+# A command line with one more search option. It reads arguments and answers line by line.
 ONE_MORE = """
 import io, json, sys, types
 from contextlib import redirect_stderr, redirect_stdout
@@ -60,7 +60,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def with_one_more(folder):
-    """Gives what a command with one more option answers: its exit code, and what it prints."""
+    """Return a function that runs a command with one more option."""
     environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", ONE_MORE], text=True, env=environment, **pipes) as process:

@@ -36,11 +36,11 @@ def test_what_is_written_is_read(rows, separator, encoding):
         ("age;weight\n30;70,5\n31;80,2\n", ";"),
         ("a;b;c\n1,5;2,5;3,5\n", ";"),
         ('a,b\n"1;2","3;4"\n', ","),
-        # A comma that every one of the first rows holds parts no other.
+        # A comma in each of the first rows splits no other row.
         ("name;city, land\nAnn;Bonn, DE\nBob;Paris, FR\nEve;London\n", ";"),
-        # Rows that fit count more than fields that are many.
+        # Fitting rows count more than many fields.
         ("a;b,c,d\n1;2\n", ";"),
-        # Blank lines count nothing.
+        # Blank lines do not count.
         ("a;b\n\n1;2\n\n", ";"),
         ("one\n", ","),
         ("", ","),

@@ -1,4 +1,4 @@
-"""Releases by their distinct rows: the same file, byte for byte, as where every row is recoded, sorted and written."""
+"""Releases by distinct rows: the same bytes as row by row."""
 
 import datetime
 from decimal import Decimal
@@ -21,7 +21,7 @@ from pymoo_anon.publishing.release import Asked, recode
 from pymoo_anon.table import Hierarchy, Microdata
 
 ODD = ["a", "", " lead", 'qu"ote', "com,ma", "line\nend", "re\r\nturn", "ä", '"', "\n"]
-#: Values of kept columns, by the type that they have in an engine.
+#: Values of kept columns, by their type in an engine.
 KINDS = {
     pa.float64(): [0.1, -0.0, 0.0, 1e300, 2.5, None],
     pa.int64(): [2**53 + 1, 2**53, -1, None],
@@ -37,7 +37,7 @@ REASONS = {"kept": "it is kept as drawn", "number": "it is kept as drawn"}
 
 @st.composite
 def given_rows(draw):
-    """A table of few different rows, each drawn several times, with one kept column of any type."""
+    """Draw a table of repeated rows, one column kept, of any type."""
     kind = draw(st.sampled_from(list(KINDS)))
     one = st.tuples(
         st.sampled_from(KINDS[kind]),
@@ -58,7 +58,7 @@ def given_rows(draw):
 
 
 def made_both_ways(frame, problem, asked, x=(0, 0)):
-    """The release of every row, and the one of distinct rows."""
+    """Release every row, and distinct rows."""
     both = []
     for share in (-1.0, 1.0):
         with pytest.MonkeyPatch.context() as patch:
@@ -94,7 +94,7 @@ def test_both_ways_write_the_same_bytes(engine, table, suppressed, limit, tmp_pa
 
 
 def assert_same_tables(one, other):
-    """The same columns of the same types, but for how long texts may be, with the same values."""
+    """Check columns, types and values, up to the size of text types."""
     assert one.to_pydict() == other.to_pydict()
     types = [[str(field.type).removeprefix("large_") for field in table.schema] for table in (one, other)]
     assert types[0] == types[1]

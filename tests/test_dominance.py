@@ -1,4 +1,4 @@
-"""Dominance among points and boxes: hand cases, and plain twins of the two loops."""
+"""Dominance among points and boxes: hand cases and plain twins."""
 
 from collections import Counter
 
@@ -52,7 +52,7 @@ def kept(*rows, n_members=0, side=10.0):
 
 
 def test_who_stays_by_hand():
-    # In one box the dominating one stays, whoever came first; of incomparable and of equal ones the first.
+    # In one box the dominating one stays, whichever came first. Of incomparable and of equal ones the first stays.
     assert kept([5, 5], [4, 4]) == [1]
     assert kept([4, 4], [5, 5]) == [0]
     assert kept([4, 5], [5, 4]) == [0]

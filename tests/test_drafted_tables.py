@@ -1,4 +1,4 @@
-"""From a table without hierarchies to its classes: dates, zips, codes, gaps, several rows a person, on any frame."""
+"""From a table without hierarchies to its classes, on any frame."""
 
 import datetime
 import io
@@ -19,7 +19,7 @@ QUASI = ["born", "seen", "zip", "icd", "age", "weight", "sex"]
 
 
 def rows():
-    """The table as plain Python values; None where a value is missing."""
+    """Return the table as Python values, None for missing ones."""
     rng = np.random.default_rng(3)
     born = [datetime.date(1930, 1, 1) + datetime.timedelta(int(day)) for day in rng.integers(0, 30_000, N_ROWS)]
     seen = [
@@ -63,7 +63,7 @@ def drafted(frame):
 
 @pytest.fixture(scope="module")
 def files():
-    """The drafts of the text, as files."""
+    """Write the drafts of the text as files."""
     return {name: hierarchy.to_csv() for name, hierarchy in drafted(FRAMES["text"]).items()}
 
 
@@ -84,7 +84,7 @@ def test_drafts_of_every_frame_are_those_of_the_text(kind, files):
 @pytest.mark.parametrize("source", ["its own", "files"])
 @pytest.mark.parametrize("kind", FRAMES)
 def test_every_frame_has_the_same_classes(kind, source, files):
-    """Twin: pandas groups the rows by the labels in the files."""
+    """Compare with pandas, which groups rows by the labels in the files."""
     frame = FRAMES[kind]
     own = drafted(frame) if source == "its own" else {n: Hierarchy.from_csv(io.StringIO(f)) for n, f in files.items()}
     table = Microdata.from_frame(frame, own, sensitive="illness", missing="keep", person="patient")

@@ -1,4 +1,4 @@
-"""Drafts of hierarchies: a row for every value, levels that gain, labels that fit."""
+"""Drafts of hierarchies: a row per value, useful levels, fitting labels."""
 
 import io
 import math
@@ -160,7 +160,7 @@ def test_whole_numbers_get_a_row_for_those_between_them():
 @pytest.mark.parametrize("kind", ["dates", "moments", "ISO", "dotted", "digits"])
 @given(st.data())
 def test_dates_become_months_quarters_years_and_decades(kind, data):
-    """Twin: the calendar, by pandas."""
+    """Compare with pandas' calendar."""
     column = data.draw(st.lists(COLUMNS[kind], min_size=1, max_size=30))
     if kind == "dotted":
         column.append("31.12.1999")
@@ -285,7 +285,7 @@ def test_numbers_that_are_names_of_something_have_no_order(name, top, kind):
 @given(st.lists(CODES | st.from_regex(r"\A[A-C0-2]{1,6}\Z"), min_size=1, max_size=40))
 @example(["E11.9", "E11.8", "E11", "I10", "J45.909", "J45.901"])
 def test_codes_are_redacted_by_prefix(column):
-    """Twin: codes padded with blanks are grouped by their first characters."""
+    """Compare with codes padded with blanks, grouped by their first characters."""
     hierarchy = draft_hierarchy(column, kind="codes").hierarchy
     length = max(map(len, column))
     levels, below = [column], len(set(column))
@@ -315,7 +315,7 @@ def test_codes_read_well():
 @given(st.lists(st.integers(1, 1000), min_size=2, max_size=200), st.randoms(use_true_random=False))
 @example([1] * 200, random.Random(0))
 def test_groups_of_categories_have_a_similar_weight(counts, shuffler):
-    """Moving any part of the heaviest group to the lightest one does not help."""
+    """Check that no move from the heaviest to the lightest group helps."""
     values = [f"v{i}" for i in range(len(counts))]
     weight = dict(zip(values, counts, strict=True))
     shuffler.shuffle(values)

@@ -1,4 +1,4 @@
-"""Drafts of ordered categories: intervals written as text, months, weekdays, and steps of scales."""
+"""Drafts of ordered categories: textual intervals, months, weekdays, and steps of scales."""
 
 import io
 
@@ -78,7 +78,7 @@ def test_letters_are_marks_where_the_name_says_so():
 
 @given(st.lists(st.integers(0, 40), min_size=3, max_size=30, unique=True), st.sampled_from([1, 5, 10]))
 def test_a_label_of_intervals_holds_what_is_in_its_group(starts, width):
-    """Twin: a label has the ends of its group, and no other group between them."""
+    """Check that a label spans its group and no other group."""
     column = [f"[{start * width}-{(start + 1) * width})" for start in starts]
     hierarchy = draft_hierarchy(column).hierarchy
     n_seen = 0
