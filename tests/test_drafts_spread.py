@@ -20,7 +20,10 @@ def german(number, places):
 
 @cache
 def hospital():
-    """Return columns of a German hospital, with the kind, first level and odd text to find."""
+    """Return columns of a hospital with kind, first level and odd text.
+
+    The hospital is German.
+    """
     rng = np.random.default_rng(5)
     ages, towns = rng.integers(18, 96, HOSPITAL), rng.integers(1000, 99999, 1600)
     codes = rng.choice([f"{letter}{number:02}" for letter in "EIJK" for number in range(99)], HOSPITAL)
@@ -65,7 +68,7 @@ def test_odd_values_are_named_and_never_decide(name):
 
 @pytest.mark.parametrize(("n_odd", "kind"), [(4, "numbers"), (5, "numbers"), (6, "categories")])
 def test_a_kind_is_that_of_95_of_a_hundred_rows(n_odd, kind):
-    """The share is that of rows with a value."""
+    """Count the share among rows with a value."""
     column = [str(20 + i % 40) for i in range(100 - n_odd)] + ["x"] * n_odd
     for own in (column, column + ["k.A."] * 50 + [None] * 50):
         draft = draft_hierarchy(own)
@@ -86,7 +89,7 @@ def test_a_kind_is_that_of_95_of_a_hundred_rows(n_odd, kind):
         (["1,234.50", "999", "-1,000,000", "0.5"], ["1234.50", "999", "-1000000", "0.5"]),
         (["1 234", "12\u00a0345", "7", "1\u202f000,5"], ["1234", "12345", "7", "1000.5"]),
         (["1'234.50", "12’345", "7", "8.5"], ["1234.50", "12345", "7", "8.5"]),
-        # As in a column of inhabitants, where none has less than a point before its last three digits.
+        # Columns of inhabitants are like this, as none has a point earlier than its last three digits.
         (["950", "1.204", "12.345", "7"], ["950", "1204", "12345", "7"]),
         (["1.204", "12.345", "0.500", "7.125"], ["1.204", "12.345", "0.500", "7.125"]),
         (["950", "1,204", "12,345", "7"], ["950", "1204", "12345", "7"]),
@@ -94,7 +97,7 @@ def test_a_kind_is_that_of_95_of_a_hundred_rows(n_odd, kind):
     ],
 )
 def test_numbers_are_read_as_persons_write_them(values, numbers):
-    """Twin: the same numbers as Python writes them have the same groups."""
+    """Compare groups with those of the same numbers in Python's notation."""
     draft, twin = draft_hierarchy(values, kind="numbers"), draft_hierarchy(list(map(Decimal, numbers)), kind="numbers")
     assert set(draft.hierarchy.domain) >= set(values)
     for own, other in zip(

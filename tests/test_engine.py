@@ -1,4 +1,4 @@
-"""The kernel against the plain twin, through each of its paths and at its limits."""
+"""The kernel against the plain twin, on every path and limit."""
 
 import tracemalloc
 
@@ -30,7 +30,10 @@ BATCH_SIZES = ("_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS")
 
 
 def copies(groups, maps, n_groups, **asked):
-    """The classes of every generalization, by a grouper or a new one of tuples, and in how many batches they came."""
+    """Return the classes of every generalization, and the number of batches.
+
+    Tuples get a grouper of their own.
+    """
     own = groups if isinstance(groups, Grouper) else Grouper(groups)
     batches = [batch.copy() for batch in own.classes(maps, n_groups, **asked)]
     return [one for batch in batches for one in batch], len(batches)
@@ -44,13 +47,13 @@ def assert_equal_classes(ours, theirs):
 
 
 def identity(tuples):
-    """The map that changes nothing."""
+    """Return a map that changes nothing."""
     sizes = tuples.domain_sizes
     return np.concatenate([np.arange(size) for size in sizes])[None, :], np.array([sizes])
 
 
 def uncounted(codes, sizes):
-    """A table of distinct tuples without further columns."""
+    """Return a table of distinct tuples without further columns."""
     distinct, counts = np.unique(codes, axis=0, return_counts=True)
     return DistinctTuples(distinct, counts, sizes)
 
@@ -122,7 +125,7 @@ def test_a_plan_is_compiled_once_whatever_array_it_is_made_of():
 @given(data=st.data(), table=tables())
 def test_classes_of_classes_are_those_of_the_table_however_small_the_room(data, table):
     some = data.draw(st.lists(nodes(table), min_size=1, max_size=16))
-    # Every level promises much, so that common specializations are worth their tables.
+    # Every level saves much, so that common specializations are worth their tables.
     promises = np.tile(10 * np.arange(max(table.top) + 1), (len(table.top), 1))
     steps, sources, given_rows = plan_roll_up(np.array(some), promises.astype(float))
     asked = {"columns": COLUMNS[: data.draw(st.integers(0, 3))], **data.draw(policies(table))}
@@ -144,7 +147,7 @@ def test_classes_of_classes_are_those_of_the_table_however_small_the_room(data, 
 
 @pytest.mark.parametrize(("room", "rows_read"), [(2, [12, 6, 3, 6]), (0.5, [12, 6, 6, 6]), (0.3, [12, 12, 3, 12])])
 def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows_read):
-    """The loops run uncompiled here, so that calls can be watched."""
+    """Run the loops uncompiled, so that calls can be watched."""
     table = uncounted(np.arange(12)[:, None], (12,))
     maps = np.arange(12) // np.array([[2], [4], [12], [6]])
     n_groups = np.array([[6], [3], [1], [2]])
@@ -173,7 +176,7 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
     ],
 )
 def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
-    """The loops run uncompiled here, so that calls can be watched."""
+    """Run the loops uncompiled, so that calls can be watched."""
     rng = np.random.default_rng(1)
     codes = np.unique(rng.integers(0, 12, size=(40, 3)), axis=0)
     cells = rng.integers(0, 4, size=(len(codes), 5))
@@ -208,7 +211,7 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
     watch(numbering, "number_pairs", lambda *a: "direct" if direct(*a) else "open addressing")
     watch(grouping, "add_values", lambda *a: "dense")
     watch(grouping, "merge_values", lambda *a: "sorted by class")
-    # Keys are multiplied modulo 2^64, which compiled loops do without a word.
+    # Keys are multiplied modulo 2^64. Compiled loops do this without a warning.
     with np.errstate(over="ignore"):
         got, n_batches = copies(Grouper(table), maps, n_groups, **asked)
     taken.add("one batch" if n_batches == 1 else "many batches")
@@ -218,7 +221,10 @@ def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
 
 
 def test_a_batch_has_room_for_what_is_written_past_its_end(monkeypatch):
-    """The counts of value 1, which nobody has, are written behind those of value 0 before they are known to be 0."""
+    """Write counts of a value past the batch before they are zero.
+
+    Counts of value 1, which no tuple has, are written behind those of value 0 before they are known to be 0.
+    """
     leave_uncompiled(monkeypatch, numbering, grouping, grouper)
     monkeypatch.setattr(grouper, "_BATCH_ENTRIES", 1)
     five = np.arange(5)
@@ -232,7 +238,7 @@ def test_a_batch_has_room_for_what_is_written_past_its_end(monkeypatch):
 def test_numbers_start_again_before_they_outgrow_their_slots():
     codes = np.stack(np.unravel_index(np.arange(64), (8, 8)), axis=1)
     table = uncounted(codes, (8, 8))
-    # Four rows of each class: a number that no slot holds would be given again.
+    # Each class has four rows, so that a number without a slot would be given again.
     pairs = np.tile(np.arange(8) // 2, (1, 2)), np.array([[4, 4]])
     expected, _ = copies(Grouper(table), *pairs, class_of=True)
     own = Grouper(table)
@@ -277,7 +283,7 @@ def test_keys_beyond_64_bits_and_single_attributes(sizes):
 
 
 def billions():
-    """3·10⁹ rows of two tuples, each with a sensitive value of its own."""
+    """Return 3·10⁹ rows of two tuples with distinct sensitive values."""
     counts = np.array([3 * 10**9 - 2, 2])
     return DistinctTuples([[0], [1]], counts, (2,), {"s": ValueCounts(np.arange(3), np.arange(2), counts, 2)})
 
@@ -347,7 +353,10 @@ def test_a_table_keeps_no_array_of_its_caller():
     ],
 )
 def test_tuples_that_no_loop_could_read_are_refused(codes, counts, said):
-    """Compiled loops check no index: a negative code ended the process, one beyond its domain was counted somewhere."""
+    """Refuse codes and counts that compiled loops would not check.
+
+    A negative code ended the process, and one beyond its domain was counted in another place.
+    """
     with pytest.raises(ValueError, match=said.replace("(", r"\(").replace(")", r"\)")):
         DistinctTuples(codes, counts, (2,))
 

@@ -1,4 +1,4 @@
-"""The parts of the engine that others use by themselves: sums, extents, the sort by class, the plan of a roll-up."""
+"""The engine's sums, extents, sort by class and plan of a roll-up."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -23,12 +23,12 @@ def test_a_total_is_the_exact_sum_rounded_once_or_twice(pairs):
 
 
 def test_a_total_holds_what_a_float_loses():
-    # 1 is lost in 1e17, and the product of 1 / 3 and 3 is not the 1 that it is rounded to.
+    # A float loses 1 beside 1e17. It rounds the product of 1 / 3 and 3 to 1.
     assert sums.total(np.array([1e17, 1.0, -1e17]), np.ones(3)) == 1
     third = np.array([1 / 3, -1.0])
     assert sums.total(third, np.array([3.0, 1.0])) == float(3 * Fraction(1 / 3) - 1)
     assert sums.total(np.array([0.1]), np.array([10.0])) == float(10 * Fraction(0.1))
-    # Each of these terms alone is lost beside the 1.
+    # Each of these terms alone vanishes beside the 1.
     assert sums.total(np.array([1.0] + [2.0**-53] * 1024), np.ones(1025)) == 1 + 2.0**-43
 
 
@@ -66,7 +66,7 @@ def test_sorted_by_class_are_the_rows_of_each_class_in_order(drawn):
 
 
 def test_what_nodes_have_in_common_is_made_where_it_pays():
-    # All but one attribute at level 1 leaves a hundredth of the table: one common source for all six nodes.
+    # Level 1 of the first attribute leaves a hundredth of the table, so all six nodes have one common source.
     X = np.array([[1, level] for level in (1, 2, 3, 4, 5, 6)])
     weights = np.array([[0, np.log(100), 0, 0, 0, 0, 0], np.linspace(0, 1, 7)])
     steps, sources, given_rows = roll_up.plan_roll_up(X, weights)
@@ -74,7 +74,7 @@ def test_what_nodes_have_in_common_is_made_where_it_pays():
     assert given_rows[0] == 0
     assert sources[0] == -1
     assert (sources[1:] >= 0).all()
-    # Three nodes of different attributes have nothing but the table in common.
+    # Three nodes of different attributes have only the table in common.
     steps, sources, given_rows = roll_up.plan_roll_up(np.eye(3, dtype=np.int64), np.tile([0.0, 5.0], (3, 1)))
     assert sources.tolist() == [-1, -1, -1]
     assert sorted(given_rows) == [0, 1, 2]
@@ -92,7 +92,10 @@ def test_the_most_general_level_splits_like_any_other():
 
 @pytest.mark.parametrize(("n", "pays"), [(3, False), (4, True)])
 def test_a_common_specialization_pays_from_four_nodes_on(n, pays):
-    """Where it costs next to nothing to read, n > 2 + 1 is the question; the node itself is not among them."""
+    """Add a cheap specialization if n > 2 + 1.
+
+    Reading it costs next to nothing. It is not one of the n nodes.
+    """
     X = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 2], [1, 2, 0]])[:n]
     weights = np.array([[0.0, 50.0, 50.0], [0.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
     steps, _, given_rows = roll_up.plan_roll_up(X, weights)

@@ -1,4 +1,4 @@
-"""Evidence: what it says, that it holds no value of the data, and what is refused."""
+"""The content of evidence, without values of the data, and its refusals."""
 
 import json
 from dataclasses import replace
@@ -200,7 +200,7 @@ def test_names_survive(tmp_path):
     assert back["table"]["quasi_identifiers"][1]["name"] == "('x', 1)"
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

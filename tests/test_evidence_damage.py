@@ -1,4 +1,4 @@
-"""Evidence that is read: whatever is damaged in a file is one clear sentence."""
+"""Damaged evidence, refused in one clear sentence."""
 
 import pytest
 from evidence_of_a_release import changed, told
@@ -78,7 +78,7 @@ def test_measures_without_an_objective_are_refused():
 
 
 def places_of(part, before=()):
-    """Every place of evidence."""
+    """Yield every place of evidence."""
     keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
     for key in keys:
         yield (*before, key)
@@ -86,7 +86,7 @@ def places_of(part, before=()):
 
 
 def refusal(content):
-    """What is said of evidence that is refused, or nothing."""
+    """Return the error message of refused evidence, or an empty text."""
     try:
         check_content(content, "content")
     except ValueError as error:
@@ -95,7 +95,10 @@ def refusal(content):
 
 
 def test_any_damage_is_a_clear_sentence_or_harmless():
-    """Whatever is taken away or replaced: ValueError in one line, or evidence that can be read."""
+    """Raise ValueError in one line for damaged evidence, or read it.
+
+    Every part is taken away or replaced in turn.
+    """
     content = told()
     values = (..., None, True, -1, 2.5, "x", [], {}, [None], {"x": 1}, "infinity")
     said = [refusal(changed(content, place, value)) for place in list(places_of(content)) for value in values]

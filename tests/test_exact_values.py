@@ -1,4 +1,7 @@
-"""Every measure is the float next to its exact value, so that limits which people write are kept where they are."""
+"""Measures as the floats next to their exact values.
+
+Limits as people write them are kept exactly.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +47,12 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def rules(rng, n_rows):
-    """A rule of suppression of each kind that needs no constraint."""
+    """Return a suppression rule of each kind that needs no constraint."""
     return [AtMost(0), AtMost(int(rng.integers(0, n_rows))), Below(int(rng.integers(1, n_rows + 1)))]
 
 
 def measured(problem, X):
-    """(n, n_measures) float array, natural signs."""
+    """Return an (n, n_measures) float array with natural signs."""
     return problem.compute(X) * np.where([one.maximize for one in problem.objectives], -1.0, 1.0)
 
 
@@ -64,7 +67,7 @@ def test_every_measure_has_an_exact_twin():
 
 @given(SEEDS)
 def test_every_value_is_the_float_next_to_the_exact_one(seed):
-    """So equal values are equal floats, and no larger one is a smaller float."""
+    """Map equal values to equal floats, and keep their order."""
     own, rng = case(seed), np.random.default_rng(seed)
     asked = own.objectives()
     for rule in rules(rng, len(own.rows)):
@@ -120,7 +123,7 @@ def test_classes_on_a_limit_are_kept_under_violating(seed):
         x = every_node(plain)[int(rng.integers(0, plain.n_nodes))]
         everything = own.release(plain.decode(x), AtMost(0))
         of_classes = [exact(only, one) for only in everything.alone()]
-        # A value that some class attains, and so is a limit that this class keeps.
+        # Some class attains this value, and so keeps it as a limit.
         bound = of_classes[int(rng.integers(0, len(of_classes)))]
         if not np.isfinite(float(bound)):
             continue
@@ -134,7 +137,7 @@ def test_classes_on_a_limit_are_kept_under_violating(seed):
 
 
 def exact_front(values, maximize):
-    """The distinct points that no other dominates, of exact numbers."""
+    """Return the distinct nondominated points of exact numbers."""
 
     def as_good(one, other):
         return all(a >= b if up else a <= b for a, b, up in zip(one, other, maximize, strict=True))
@@ -161,12 +164,12 @@ def test_certified_fronts_hold_no_dominated_twins(seed):
 
 @njit()
 def in_pairs(high, low, small, less, counts, logs):
-    """Logarithms and an exponential, which only loops may ask for."""
+    """Compute logarithms and an exponential in a compiled loop."""
     return log_pair(high, low, logs), log_of_one_and(small, less), exp_pair(high, low, logs), own_logs(counts, logs)
 
 
 def assert_26_digits(pair, expected):
-    """The pair is the number, but for one in 10^26 of it."""
+    """Assert that a pair is the number within one part in 10^26."""
     assert abs(sum(map(Decimal, pair)) - expected) <= abs(expected) * Decimal("1e-26")
 
 
@@ -202,7 +205,7 @@ def test_logarithms_and_exponentials_are_right_to_26_digits():
             if abs(number.ln()) > 0.01:
                 assert_26_digits(log, number.ln())
             assert_26_digits(log_of_one, (1 + Decimal(small) + Decimal(less)).ln())
-            # What is lost of a product with log 2 is lost of the power.
+            # The error of the product with log 2 becomes an error of the power.
             assert abs(sum(map(Decimal, power)) - number.exp()) <= number.exp() * Decimal("4e-25")
 
 
@@ -215,7 +218,7 @@ def test_own_logarithms_of_many_counts_and_of_large_ones():
 
 
 def counts_up_to(total, most):
-    """All lists of counts of at most `most` in descending order, of at most so many rows."""
+    """Yield all descending counts up to `most` of at most `total` rows."""
     yield []
     for first in range(1, min(total, most) + 1):
         for rest in counts_up_to(total - first, first):
@@ -249,7 +252,10 @@ def test_entropy_l_of_unequal_counts_can_be_a_fraction(counts, value):
 
 
 def test_entropy_l_of_different_counts_is_equal_where_it_is():
-    """Both are four values, equally frequent or as 4, 1, 1, 1, 1 are, of which each is split in two thirds and one."""
+    """Split values of entropy l 4 into two thirds and one third.
+
+    The values are four equally frequent ones, or five with counts 4, 1, 1, 1, 1.
+    """
     one, other = [8, 2, 2, 2, 2, 4, 1, 1, 1, 1], [2, 2, 2, 2, 1, 1, 1, 1]
     assert entropy_of(one) == entropy_of(other)
     found = [_exp_of_entropy(np.array(own), sum(own), logs_up_to(64)) for own in (one, other)]
@@ -257,7 +263,7 @@ def test_entropy_l_of_different_counts_is_equal_where_it_is():
 
 
 def table_of(classes, **kwargs):
-    """A table of one quasi-identifier: a class for each list of counts of sensitive values."""
+    """Return a table with one class for each list of sensitive counts."""
     rows = [
         (f"class {i}", f"ill {j}")
         for i, counts in enumerate(classes)
@@ -272,7 +278,10 @@ def table_of(classes, **kwargs):
 
 @pytest.mark.parametrize("counts", [[4, 2, 1, 1, 1, 1], [8, 4, 2, 2, 2, 2]])
 def test_a_class_of_entropy_l_5_need_not_be_suppressed_or_generalized(counts):
-    """Of counts 4, 2, 1, 1, 1, 1 entropy l is 5: 10^10 = 5^10 4^4 2^2."""
+    """Keep a class with counts 4, 2, 1, 1, 1, 1.
+
+    Its entropy l is 5: 10^10 = 5^10 4^4 2^2.
+    """
     table = table_of([counts, [1, 1, 1, 1, 1], [3, 3, 3, 3, 3]])
     required = [KAnonymity() >= 2, EntropyLDiversity("ill") >= 5]
     for rule in (Violating(0.05), AtMost(0)):
@@ -284,7 +293,7 @@ def test_a_class_of_entropy_l_5_need_not_be_suppressed_or_generalized(counts):
 
 
 def spread(n_attributes, height=2):
-    """A table of one row per value, whose attributes have so many levels above the values."""
+    """Return one row per value, with hierarchies of a given height."""
     values = [f"v{i}" for i in range(4)]
     levels = [values, *[[f"{i // 2} {level}" for i in range(4)] for level in range(height - 1)], ["*"] * 4]
     names = [f"q{j}" for j in range(n_attributes)]
@@ -317,7 +326,10 @@ def test_thirds_as_weights_are_thirds():
 
 
 def test_values_over_a_large_denominator_are_rounded_once():
-    """Domains whose sizes less one have no common divisor: beyond 2^53 whole numbers of Python take over."""
+    """Use Python's integers for denominators beyond 2^53.
+
+    The sizes of the domains, less one, have no common divisor.
+    """
     sizes = [102, 104, 108, 110, 114, 128, 132, 138, 140]
     frame = pd.DataFrame({f"q{s}": [f"{i % s}" for i in range(300)] for s in sizes})
     halves = {s: Hierarchy([[f"{i}" for i in range(s)], [f"h{i % 2}" for i in range(s)], ["*"] * s]) for s in sizes}
@@ -334,7 +346,10 @@ def test_values_over_a_large_denominator_are_rounded_once():
 
 
 def test_divergence_over_a_domain_beyond_all_whole_floats_is_that_of_its_definition():
-    """The domain has 10^18 cells: rows over rows and cells over cells are no longer whole floats."""
+    """Compute divergence over a domain of 10^18 cells.
+
+    Ratios of rows and of cells are no longer ratios of whole floats.
+    """
     sizes = [102, 104, 108, 110, 114, 128, 132, 138, 140]
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({f"q{s}": [f"{i}" for i in rng.integers(0, 6, 60)] for s in sizes})
@@ -360,14 +375,20 @@ def test_the_untouched_table_has_no_divergence_and_loses_no_bits():
 
 
 def test_delta_of_a_half_more_is_that_of_a_third_less():
-    """All values have a third of the table: in the first a class has 1/2 and 1/4 of them, in the other 2/9 and 7/18."""
+    """Compare shares above and below one third, the share of every value.
+
+    A class has 1/2 and 1/4 of them in the first table, and 2/9 and 7/18 in the other.
+    """
     for classes in ([[2, 1, 1], [1, 2, 1], [1, 1, 2]], [[4, 7, 7], [7, 4, 7], [7, 7, 4]]):
         problem = LatticeProblem(table_of(classes), [DeltaDisclosure("ill")])
         assert problem.compute(np.array([[0]])).tolist() == [[math.log2(3 / 2)]]
 
 
 def test_bits_are_lost_alike_in_both_spaces():
-    """The lattice's levels are strings, too: the last bit of a value does not tell where it was found."""
+    """Give the levels of a lattice the same values as their strings.
+
+    The last bit of a value does not depend on the space of the search.
+    """
     for seed in range(20):
         own = case(seed)
         if all(hierarchy.n_values == 1 for hierarchy in own.hierarchies.values()):
@@ -395,7 +416,7 @@ def test_a_table_of_one_distinct_tuple_is_proven_over_bit_strings():
     [(1 / 3, 30_162, 10_054), (0.29, 100, 29), (2 / 3, 3, 2), (0.01, 30_162, 301), (1 / 7, 7, 1), (0.1 + 0.2, 10, 3)],
 )
 def test_a_share_is_read_as_it_was_meant(share, n_rows, limit):
-    # The last is what 0.1 + 0.2 is: a little more than 3 of 10.
+    # The last share is 0.1 + 0.2, which is a little more than 3 of 10.
     assert AtMost(share).limit_of(n_rows) == Violating(share).limit_of(n_rows) == limit
 
 
@@ -437,7 +458,10 @@ def test_risk_and_k_agree_on_what_is_enough():
 @fewer(2)
 @given(SEEDS)
 def test_what_is_counted_again_is_what_was_promised_to_the_last_bit(seed):
-    """Two ways to one number: the engine's loops, and pandas with whole numbers, fractions and decimals."""
+    """Compare the engine's loops with pandas and exact numbers.
+
+    Pandas counts with whole numbers, fractions and decimals.
+    """
     own, rng = case(seed), np.random.default_rng(seed)
     rule = rules(rng, len(own.rows))[int(rng.integers(0, 3))]
     problem = LatticeProblem(own.table, own.objectives(), rule)

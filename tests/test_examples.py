@@ -1,4 +1,4 @@
-"""Every example and every block of the pages runs as it stands; what the pages quote, link and name exists."""
+"""Examples, blocks of code, quotes, links and names on the pages."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from pymoo_anon.cli.declaring import bounds_of_adversary
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-#: These start processes, which read them again.
+#: These start processes that import the example again.
 SLOW = [ROOT / "examples/parallel.py"]
 README, GUIDE, RESULTS = PAGES = [ROOT / name for name in ("README.md", "examples/README.md", "benchmarks/README.md")]
 LIMITS = ROOT / "examples/limits.md"
@@ -41,18 +41,21 @@ def blocks(path, language):
 
 
 def prose(path):
-    """A page without its blocks of code."""
+    """Return a page without its blocks of code."""
     return re.sub(r"^```.*?^```", "", read(path), flags=re.DOTALL | re.M)
 
 
 def anchors(path):
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", prose(path), re.M)
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
 def run(paths, folder):
-    """Run programs in one process of their own, each in a folder of its own; what that process says to the end."""
+    """Run programs in one new process, each in its own folder.
+
+    The result is that of the process.
+    """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": WARNINGS}
     command = [sys.executable, examples_in_turn.__file__, str(folder), *map(str, paths)]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False)
@@ -60,7 +63,7 @@ def run(paths, folder):
 
 @pytest.fixture(scope="module")
 def examples_ran(tmp_path_factory):
-    """The folder in which every example has run, and what the process of all of them said."""
+    """Run every example, and return the folder and the finished process."""
     folder = tmp_path_factory.mktemp("examples")
     return folder, run([path for path in EXAMPLES if path not in SLOW], folder)
 
@@ -108,7 +111,10 @@ def test_examples_are_short_and_in_the_guide(path):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:pymoo.core.decision_making")
 @pytest.mark.parametrize("page", PAGES, **by_name)
 def test_pages_run(page, tmp_path, monkeypatch, capsys):
-    """The blocks of a page run one after the other, beside a table and a hierarchy such as a reader may have."""
+    """Run the blocks of a page in order, beside a reader's files.
+
+    The files are a table and a hierarchy.
+    """
     monkeypatch.chdir(tmp_path)
     zips = ["4711", "4712", "8000"]
     (tmp_path / "zip.csv").write_text("".join(f"{z};{z[:2]}**;*\n" for z in zips))
@@ -170,7 +176,7 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", [README, GUIDE], **by_name)
 def test_names_exist(page):
-    """What stands in the text as a call is a public name of a room."""
+    """Find every called name of the text among the rooms' public names."""
     public = {name for room in ROOMS for name in import_module(f"pymoo_anon.{room}").__all__}
     named = set(re.findall(r"`([A-Z]\w*)\(", prose(page)))
     assert named <= public | {"NSGA2"}, named - public
@@ -186,7 +192,10 @@ def test_options_exist(page):
 
 
 def test_the_guide_tells_what_pymoo_s_algorithms_make_of_constraints():
-    """Kept, broken in some rows, or refused: as the tests of these algorithms find it."""
+    """Compare the guide with the verdicts in the tests of these algorithms.
+
+    Constraints are kept, broken in some rows, or refused.
+    """
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| works?\b.* \| (.*) \|$", read(GUIDE), re.M)
     verdicts = {"kept": True, "refused by pymoo": None}
     told = {name: verdicts.get(verdict, False) for names, verdict in rows for name in re.findall(r"\w+", names)}
@@ -195,7 +204,10 @@ def test_the_guide_tells_what_pymoo_s_algorithms_make_of_constraints():
 
 @pytest.mark.parametrize("row", re.findall(r"^\| [^|]*\? \|.*", read(RESULTS), re.M))
 def test_answers_stand_in_their_results(row):
-    """Every figure of three or more digits in an answer stands on a page beside it."""
+    """Find large figures of an answer on a page beside it.
+
+    Large figures have three or more digits.
+    """
     _, _, answer, pages, _ = row.split("|")
     found = "".join(read(RESULTS.parent / page) for page in re.findall(r"\((.*?)\)", pages))
     figures = [one for one in re.findall(r"\d[\d,.]*\d", answer) if len(re.sub(r"\D", "", one)) > 2]

@@ -28,7 +28,7 @@ TABLE = small_table()
 
 
 def problem(k=3):
-    """A lattice of 256 nodes."""
+    """Return a lattice of 256 nodes."""
     return LatticeProblem(
         TABLE, [DistinctLDiversity("s"), GeneralLossMetric()], suppression=0.05, constraints=[KAnonymity() >= k]
     )
@@ -50,7 +50,7 @@ def test_the_front_is_that_of_the_feasible_nodes(batch_size):
     assert {tuple(f) for f in res.F} == plain_front(F[G[:, 0] <= 0])
     assert np.array_equal(own.evaluate(res.X, return_values_of=["F"]), res.F)
     assert np.array_equal(own.evaluate(res.X, return_values_of=["G"]), res.G)
-    # Of nodes with equal values the first in the order of the lattice.
+    # The first of nodes with equal values is returned, in the order of the lattice.
     nodes = own.nodes(0, own.n_nodes)
     for x, f in zip(res.X, res.F, strict=True):
         assert x.tolist() == nodes[((f == F).all(axis=1) & (G[:, 0] <= 0)).argmax()].tolist()

@@ -1,4 +1,4 @@
-"""What a choice means in words: levels, suppressed rows, next better points, and what the people say."""
+"""Choices in words: levels, suppressed rows, next better points and people."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from pymoo_anon.table import Below, Hierarchy, Microdata
 
 K, L, GLM = KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()
 
-# Ages in tens and twenties; of the six people one is alone in the first ten years.
+# Ages are grouped in tens and twenties. One of six people is alone in the first ten years.
 FRAME = pd.DataFrame({"age": [5, 12, 15, 22, 27, 28], "sex": list("FFFMMM")})
 HIERARCHIES = {"age": Hierarchy.intervals(0, 40, widths=[10, 20]), "sex": Hierarchy.flat(["F", "M", "X"])}
 
@@ -117,7 +117,7 @@ def test_names_and_labels_stay_in_one_line():
 
 @pytest.mark.parametrize("row", range(0, 30, 7))
 def test_the_people_are_counted_one_by_one(row):
-    """Every number of a verdict, from the vectors of two generalizations row by row."""
+    """Recount every number of a verdict from vectors, row by row."""
     problem = LatticeProblem(invented(3), [K, L, GLM], suppression=2)
     X = problem.pareto_set()
     choice = problem.front(X).choose(row=row % len(X))

@@ -1,4 +1,7 @@
-"""A search that is killed at any moment, or runs out of disk: nothing partial under a final name, and nothing lost."""
+"""Searches that are killed at any moment or run out of disk.
+
+No partial file has a final name, and no evaluation is lost.
+"""
 
 import os
 import random
@@ -23,7 +26,7 @@ SEARCHES = {
 
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 
-# Evaluations are slowed down, so that a moment in the midst of the search is met whatever else the machine does.
+# Evaluations are slowed down, so that a signal arrives in the midst of the search on any machine.
 RUN = """
 import sys, time
 from pymoo_anon.cli import main
@@ -50,7 +53,7 @@ def folder(tmp_path, monkeypatch, unrendered):
 
 @pytest.fixture(scope="module")
 def fronts(tmp_path_factory):
-    """What uninterrupted searches write, and how many nodes they visit."""
+    """Run searches to the end, and return their fronts and visited nodes."""
     found = {}
     for name, arguments in SEARCHES.items():
         output = tmp_path_factory.mktemp(name)
@@ -65,7 +68,7 @@ def interrupt(*args, **kwargs):
 
 
 def killed_after(n_records, number, arguments, pause=0.05):
-    """Begin a search in a process of its own and send it a signal after so many records of its journal."""
+    """Signal a search in a new process after some journal records."""
     code = RUN.replace("PAUSE", str(pause))
     command = [sys.executable, "-c", code, *arguments, "--output", "front"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -80,13 +83,13 @@ def killed_after(n_records, number, arguments, pause=0.05):
 
 
 def check_nothing_is_partial(code, number):
-    """Under a final name stands a whole file or none."""
+    """Check that every file under a final name is whole."""
     visible = [name for name in os.listdir("front") if not name.startswith(".")]
     if number == signal.SIGKILL:
         assert (code, visible) == (-signal.SIGKILL, ["search.journal"])
     else:
         assert code == 130
-        # What was begun is cleared away.
+        # Unfinished files are removed.
         assert not [name for name in os.listdir("front") if name.startswith(".")]
         assert visible == ["search.journal"] or sorted(visible) == [*FILES, "search.journal"]
     if "run.json" in visible:
@@ -128,7 +131,7 @@ def test_another_search_is_not_resumed(monkeypatch):
         result = search(*SEARCHES["pbgea"], *more, "--resume")
         assert result.exit_code == 2
         assert result.stderr == "Error: front/search.journal belongs to another search\n"
-    # It is still there for the search that it belongs to.
+    # The journal remains for the search to which it belongs.
     assert search(*SEARCHES["pbgea"], "--resume").exit_code == 0
 
 
@@ -148,7 +151,7 @@ def test_nothing_to_resume_is_no_error():
     assert "Resumed with 0 evaluated nodes.\n" in result.stdout
 
 
-# A disk that takes so many bytes of the journal and no more: the last record is written by half.
+# The disk takes this many bytes of the journal, so that the last record is written by half.
 FULL = """
 import errno, os
 written, free = os.write, [9_000]
@@ -183,7 +186,7 @@ def test_a_full_disk_stops_a_search_with_one_line(fronts):
 
 
 def test_a_full_disk_when_the_front_is_written(fronts, monkeypatch):
-    """The files of the front do not fit: none of them appears, and the journal keeps what was evaluated."""
+    """Leave no file of the front, and keep the journal's evaluations."""
 
     def fail(*args, **kwargs):
         raise OSError(28, "No space left on device", "front.csv")

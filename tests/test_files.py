@@ -1,4 +1,7 @@
-"""Files that are written: whole or not at all, whatever fails and whenever, and never in the place of an input."""
+"""Files that are written whole or not at all.
+
+They never replace an input, at any failure.
+"""
 
 import errno
 import os
@@ -16,7 +19,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
 def write(folder, names=NAMES, inputs=()):
-    """What every command does."""
+    """Write files as every command does."""
     with tried(folder, names, inputs, own=True) as temporary:
         for name in names:
             (temporary / name).parent.mkdir(exist_ok=True)
@@ -25,7 +28,7 @@ def write(folder, names=NAMES, inputs=()):
 
 
 def files(folder):
-    """Everything below a folder, and what it holds."""
+    """Return the texts of all files below a folder."""
     return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -57,7 +60,7 @@ def test_a_failure_at_any_move_leaves_whole_files_and_the_last_one_as_it_was(
     def fail_once(source, target):
         if target == folder / NAMES[place] and not failed:
             failed.append(target)
-            # Every name stands for a whole file at this moment, too.
+            # Every name belongs to a whole file at this moment, too.
             assert existing <= target.is_file()
             if moment == "after":
                 replace(source, target)
@@ -154,7 +157,7 @@ def test_every_writer_leaves_the_old_file_on_a_full_disk(tmp_path, monkeypatch, 
 
 
 def links(target, folder):
-    """Other ways to say where a file is."""
+    """Yield other paths of the same file."""
     yield target
     yield folder / "." / target.name
     for name, link in (("soft", os.symlink), ("hard", os.link)):

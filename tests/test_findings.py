@@ -1,4 +1,7 @@
-"""Findings about hierarchy files: all of them, with examples, and errors exactly where a file is refused."""
+"""Findings about hierarchy files, with examples.
+
+Errors are found exactly where a file is refused.
+"""
 
 import io
 import math
@@ -123,7 +126,10 @@ def test_findings(text, values, findings):
 
 
 def test_everything_is_found_at_once():
-    """A file may have many defects, and fixing one must not show the next."""
+    """Report all defects of a file at once.
+
+    Fixing one defect must not show the next.
+    """
     text = "a;x;1;\na;x;1;\nA ;x;2;\nb;\nc;y;3;\n"
     found = check_hierarchy(io.StringIO(text), ["a", "q"])
     assert [finding.severity for finding in found] == ["error"] * 5 + ["warning"] * 2 + ["note"]
@@ -157,7 +163,10 @@ def refusal(read):
 
 @pytest.mark.parametrize("start", range(0, 300, 50))
 def test_errors_are_found_exactly_where_a_file_is_refused(tmp_path, start):
-    """Any malformed file is refused in one sentence or loads, and the findings agree."""
+    """Refuse or load malformed files in agreement with the findings.
+
+    A refusal is one sentence.
+    """
     path = tmp_path / "h.csv"
     seen = set()
     for seed in range(start, start + 50):

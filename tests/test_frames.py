@@ -1,4 +1,4 @@
-"""Reading frames: every kind of frame, column and name, and what is missing."""
+"""Frames of every kind, with any columns and names and missing values."""
 
 import datetime
 import re
@@ -201,7 +201,8 @@ def test_missing_values_are_refused_dropped_or_kept(value, frame):
     assert kept.tuples.columns["s"].histogram().tolist() == [[0, 1, 1], [1, 0, 0]]
 
 
-@pytest.mark.parametrize("frame", [name for name in FRAMES if name != "pandas"])  # whose own gaps make floats of them
+# pandas itself turns numbers beside gaps into floats.
+@pytest.mark.parametrize("frame", [name for name in FRAMES if name != "pandas"])
 def test_large_whole_numbers_beside_gaps_stay_exact(frame):
     data = FRAMES[frame](pa.table({"q": [2**53 + 1, None], "s": [None, 2**53 + 1]}))
     kept = Microdata.from_frame(data, {"q": Hierarchy.flat([2**53, 2**53 + 1])}, "s", missing="keep")

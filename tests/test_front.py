@@ -1,4 +1,4 @@
-"""What a search found as one object: values by measure, what is required and met, how it prints."""
+"""Fronts: values by measure, requirements, and their printed form."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ NODES = PROBLEM.nodes(0, PROBLEM.n_nodes)
 
 @given(tasks())
 def test_a_front_is_what_keeps_the_constraints(task):
-    """Every array against a plain loop over the points, and against what the problem itself says."""
+    """Compare every array with a plain loop and with the problem."""
     problem = task.problem
     X = problem.nodes(0, 60)
     F, G = problem.evaluate(X, return_values_of=["F", "G"])
@@ -60,7 +60,7 @@ def test_a_front_is_what_keeps_the_constraints(task):
 
 
 def test_a_front_of_strings_holds_values_by_measure_not_by_position():
-    """A string has more bits than the table has columns, so that places in a frame would be wrong."""
+    """Look values up by measure, as strings have more bits than columns."""
     problem = BitStringProblem(make_census(200), [K, GLM], suppression=5, constraints=[KAnonymity() >= 2])
     X = problem.sample(50, np.random.default_rng(1))
     X[0] = False
@@ -146,7 +146,7 @@ def test_sorted_is_from_private_to_useful_and_keeps_rows():
     assert np.array_equal(NODES[::-1][front.rows], front.X)
     for place in range(0, len(front), 50):
         assert front.values(T)[place] == T.evaluate(PROBLEM.equivalence_classes(front.X[place]))[0]
-    # What is equal stays as it came.
+    # Equal points keep their order.
     assert PROBLEM.front([NODES[0], NODES[-1], NODES[0]]).sorted().rows.tolist() == [1, 0, 2]
 
 
@@ -192,7 +192,10 @@ def test_the_table_that_is_printed():
 
 @given(st.integers(1, 5000))
 def test_a_risk_of_one_in_k_asks_for_k(k):
-    """Written as a float or rounded up, one in k is the risk of a class of k and of no smaller one."""
+    """Read one in k as the risk of a class of k.
+
+    This holds for a float and for a number that is rounded up.
+    """
     assert smallest_k(1 / k) == k
     assert 1 / smallest_k(0.09) <= 0.09
     # ARX takes 11 for 0.0909, which 1 / 11 is above: it tolerates a hundredth of the risk.
@@ -209,7 +212,7 @@ def test_what_makes_no_release_is_said_in_words():
     one = LatticeProblem(table, [K, GLM], suppression=1).front([[0]])
     assert "its single suppressed row would stand alone" in one.refusal(0)
     assert one.refusal(0, "drop") is None
-    # Where nobody asks for k, a single marked row is alone all the same.
+    # A single marked row is alone even if k is not required.
     assert LatticeProblem(table, [GLM], suppression=1).front([[0]]).refusal(0) == one.refusal(0)
     alike = Microdata.from_frame(pd.DataFrame(frame | {"a": [1, 1, 2, 2, 3, 3], "s": list("xyxyzz")}), tree, "s")
     least = DistinctLDiversity("s")
@@ -231,7 +234,10 @@ def test_what_makes_no_release_is_said_in_words():
     st.sampled_from(["mark", "drop"]),
 )
 def test_a_release_refuses_what_is_not_offered_and_nothing_else(rows, limit, persons, below, place, how):
-    """Both search for the same reasons: a point of a small lattice is released, marked or dropped."""
+    """Give the same reasons for refusal as the release itself.
+
+    A point of a small lattice is released with marked or dropped rows.
+    """
     frame = pd.DataFrame(rows, columns=["a", "b", "s", "p"])[["a", "b", "s", *(["p"] if persons else [])]]
     tree = {"a": Hierarchy([[0, 1, 2, 3], ["01", "01", "23", "23"], ["*"] * 4]), "b": Hierarchy.flat([0, 1, 2])}
     table = Microdata.from_frame(frame, tree, "s", person="p" if persons else None)
@@ -251,7 +257,10 @@ def test_a_release_refuses_what_is_not_offered_and_nothing_else(rows, limit, per
 
 
 def test_marked_rows_are_held_to_what_is_asked_of_classes_and_to_nothing_else():
-    """Two suppressed rows with one value: alone they break l, and no bound on the loss of the table."""
+    """Hold two marked rows to l, and to no bound on loss.
+
+    The two rows have one value, so that alone they break l.
+    """
     frame = pd.DataFrame({"q": [0, 0, 0, 0, 1, 1], "s": list("ababaa")})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, "s")
     front = LatticeProblem(table, [GLM], 2).front([[0]])
@@ -270,7 +279,7 @@ def test_marked_rows_are_held_to_what_is_asked_of_classes_and_to_nothing_else():
     st.sampled_from(["mark", "drop"]),
 )
 def test_what_is_asked_for_is_refused_where_release_refuses_it(rows, limit, least, most, place, how):
-    """Beyond the objectives."""
+    """Require measures beyond the objectives."""
     frame = pd.DataFrame(rows, columns=["a", "b", "s"])
     tree = {"a": Hierarchy([[0, 1, 2, 3], ["01", "01", "23", "23"], ["*"] * 4]), "b": Hierarchy.flat([0, 1, 2])}
     problem = LatticeProblem(Microdata.from_frame(frame, tree, "s"), [K, GLM], min(limit, len(rows) - 1))

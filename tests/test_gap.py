@@ -1,4 +1,4 @@
-"""How far off a front can be: tolerances in percent, open bounds, and the gap of a proof that was stopped."""
+"""Gaps of fronts: tolerances in percent, open bounds, and stopped proofs."""
 
 import tracemalloc
 from contextlib import suppress
@@ -34,7 +34,7 @@ CENSUS = make_census(500, seed=2)
 
 
 def true_gap(F, front):
-    """One member, one objective and one point of the exact front after the other."""
+    """Loop over members, objectives and points of the exact front."""
     widest = np.zeros_like(F)
     for i, member in enumerate(F):
         for j in range(F.shape[1]):
@@ -130,7 +130,7 @@ def test_the_gap_of_a_stored_lattice_holds_no_row_for_each_node(objectives, monk
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    # Two or three numbers for each: its number, and what is known of it.
+    # Each node takes two or three numbers: its own, and its bounds.
     assert peak < 60 * problem.n_nodes
 
 
@@ -154,7 +154,10 @@ def test_a_member_stands_for_values_from_its_least_covered_on_and_for_no_smaller
 
 @pytest.mark.parametrize("constraints", [pytest.param([], marks=pytest.mark.slow), [KAnonymity() >= 4]], ids=str)
 def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch, constraints):
-    """The slow twin brings bounds down on a grid of all nodes. Every other evaluation is interrupted."""
+    """Compare with a slow twin that lowers bounds on a full grid.
+
+    Every other evaluation is interrupted.
+    """
     monkeypatch.setattr(stored, "_BOUNDED_TOGETHER", 97)
     monkeypatch.setattr(stored, "_EVALUATED_A_SLICE", 1)
     monkeypatch.setattr(stored, "_BATCH", 1)
@@ -183,7 +186,7 @@ def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch, co
         for axis in range(problem.n_var):
             tops = np.flip(np.minimum.accumulate(np.flip(tops, axis), axis=axis), axis)
         bounds = np.column_stack([-tops.ravel(), floors])[is_open]
-        # Exactly on its limit a node may be feasible.
+        # A node exactly on its limit may be feasible.
         bounds = bounds[bounds[:, 0] <= -4] if constraints else bounds
         bounds = bounds[first_non_dominated(bounds)]
         np.testing.assert_array_equal(sorted_rows(proof.open_bounds()), sorted_rows(bounds))
@@ -192,7 +195,7 @@ def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch, co
 
 
 def test_infinite_values_are_equal():
-    """A member and an open point may both be infinite in a measure such as beta."""
+    """Treat infinite values as equal, as in a measure such as beta."""
     F, bounds = np.array([[np.inf, 3.0], [1.0, 5.0]]), np.array([[np.inf, 2.0]])
     assert gap(F, bounds).tolist() == [[0.0, 1.0], [0.0, 0.0]]
     assert share_off(F, bounds) == 1 / 3

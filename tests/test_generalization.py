@@ -1,4 +1,4 @@
-"""Generalizations: what is checked, compared and kept from change."""
+"""Generalizations: checks, comparisons and protection from change."""
 
 import copy
 import pickle
@@ -72,7 +72,7 @@ def test_groups_and_labels_are_of_the_same_columns():
 
 
 def test_midnights_of_two_zones_are_two_labels():
-    """They are different moments; a midnight without a zone is its day."""
+    """Label midnights by zone, and one without a zone by its day."""
     zones = timezone.utc, timezone(timedelta(hours=9))
     moments = [datetime(2021, 3, 5), *(datetime(2021, 3, 5, tzinfo=zone) for zone in zones)]
     texts = ["2021-03-05", "2021-03-05 00:00:00+00:00", "2021-03-05 00:00:00+09:00"]

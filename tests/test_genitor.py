@@ -1,4 +1,4 @@
-"""GENITOR: a slow twin of its births, its ranks, and every door of pymoo's loop."""
+"""GENITOR: births and ranks beside a slow twin, and pymoo's loop."""
 
 import pickle
 from bisect import insort
@@ -68,7 +68,7 @@ def finished(algorithm):
 
 
 def born(algorithm):
-    """Run an algorithm child by child; what it asked for, with values."""
+    """Run an algorithm child by child, and return its infills with values."""
     asked = []
     while algorithm.has_next():
         infills = algorithm.ask()
@@ -86,7 +86,7 @@ def test_births_are_those_of_the_twin(refuse, operators):
     first, *children = born(algorithm)
     assert len(first) == 15
     assert {len(one) for one in children} == {1}
-    # One that was seen and is not in the population any more is not better than its worst either.
+    # A point that has left the population is not better than the worst member either.
     values, members = sorted(value for value, _ in first), {x: value for value, x in first}
     for ((value, x),) in children:
         if value < values[-1] and not (refuse and x in members):
@@ -96,7 +96,7 @@ def test_births_are_those_of_the_twin(refuse, operators):
     assert np.sort(algorithm.pop.get("F")[:, 0]).tolist() == values
     assert all(members[tuple(one.X.tolist())] == one.F[0] for one in algorithm.pop)
     assert values[0] == min(members.values())
-    # Of what has left nothing is remembered: it may be born again.
+    # Points that have left are forgotten, so that they may be born again.
     assert sum(algorithm._keys.values()) == 15
 
 
@@ -131,7 +131,7 @@ def test_duplicates_are_refused_or_not():
 
 
 def test_it_ends_where_there_is_nothing_new_to_find():
-    """A space of fewer strings than births, and of fewer than the population holds."""
+    """Search a space smaller than the births and the population."""
     table = CENSUS.recoded({})
     names = {"sex": {"name": "any", "children": [{"name": "Female"}, {"name": "Male"}]}}
     own = BitStringProblem(table, [GeneralLossMetric()], suppression=Below(5), taxonomies={
@@ -147,7 +147,7 @@ def test_it_ends_where_there_is_nothing_new_to_find():
 
 
 class Ladder(Problem):
-    """x is its own value."""
+    """A problem with x as its own value."""
 
     def __init__(self):
         super().__init__(n_var=1, n_obj=1, xl=0, xu=1000, vtype=int)
@@ -157,7 +157,7 @@ class Ladder(Problem):
 
 
 class Recorder(Crossover):
-    """Writes down the parents; its children are worse than all."""
+    """A crossover that records parents and makes the worst children."""
 
     def __init__(self):
         super().__init__(2, 2, prob=1.0)
@@ -169,7 +169,7 @@ class Recorder(Crossover):
 
 
 class Nothing(Mutation):
-    """Leaves all as it is."""
+    """A mutation that changes nothing."""
 
     def _do(self, problem, X, *args, random_state, **kwargs):
         return X
@@ -202,7 +202,7 @@ def test_parents_are_drawn_by_rank(bias):
 
 
 def test_a_bias_next_to_one_is_as_good_as_one():
-    """Sums such as 0.1 * 3 + 0.7 make one: the ranks must stay within the population."""
+    """Keep ranks in range, although 0.1 * 3 + 0.7 makes one."""
     for bias in (np.nextafter(1, 2), 1 + 1e-15, 1 + 1e-12):
         recorder = Recorder()
         start = np.arange(20)[:, None]
@@ -289,7 +289,7 @@ def test_a_first_population_may_be_given():
 
 
 class Onemax(Problem):
-    """As many ones as can be."""
+    """A problem with a maximal number of ones."""
 
     def __init__(self):
         super().__init__(n_var=20, n_obj=1, xl=0, xu=1, vtype=bool)
@@ -315,7 +315,7 @@ def test_any_operators_of_pymoo_will_do(own, sampling, crossover, mutation, reac
 
 
 def test_operators_with_a_repair_of_their_own_keep_it():
-    """The way of pymoo to whole numbers: operators that round what they make."""
+    """Search whole numbers by operators that round, as pymoo does."""
     whole = {"vtype": float, "repair": RoundingRepair()}
     algorithm = GENITOR(10, sampling=IntegerRandomSampling(), crossover=SBX(**whole), mutation=PM(**whole))
     res = minimize(Ladder(), algorithm, ("n_gen", 10), seed=1, save_history=True)

@@ -1,4 +1,4 @@
-"""GENITOR under constraints: a slow twin of its births, and what holds at the end."""
+"""GENITOR under constraints: births beside a slow twin, and final populations."""
 
 from bisect import insort
 
@@ -28,7 +28,7 @@ def problem(k=5, **kwargs):
 
 
 def rank(one):
-    """Constraint violation, then value."""
+    """Return the constraint violation, then the value."""
     return float(np.maximum(one.G, 0).sum()), float(one.F[0])
 
 
@@ -89,7 +89,7 @@ def test_the_rule_of_suppression_by_constraints_is_kept():
 
 
 class Tied(Problem):
-    """x over 10 breaks the constraint by x - 10; the value is never less for it."""
+    """A problem with value -x and violation x - 10 above 10."""
 
     def __init__(self):
         super().__init__(n_var=1, n_obj=1, n_ieq_constr=1, xl=0, xu=1000, vtype=int)

@@ -1,4 +1,4 @@
-"""One grouper used by many: threads, calls that are broken off, and what stays in its pool."""
+"""A grouper shared by threads and interrupted calls, and its pool."""
 
 import os
 import pickle
@@ -17,7 +17,7 @@ N_VALUES = 6
 
 
 def random_table(seed=0, n=300, names=("s",)):
-    """Distinct tuples of three attributes, each with some values of every column."""
+    """Draw distinct tuples of three attributes with values of every column."""
     rng = np.random.default_rng(seed)
     codes = np.unique(rng.integers(0, N_VALUES, size=(n, 3)), axis=0)
     counts = rng.integers(1, 5, size=len(codes))
@@ -33,7 +33,7 @@ def random_table(seed=0, n=300, names=("s",)):
 
 
 def random_maps(seed, n, fewest=1):
-    """Some generalizations and their numbers of groups."""
+    """Draw generalizations and their numbers of groups."""
     rng = np.random.default_rng(seed)
     n_groups = rng.integers(fewest, N_VALUES + 1, size=(n, 3))
     maps = [np.concatenate([rng.permutation(np.arange(N_VALUES) % own) for own in row]) for row in n_groups]
@@ -41,7 +41,7 @@ def random_maps(seed, n, fewest=1):
 
 
 def plain_classes(tuples, groups, column=None):
-    """Every class of one generalization as (its size, its value counts), counted tuple by tuple."""
+    """Count the size and values of every class, tuple by tuple."""
     sizes, values = Counter(), Counter()
     for t, codes in enumerate(tuples.codes):
         key = tuple(groups[tuples.offsets[j] + code] for j, code in enumerate(codes))
@@ -55,14 +55,14 @@ def plain_classes(tuples, groups, column=None):
 
 
 def found_classes(classes, column=None):
-    """The same of the engine's classes of one generalization."""
+    """Return the same of the engine's classes of one generalization."""
     sizes = classes.sizes[:, None]
     parts = [sizes] if column is None else [sizes, classes.columns[column].histogram()]
     return sorted(map(tuple, np.concatenate(parts, axis=1).tolist()))
 
 
 def spaces(own):
-    """The workspaces in the pool, each of which must be there once and ready for the next call."""
+    """Return the workspaces in the pool, distinct and ready for a call."""
     found = list(own._pool)
     assert len(set(map(id, found))) == len(found)
     for space in found:
@@ -73,7 +73,7 @@ def spaces(own):
 
 
 def assert_still_right(own, tuples, column="s"):
-    """Calls after whatever happened give the plain result, and a workspace goes back."""
+    """Assert that calls give the plain result and return a workspace."""
     maps, n_groups = random_maps(99, 5)
     got = [found_classes(one, column) for batch in own.classes(maps, n_groups, columns=(column,)) for one in batch]
     assert got == [plain_classes(tuples, groups, column) for groups in maps]
@@ -254,7 +254,10 @@ def test_columns_have_any_hashable_name(name):
 @pytest.mark.parametrize("longest", [1 << 16, 3])
 @pytest.mark.parametrize(("limit", "kept"), [(0, 3), (1, 2), (5, 2), (6, 1), (11, 1), (12, 0), (100, 0)])
 def test_a_limit_is_reached_by_whole_sizes_only(monkeypatch, longest, limit, kept):
-    """Classes of 1, 5 and 6 tuples; a limit that all of them fit into suppresses them all."""
+    """Suppress classes of 1, 5 and 6 tuples up to a limit.
+
+    A limit that holds all of them suppresses them all.
+    """
     monkeypatch.setattr(grouper, "_LONGEST_TALLY", longest)
     tuples = DistinctTuples([[0], [1], [2]], [1, 5, 6], (3,))
     (classes,) = Grouper(tuples).classes(np.array([[0, 1, 2]]), np.array([[3]]), limit=limit)
@@ -262,7 +265,7 @@ def test_a_limit_is_reached_by_whole_sizes_only(monkeypatch, longest, limit, kep
 
 
 def test_values_of_more_rows_than_a_cell_can_count():
-    """5·10⁹ rows in one class, of which 4.5·10⁹ share a value."""
+    """Count 5·10⁹ rows in one class, 4.5·10⁹ with the same value."""
     counts = np.array([3 * 10**9, 2 * 10**9])
     column = ValueCounts(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([5 * 10**8 * 5, 5 * 10**8, 2 * 10**9]), 2)
     own = Grouper(DistinctTuples([[0], [1]], counts, (2,), {"s": column}))
@@ -300,7 +303,7 @@ for name in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS", "_LON
 
 
 def test_no_index_is_out_of_range_however_small_the_room():
-    """Uncompiled, numpy checks every index."""
+    """Run uncompiled, as numpy then checks every index."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", UNCOMPILED], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

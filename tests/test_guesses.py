@@ -150,7 +150,7 @@ SHARES = {
 
 @pytest.mark.parametrize("part", SHARES)
 def test_no_identifier_is_released_and_quasi_identifiers_are_found(part):
-    """No identifier is guessed as released, and most quasi-identifiers are found.
+    """Guess no identifier as released, and find most quasi-identifiers.
 
     Names of survey codebooks, which are frequent in rounds 2 and 3, and names of a single data set tell nothing. They
     stay undecided.
@@ -273,7 +273,7 @@ def test_names_and_values_tell_roles(name, values, role):
         ("cause_of_death", ["a", "b", "c"] * 20, "sensitive"),
         ("date_of_death", ["a", "b", "c"] * 20, "quasi-identifier"),
         ("loan_purpose", [1, 2, 3] * 20, "other"),
-        # Values alone.
+        # Only the values tell the role.
         ("x", [1998, 2004, 2011] * 20, "quasi-identifier"),
         ("x", [1998, 2004, 2111] * 20, "other"),
         ("x", ["I10.1", "E11.9", "J45"] * 20, "sensitive"),
@@ -362,7 +362,7 @@ def test_too_many_values_are_sampled(kind, monkeypatch):
     monkeypatch.setattr("pymoo_anon.table.guesses._SAMPLE", 2)
     frame = pd.DataFrame({"a": [*"feafdcb", None], "b": [*"xyxyxyxy"]})
     many, few = profiles_of(KINDS[kind](frame), ["a", "b"])
-    # Every third one of six in order.
+    # The values are every third of six in order.
     assert (many.n_distinct, many.n_missing, sorted(many.values), many.is_sampled) == (6, 1, ["a", "d"], True)
     assert (few.n_distinct, sorted(few.values), few.counts, few.is_sampled) == (2, ["x", "y"], [4, 4], False)
 

@@ -1,4 +1,4 @@
-"""Hierarchies: builders, files, intervals, numbers against text, and what is refused."""
+"""Hierarchies: builders, files, intervals, numbers against text, and refusals."""
 
 import copy
 import pickle
@@ -121,7 +121,7 @@ def test_levels_that_are_refused(levels, message):
 
 
 def holds(label, value):
-    """Whether a label, read as a person reads it, says that a value is in the bin."""
+    """Return whether a label, as a person reads it, covers a value."""
     if label == "*" or isinstance(label, int):
         return label == "*" or value == label
     if "–" in label:
@@ -222,7 +222,7 @@ def test_intervals_that_are_refused(arguments, message):
 
 
 def test_intervals_take_any_real_number_or_refuse_it():
-    """A fraction without end is refused with a sentence, not with an error of the arithmetic behind it."""
+    """Refuse a fraction without end with a sentence, not an arithmetic error."""
     with pytest.raises(ValueError, match="low, high, step and widths must be"):
         Hierarchy.intervals(0, 1, [], Fraction(1, 3))
     with pytest.raises(ValueError, match="low, high, step and widths must be"):
@@ -272,7 +272,7 @@ def test_with_numbers_is_exact():
         1,
         -1,
     ]
-    # What no float can hold stays text.
+    # Numbers beyond floats stay text.
     assert Hierarchy.flat(["1e400", "1" * 400]).with_numbers(float).domain == ("1e400", "1" * 400)
     with pytest.raises(ValueError, match=r"spelled more than once: 0\.1$"):
         Hierarchy.flat([Decimal("0.1"), "0.10"]).with_numbers(float)
@@ -318,7 +318,7 @@ def test_intervals_keep_their_bins_when_they_are_extended(closed, step):
 
 @pytest.mark.parametrize(("closed", "codes"), [("left", [0, 1, 1, 2]), ("right", [0, 0, 1, 2])])
 def test_a_table_finds_the_bins_of_an_interval_hierarchy(closed, codes):
-    """Reading a table rebuilds its hierarchies, with numbers and with what is missing."""
+    """Rebuild hierarchies with numbers and missing values from a table."""
     frame = pd.DataFrame({"age": [4, 5, 6, None]})
     hierarchy = Hierarchy.intervals(0, 10, [], 5, closed)
     table = Microdata.from_frame(frame, {"age": hierarchy}, missing="keep")

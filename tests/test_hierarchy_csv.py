@@ -1,4 +1,4 @@
-"""Hierarchies in CSV files: what is read, how, and what is refused because it cannot be told."""
+"""Hierarchies in CSV files, and refusals of ambiguous ones."""
 
 import io
 import re
@@ -12,7 +12,7 @@ from strategies import level_columns
 from pymoo_anon.table import Hierarchy, Microdata
 
 CITIES = Hierarchy([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
-# All that UTF-8 holds but the mark at the beginning of a file and NUL, which are no text, and the signs of a header.
+# All of UTF-8 but the mark at the beginning of a file, NUL, and the signs of a header. Mark and NUL are no text.
 texts = st.text(
     st.characters(codec="utf-8", exclude_characters="\ufeff\0*lL") | st.sampled_from(';,\t"\n\r '), max_size=4
 )
@@ -20,7 +20,7 @@ texts = st.text(
 
 @st.composite
 def text_hierarchies(draw):
-    """Hierarchies of text of any kind, labels included, and of what is missing."""
+    """Draw hierarchies of any text, with labels and missing values."""
     values = st.lists(texts.filter(bool) | st.none(), min_size=1, max_size=6, unique=True)
     domain, *levels = draw(level_columns(draw(values)))
     labels = draw(st.lists(texts.filter(bool), min_size=6, max_size=6, unique=True))
@@ -139,7 +139,10 @@ def test_an_empty_first_field_is_what_is_missing():
 @pytest.mark.parametrize("text", ["17;x;*\n;;*\n", "17;17;*\n;;*\n", "17;x;*\n"])
 @pytest.mark.parametrize("column", [[17, None], ["17", None], ["17", ""]])
 def test_a_table_with_gaps_reads_a_file_with_a_row_for_them(text, column):
-    """A number stays a number beside what is missing, and an empty text is missing where no value is empty."""
+    """Keep numbers beside missing values, and read empty texts as missing.
+
+    An empty text is missing only if no value is empty.
+    """
     frame = pd.DataFrame({"age": pd.Series(column, dtype=object)})
     if "" in column and not text.endswith("\n;;*\n"):
         with pytest.raises(ValueError, match=r"got without a row there: ''$"):
@@ -178,8 +181,8 @@ def test_a_separator_within_labels_is_part_of_them():
 
 def test_a_first_row_that_may_be_a_value_is_one():
     for text in (
-        "a;l1\nb;l2\n",  # groups that are called so
-        "?;?;?\na;x;*\n",  # a value that stays apart
+        "a;l1\nb;l2\n",  # l1 and l2 are groups
+        "?;?;?\na;x;*\n",  # ? is a value of its own
         "a;x\nb;y\nc;y\n",
         "city;level 1;level 3\na;x;y\nb;y;y\n",
         "city;level 1\n",

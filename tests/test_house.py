@@ -1,4 +1,4 @@
-"""The house stands as it is drawn: imports go down, files stay short, the top level stays tidy."""
+"""House rules: imports go down, files are short, the top is tidy."""
 
 import ast
 import inspect
@@ -16,8 +16,7 @@ from pymoo_anon._messages import repeated
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pymoo_anon"
 
-#: The rooms, in the order in which they build on one another. The suite stands as low as a room that needs pymoo can:
-#: it is frozen, so nothing that is still being built may be part of what its instances mean.
+#: The rooms in building order. The suite is frozen, so it stands as low as pymoo permits, below rooms that change.
 ROOMS = (
     "_messages",
     "_files",
@@ -34,7 +33,7 @@ ROOMS = (
     "operators",
     "proofs",
     "algorithms",
-    # Its contracts run proofs, and need no picture and no release.
+    # Contracts run proofs, and need no picture and no release.
     "testing",
     "visualization",
     "publishing",
@@ -42,7 +41,7 @@ ROOMS = (
     "__main__",
     "__init__",
 )
-#: Packages that only rooms from this one upwards know.
+#: Packages by the lowest room that may import them.
 ALLOWED_FROM = {
     "pandas": "table",
     "narwhals": "table",
@@ -90,7 +89,10 @@ def test_imports_only_go_down(path):
 
 
 def test_no_module_imports_itself_in_a_circle():
-    """Rooms' `__init__` only gather names, so modules import modules: there is an order in which all can be read."""
+    """Find an order in which all modules can be read.
+
+    The `__init__` of a room only gathers names, so that modules import modules.
+    """
     graph = {}
     for path in MODULES:
         if path.name != "__init__.py":
@@ -121,7 +123,7 @@ def test_the_top_level_holds_nothing_else():
 
 
 def test_files_and_functions_are_short():
-    """At most 600 lines a file, 50 lines and 8 parameters a function."""
+    """Allow 600 lines a file, 50 lines and 8 parameters a function."""
     large = []
     for path in MODULES:
         text, name = path.read_text(encoding="utf-8"), path.relative_to(PACKAGE).as_posix()
@@ -138,12 +140,15 @@ def test_files_and_functions_are_short():
 
 @cache
 def public_names(room: str) -> set[str]:
-    """Return the names that a room lists, which people import from it."""
+    """Return the names that a room lists for import."""
     return set(getattr(import_module(f"pymoo_anon.{room}"), "__all__", ()))
 
 
 def test_what_raises_says_so():
-    """Public functions that raise have a paragraph Raises; a class speaks for its constructor."""
+    """Require a paragraph Raises of public functions that raise.
+
+    The docstring of a class covers its constructor.
+    """
     silent, n_seen = [], 0
     for path in MODULES:
         public = public_names(room(path)) if path.parent != PACKAGE else set()
@@ -165,12 +170,12 @@ def test_what_raises_says_so():
 
 
 def is_setter(method: ast.FunctionDef) -> bool:
-    """Whether a method sets a property, whose getter holds the text."""
+    """Return whether a method is a setter, documented by its getter."""
     return any(isinstance(one, ast.Attribute) and one.attr == "setter" for one in method.decorator_list)
 
 
 def raises(function: ast.FunctionDef) -> bool:
-    """Whether a function itself raises something else than that a subclass has to define it."""
+    """Return whether a function raises anything but NotImplementedError and IndexError."""
     for node in ast.walk(function):
         if isinstance(node, ast.Raise) and node.exc is not None:
             name = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
@@ -180,7 +185,7 @@ def raises(function: ast.FunctionDef) -> bool:
 
 
 def test_public_methods_say_what_they_do():
-    """A method without a docstring overrides one that has one."""
+    """Require a docstring of public methods, or of the overridden method."""
     silent, n_seen = [], 0
     for path in MODULES:
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -198,7 +203,10 @@ def test_public_methods_say_what_they_do():
 
 
 def test_a_module_gives_a_name_once():
-    """What is read before the second time would have the second value, too."""
+    """Find names that a module assigns twice.
+
+    Code that is read before the second assignment would use the second value, too.
+    """
     given = []
     for path in MODULES:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -210,7 +218,7 @@ def test_a_module_gives_a_name_once():
 
 
 def test_lists_side_by_side_are_of_one_length():
-    """Values travel by name: a list that is shorter than the one beside it would lose values without a word."""
+    """Require strict=True of every zip, as shorter lists lose values silently."""
     folders = (PACKAGE, ROOT / "tests", ROOT / "benchmarks", ROOT / "examples")
     paths = [path for folder in folders for path in folder.rglob("*.py")]
     called = [
@@ -227,7 +235,10 @@ def test_lists_side_by_side_are_of_one_length():
 
 
 def test_profiles_say_how_many_examples_are_drawn():
-    """A number of one's own would be the same in every profile: `more` and `times` of tests/strategies.py follow it."""
+    """Forbid own numbers of examples, which would ignore the profile.
+
+    `more` and `times` of tests/strategies.py follow the profile.
+    """
     paths = sorted((ROOT / "tests").glob("test_*.py"))
     assert paths
     own = re.compile(r"@settings\(max_examples=")

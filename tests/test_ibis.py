@@ -1,4 +1,4 @@
-"""Ibis: the same release from a table of a database as from pandas, cell for cell."""
+"""Releases from a database through Ibis, equal to those from pandas."""
 
 import shutil
 import subprocess
@@ -19,7 +19,10 @@ ODD = ["flu", None, "=1", 'a"b', "x\ny", " lead"]
 
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory):
-    """A PostgreSQL server of this module alone, on a socket in a folder of its own."""
+    """Start a PostgreSQL server on a socket in a folder.
+
+    Only this module uses it.
+    """
     if shutil.which("postgres") is None or shutil.which("initdb") is None:
         pytest.skip("PostgreSQL is not installed")
     folder = tmp_path_factory.mktemp("postgres")

@@ -15,7 +15,7 @@ points = arrays(float, st.tuples(st.integers(1, 8), st.just(3)), elements=st.int
 
 
 def test_ce_by_hand():
-    # Divided by 100 and 50 the first is 0.1 from (-1, 1); the other is a member.
+    # Divided by 100 and 50, the first is 0.1 from (-1, 1). The other is a member.
     F = np.array([[-90.0, 50.0], [-10.0, 20.0]])
     assert ConvergenceMetric(PF)(F) == pytest.approx(0.05)
     assert ConvergenceMetric(PF, total=True)(F) == pytest.approx(0.1)
@@ -30,7 +30,7 @@ def test_rr_by_hand():
 
 
 def test_rr_on_the_grid_of_the_natural_values():
-    # Boxes of 50 and 100 on k of 100, 10 and 2: (2, 0), (0, 0) and (0, 0); the first is the best.
+    # Boxes of 50 and 100 on k of 100, 10 and 2: (2, 0), (0, 0) and (0, 0). The first is the best.
     ratio = RepresentationRatio(PF, [50, 100], [True, False])
     assert ratio.boxes == {(-2, 0)}
     assert ratio(np.array([[-149.0, 99.0]])) == 1
@@ -40,13 +40,16 @@ def test_rr_on_the_grid_of_the_natural_values():
 
 
 def test_fronts_below_one():
-    """Shares between 0 and 1: each objective is divided by its largest value, and boxes are as small as epsilon."""
+    """Divide objectives by their largest value, and take epsilon as box size.
+
+    The objectives are shares between 0 and 1.
+    """
     pf = np.array([[0.1, 0.05], [0.3, 0.02], [0.4, 0.01]])
     F = np.array([[0.1, 0.04], [0.35, 0.02]])
     # Divided by 0.4 and 0.05: (1/4, 4/5) is 1/5 from (1/4, 1), and (7/8, 2/5) is 1/8 from (3/4, 2/5).
     assert ConvergenceMetric(pf)(F) == pytest.approx((0.2 + 0.125) / 2)
     assert ConvergenceMetric(pf, total=True)(F) == pytest.approx(0.325)
-    # Boxes of 0.2 and 0.025: (0, 2), (1, 0), (2, 0), the last dominated; F is in (0, 1) and (1, 0).
+    # Boxes of 0.2 and 0.025: (0, 2), (1, 0), (2, 0), the last dominated. F is in (0, 1) and (1, 0).
     ratio = RepresentationRatio(pf, [0.2, 0.025])
     assert ratio.boxes == {(0, 2), (1, 0)}
     assert ratio(F) == 0.5

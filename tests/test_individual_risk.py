@@ -1,4 +1,7 @@
-"""Individual risk by sampling weights against published figures and integrals; k-map without a register."""
+"""Individual risk by sampling weights, and k-map without a register.
+
+They are compared with published figures and integrals.
+"""
 
 from math import comb, exp, factorial, log
 
@@ -14,7 +17,7 @@ from pymoo_anon.objectives import KAnonymity
 
 
 def risk_of(size, population):
-    """The risk of one class of so many rows that stand for so many persons."""
+    """Return the risk of a class with a size and a population."""
     frame = pd.DataFrame({"zip": ["a"] * size, "w": [population / size] * size})
     (risk,) = individual_risk(frame, ["zip"], "w")["risk"]
     return risk
@@ -50,7 +53,7 @@ def test_closed_forms():
         q = 1 - p
         assert risk_of(1, 1 / p) == pytest.approx(p / q * log(1 / p), rel=1e-12)
         assert risk_of(2, 2 / p) == pytest.approx(p / q - (p / q) ** 2 * log(1 / p), rel=1e-11)
-    # Where all persons are in the sample, the risk is one in so many; and nothing is taken off p.
+    # If all persons are in the sample, the risk is 1 / size, and nothing is subtracted from p.
     assert [risk_of(size, size) for size in (1, 2, 7, 60)] == [1, 1 / 2, 1 / 7, 1 / 60]
 
 
@@ -83,7 +86,7 @@ def test_classes_and_weights_of_a_release():
     assert found["population"].tolist() == [5, 17, 45.5, 100]
     assert found["risk"].is_monotonic_decreasing
     assert found.loc[("20–29", "F"), "risk"] == pytest.approx(0.01877883, abs=5e-9)
-    # Equal weights in one class are rows of their own; the order of rows is nothing.
+    # Equal weights in one class belong to rows of their own. The order of rows does not count.
     twice = pd.concat([frame, frame]).sample(frac=1, random_state=1)
     again = individual_risk(twice, ["age", "sex"], "w")
     assert again["size"].tolist() == (2 * found["size"]).loc[again.index].tolist()
@@ -115,7 +118,7 @@ CASES = [(5, 0.01), (5, 0.1), (12, 0.01), (12, 0.1), (12, 0.25), (20, 0.01), (20
 
 
 def chance(rows, mean):
-    """That a Poisson number is at most so many, term by term."""
+    """Sum the Poisson probabilities of up to so many rows."""
     return sum(exp(-mean) * mean**j / factorial(j) for j in range(rows + 1))
 
 
@@ -131,7 +134,7 @@ def test_k_of_a_k_map_by_estimate():
 
 
 def test_arx_counts_one_on_without_the_condition_that_a_class_is_seen():
-    """Its Poisson variant asks for a little more rows, and never for fewer."""
+    """Compare with ARX's Poisson variant, which never asks for fewer rows."""
     asked = []
     for k, share in CASES:
         least = next(rows for rows in range(k + 1) if chance(rows, k * share) >= 0.99)

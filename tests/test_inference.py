@@ -1,4 +1,4 @@
-"""What a release tells of a sensitive value, against rows counted one by one."""
+"""Inference of a sensitive value, counted one by one."""
 
 from collections import Counter
 

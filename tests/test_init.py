@@ -1,4 +1,7 @@
-"""init: a project file and drafts that a search runs with, what is guessed, and nothing half written."""
+"""`init`: project files, drafts, guesses, and writing without half files.
+
+A search runs with the project file and the drafts.
+"""
 
 import io
 import os
@@ -36,7 +39,10 @@ def init(*arguments):
 
 
 def patients():
-    """Several rows a patient, dates, zip codes, ICD codes, missing values, and columns that nothing tells of."""
+    """Return patients with several rows, typical columns and an undecided one.
+
+    The typical columns are dates, zip codes, ICD codes and missing values.
+    """
     return pd.DataFrame(
         {
             "patient_id": [f"p{i % 40}" for i in range(ROWS)],
@@ -90,7 +96,10 @@ def test_from_a_file_to_a_front():
 
 
 def court():
-    """A day of birth that decides the age, a copy of a column, and a number that is another one in every row."""
+    """Return a court's table with redundant columns and a serial number.
+
+    A day of birth decides the age, one column is a copy, and a number differs in every row.
+    """
     rng = Random(2)
     born = [f"{rng.randrange(1940, 1999)}-0{rng.randrange(1, 10)}-1{rng.randrange(10)}" for _ in range(3000)]
     score = [str(rng.randrange(1, 11)) for _ in born]
@@ -127,7 +136,7 @@ def test_equal_and_decided_columns_are_dropped(monkeypatch):
         assert {name for name, role in roles_of("court.toml").items() if role == "drop"} == {
             "case_id", "score.1", "age",
         }  # fmt: skip
-    # What was asked for stays.
+    # Roles that were asked for stay.
     assert init("court.csv", "--force", "--role", "age=quasi-identifier", "--role", "score.1=sensitive").exit_code == 0
     assert roles_of("court.toml")["age"] == "quasi-identifier"
     assert roles_of("court.toml")["score.1"] == "sensitive"
@@ -170,7 +179,7 @@ def test_no_line_of_names_is_longer_than_the_terminal(monkeypatch, columns):
 
 
 def test_a_table_is_opened_once(monkeypatch):
-    """Its texts that mean nothing are taken out of what was counted."""
+    """Take texts that mean nothing out of the counts."""
     write_patients()
     opened = []
     real = initializing.open_frame
@@ -179,7 +188,7 @@ def test_a_table_is_opened_once(monkeypatch):
     assert init("patients.csv").exit_code == 0
     assert len(opened) == 1
     assert "# sex: 2 distinct values, 15 missing\n" in Path("patients.toml").read_text(encoding="utf-8")
-    # Of a sample the rows are not known.
+    # The rows of a sample are not known.
     monkeypatch.setattr(guesses, "MOST_VALUES", 2)
     assert init("patients.csv", "--force").exit_code == 0
     assert len(opened) == 3
@@ -216,7 +225,7 @@ def test_files_of_other_formats_are_named(content, words):
 
 
 def test_the_file_holds_no_value():
-    """Names, counts, and the mark of what is missing; nothing that stands in a row."""
+    """Write names, counts and missing marks, but no value of a row."""
     frame = patients().assign(team=["?", "secret team"] * (ROWS // 2))
     frame.to_csv("patients.csv", index=False)
     assert init("patients.csv").exit_code == 0
@@ -298,7 +307,7 @@ def test_the_table_is_never_overwritten():
 def test_a_file_without_names_and_with_blanks():
     Path("adult.data").write_text("39, State-gov, <=50K\n50, ?, >50K\n39, Private, <=50K\n\n")
     result = init("adult.data")
-    assert result.exit_code == 0, result.output  # one number may be a name
+    assert result.exit_code == 0, result.output  # a single number may be a name
     os.remove("adult.toml")
     Path("adult.data").write_text("39, State-gov, 5, <=50K\n50, ?, 6, >50K\n39, Private, 5, <=50K\n\n")
     result = init("adult.data", "--force")
@@ -324,7 +333,7 @@ def test_a_file_without_names_and_with_blanks():
     [
         pytest.param("age,note\n" + '30,"one\ntwo\nthree"\n31,"x"\n' * 20, "utf-8", id="the head ends in quotes"),
         pytest.param("age,note\r" + "30,x\r31,y\r" * 20, "utf-8", id="old line ends"),
-        # Bytes of these letters are those of a line end.
+        # The bytes of these letters contain those of a line end.
         pytest.param("\ufeffage,note\n" + "30,ਅਅਅ上上\n31,上ਅ\n" * 20, "utf-16-le", id="UTF-16"),
         pytest.param("\ufeffage,note\n" + "30,ਅਅਅ上上\n31,上ਅ\n" * 20, "utf-16-be", id="UTF-16, the other way"),
     ],
@@ -348,7 +357,7 @@ def test_what_stands_for_suppressed_is_no_value():
 
 
 def ward():
-    """A ward with odd values in every column that a draft knows the kind of."""
+    """Return a ward with odd values in every column of known kind."""
     rng = np.random.default_rng(1)
     n, persons = 3000, np.arange(3000)
 
@@ -382,7 +391,7 @@ ASKED = {
 
 
 def test_what_is_proposed_as_missing_decides_on_its_own_columns_alone(monkeypatch):
-    """Redundancy is found once, and only the columns with proposed values are drafted again."""
+    """Find redundancy once, and draft only columns with proposed values again."""
     ward().to_csv("ward.csv", index=False, sep=";")
     called = []
     for name in ("equal_columns", "draft_hierarchy"):
@@ -401,14 +410,14 @@ def test_odd_values_are_proposed_as_missing_and_a_search_runs():
     roles = [f"--role={name}=quasi-identifier" for name in [*ASKED, "test", "sex"]]
     result = init("ward.csv", *roles)
     assert (result.exit_code, result.stderr) == (0, ""), result.output
-    # What is proposed is asked in the file.
+    # The file asks about proposed values.
     assert [line for line in result.stdout.splitlines() if line.endswith("a missing value?")] == [
         f"{name}: {ASKED[name]}" for name in ("Alter", "height", "year")
     ]
     proposed = ["k.A.", "n. b.", "n/a", "grün"]
     assert f"\nWith missing values, {', '.join(map(repr, proposed))} among them: " in result.stdout
     text = Path("ward.toml").read_text(encoding="utf-8")
-    # What is a value elsewhere, such as a negative test, has digits, or stands in one row, is none to be taken out.
+    # A text is not proposed if it is a value elsewhere (a negative test), has digits, or stands in a single row.
     assert 'empty = ["k.A.", "n. b.", "n/a", "grün"]' in text
     assert [line for line in text.splitlines() if line.endswith("take it out of empty.")] == [
         f"# {name}: {ASKED[name]} If it is a value, take it out of empty."
@@ -558,7 +567,7 @@ def test_a_table_of_duckdb():
     assert own.columns["day"].role == "quasi-identifier"
     found = search("project/people.toml", "--generations", "5")
     assert found.exit_code == 0, found.output
-    # Nobody knows whether a table of a database changed.
+    # Changes of a table in a database are not seen.
     assert record(own.output)["inputs"]["sha256"][str(own.data)] is None
     assert len(read_front(own)[0]) > 0
 

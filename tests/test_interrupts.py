@@ -1,4 +1,7 @@
-"""Ctrl-C and requests to terminate: none is lost, whatever loses its error, and nothing is written by half."""
+"""Ctrl-C and requests to terminate, never lost and without half files.
+
+This holds although other code may lose their error.
+"""
 
 import ctypes
 import json
@@ -29,7 +32,7 @@ NOTHING, EVERYTHING = "Interrupted: nothing was written.\n", "Interrupted: every
 
 @pytest.fixture
 def listening(monkeypatch):
-    """Signals are listened to as in a process of the command line's own."""
+    """Listen to signals as in a process of the command line."""
     for name, value in (("works", True), ("interrupted", False), ("moves", False), ("written", False)):
         monkeypatch.setattr(interrupt._Command, name, value)
     before = signal.signal(signal.SIGINT, interrupt._on_signal)
@@ -39,7 +42,7 @@ def listening(monkeypatch):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A folder with a project, its front, a choice and a release."""
+    """Make a folder with a project, its front, choice and release."""
     folder = tmp_path_factory.mktemp("project")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -63,7 +66,10 @@ def files():
 
 
 def send(error=None):
-    """Send a signal, in a callback from C that loses its error as that of a compiler does."""
+    """Send a signal in a C callback that loses its error.
+
+    A compiler loses errors in this way.
+    """
 
     @ctypes.CFUNCTYPE(None)
     def callback():
@@ -78,7 +84,7 @@ def send(error=None):
 
 
 def after(patch, module, name, error=None, asked=lambda *args: True):
-    """Send a signal after a function was called for the first time with what is asked for."""
+    """Send a signal after the first call with certain arguments."""
     sent = []
     own = getattr(module, name)
 
@@ -92,7 +98,7 @@ def after(patch, module, name, error=None, asked=lambda *args: True):
     patch.setattr(module, name, interrupted)
 
 
-#: By command what it calls before it writes.
+#: Functions that commands call before they write.
 BEFORE = {
     ("init", "mine.csv", "--force"): (initializing, "profiles_of"),
     ("search", "mine.toml"): (searching, "tiny"),
@@ -118,7 +124,7 @@ def test_a_search_that_is_interrupted_where_the_error_is_lost_writes_what_was_fo
     from pymoo_anon.algorithms.pbgea import PBGEA
 
     after(monkeypatch, PBGEA, "_advance")
-    # What is searched to compile alone is none of it.
+    # The small search that only compiles does not count.
     monkeypatch.setattr(searching, "tiny", lambda problem: problem)
     own = searching.search
     calls = []
@@ -140,7 +146,7 @@ def test_a_signal_while_files_are_put_in_place_or_later_leaves_everything_writte
         done = CliRunner().invoke(app, ["release", "mine.toml", "--output", "second.csv"])
     assert (done.exit_code, done.stderr) == (130, EVERYTHING), done.output
     interrupt.forget_interrupt()
-    # It is remembered, too, so that later releases warn of it.
+    # The release is recorded, too, so that later releases warn of it.
     assert Path("mine-front/releases.json").read_text().count("second.csv") == 1
     assert run("verify", "mine.toml").endswith("holds.\n")
 
@@ -176,7 +182,10 @@ def test_a_second_signal_after_files_are_put_in_place_does_not_wait(monkeypatch,
 
 
 def test_a_release_that_is_written_by_half_is_refused_by_its_checksum(monkeypatch):
-    """A disk may fail between two moves: the evidence comes last, and speaks of another file."""
+    """Refuse a release that a disk failure left without its evidence.
+
+    The evidence is moved last, so that it describes another file.
+    """
     own = os.replace
 
     def fail(old, new):
@@ -218,7 +227,10 @@ def test_while_numba_compiles_a_first_signal_waits_and_a_second_does_not(monkeyp
 
 @pytest.mark.slow
 def test_real_releases_on_a_cold_cache_lose_no_signal(tmp_path):
-    """Each is interrupted after up to 14 loops were compiled, of more than 20, at a moment of its own."""
+    """Interrupt each release after up to 14 of over 20 compiled loops.
+
+    Each is interrupted at another moment.
+    """
     before = files()
     for number in range(15):
         cache = tmp_path / f"cache{number}"

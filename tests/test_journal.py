@@ -1,4 +1,7 @@
-"""A journal of evaluated points: what was written whole is read, whatever happened to the end of the file."""
+"""Journals of evaluated points, read up to the last whole record.
+
+The end of the file may be damaged.
+"""
 
 import os
 
@@ -26,7 +29,7 @@ def census(rows=300, **kwargs):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """A journal of four records: its bytes, and how many of them are whole at every length."""
+    """Write four records, and return the journal's bytes and record ends."""
     path = tmp_path_factory.mktemp("journal") / "search.journal"
     journal, sizes = Journal(path, "this"), []
     for i in range(4):
@@ -43,7 +46,7 @@ def test_a_record_that_was_torn_is_not_there(written, size):
     journal = Journal(path, "this")
     whole = sum(end <= min(size, len(content)) for end in sizes)
     assert [len(record.keys) for record in journal.records()] == list(range(1, whole + 1))
-    # What is appended stands where the torn record stood.
+    # New records replace the torn record.
     journal.append(VALUES, [b"x" * 8], np.array([7.0]))
     journal.close()
     assert [record.numbers[-1] for record in Journal(path, "this").records()] == [
@@ -128,7 +131,7 @@ def test_a_search_that_was_cut_anywhere_ends_the_same(tmp_path, algorithm, termi
         again = found({}, resume=True)
         assert again[0].equals(whole[0])
         assert again[1] == whole[1]
-        # What is in the journal is not measured again.
+        # Points of the journal are not measured again.
         assert again[2] <= (1 - share) * whole[2] + 0.1 * whole[2] or algorithm is ExhaustiveSearch
         assert path.stat().st_size == size
     assert again[2] == 0
@@ -164,7 +167,7 @@ def small(rows, tree=("x", "x", "y")):
 def test_problems_that_differ_in_anything_differ_to_a_journal():
     problems = [
         small([("a", 1), ("b", 1), ("c", 2), ("c", 2)]),
-        # The same domains and numbers: other counts, other sensitive values of the tuples, another tree.
+        # The domains and numbers are the same, but other counts, other sensitive values and another tree.
         small([("a", 1), ("b", 1), ("b", 1), ("c", 2)]),
         small([("a", 1), ("b", 2), ("c", 1), ("c", 2)]),
         small([("a", 1), ("b", 1), ("c", 2), ("c", 2)], ("x", "y", "y")),

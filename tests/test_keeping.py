@@ -1,4 +1,4 @@
-"""Kept columns made coarser: rounded, clipped, at a level of a hierarchy, and counted as what they then are."""
+"""Kept columns, rounded, clipped or generalized, and counted as released."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ PROBLEM = LatticeProblem(
 
 
 def nearest(value, step):
-    """The multiple of a step that is nearest, by trying three."""
+    """Return the nearest multiple of a step by trying three."""
     around = [step * (value // step + i) for i in (-1, 0, 1)]
     return max(around, key=lambda one: (-abs(one - value), one))
 

@@ -1,4 +1,4 @@
-"""Adversaries who know some of the quasi-identifiers: against the rows, one by one."""
+"""Background knowledge of some quasi-identifiers, counted row by row."""
 
 import pickle
 from collections import Counter
@@ -41,7 +41,7 @@ KINDS = {
     "l": (lambda known: DistinctLDiversity("s0", known=known), [1, 2, 3]),
     "alpha": (lambda known: AlphaDeassociation("s0", known=known), [0.3, 0.5, 0.6, 0.75]),
 }
-#: What the rows that agree on a set are worth, given their values of "s0" and "s1".
+#: Value of a measure for rows that agree on a set, from their "s0" and "s1".
 PLAIN = {
     "k": lambda s0, s1: len(s0),
     "k in persons": lambda s0, s1: len(set(s1)),
@@ -51,7 +51,10 @@ PLAIN = {
 
 
 def worth(kind, rows, kept, sets):
-    """What each kept row has of a measure: the worst, over the sets, of the kept rows that agree with it."""
+    """Return each kept row's worst value over the known sets.
+
+    The value is that of the kept rows that agree with it on the set.
+    """
     pick, found = max if kind == "alpha" else min, {}
     for row in kept:
         others = [[other for other in kept if all(rows[other][j] == rows[row][j] for j in one)] for one in sets]
@@ -60,7 +63,7 @@ def worth(kind, rows, kept, sets):
 
 
 def left(kind, bound, rows, sets):
-    """The rows that are left where those that break a bound are dropped again and again."""
+    """Drop rows that break a bound until all others keep it."""
     kept = list(range(len(rows)))
     while True:
         values = worth(kind, rows, kept, sets)
@@ -71,7 +74,7 @@ def left(kind, bound, rows, sets):
 
 
 def some_sets(table):
-    """Sets of quasi-identifiers, given as somebody may write them: in any order, twice, one within another."""
+    """Draw sets of quasi-identifiers in any order, repeated or nested."""
     names = st.sampled_from(list(table.levels))
     return st.lists(st.lists(names, min_size=1, max_size=4), min_size=1, max_size=4)
 
@@ -91,7 +94,7 @@ def test_classes_suppression_and_values_are_what_the_rows_say(kind, data, table)
     for name, level in zip(table.levels, node, strict=True):
         labels[name] = labels[name].map(table.levels[name][level])
     rows = list(pd.concat([labels, table.frame[["s0", "s1"]]], axis=1).itertuples(index=False, name=None))
-    # What somebody knows less of is implied. For k and l it changes nothing at all.
+    # Subsets of known columns are implied. For k and l they change nothing at all.
     largest = [one for one in map(set, sets) if kind != "alpha" or not any(one < set(other) for other in sets)]
     places = [[list(table.levels).index(name) for name in one] for one in largest]
     generalization = table.generalization(node)
@@ -99,7 +102,7 @@ def test_classes_suppression_and_values_are_what_the_rows_say(kind, data, table)
     of_row = classes.class_of[0][table.tuple_of_row]
     kept, values = left(kind, bound, rows, places)
     assert np.flatnonzero(classes.kept[of_row]).tolist() == kept
-    # Also with rules of which this measure is no part.
+    # This holds for rules without this measure, too.
     k_only = table.microdata.equivalence_classes(generalization, Violating(0.5), [KAnonymity() >= 2, measure >= -1])
     for own in (classes, k_only):
         of_row, of_classes = own.class_of[0][table.tuple_of_row], measure.of_classes(own)
@@ -112,7 +115,10 @@ def test_classes_suppression_and_values_are_what_the_rows_say(kind, data, table)
 
 
 def one_pass_table():
-    """Two adversaries and k = 2: one pass leaves the row (1, y) alone with both."""
+    """Return a table that breaks k = 2 after one pass.
+
+    There are two adversaries, and one pass leaves the row (1, y) alone with both.
+    """
     frame = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "y", "y"]})
     return Microdata.from_frame(frame, {"a": Hierarchy.flat([1, 2]), "b": Hierarchy.flat(["x", "y"])})
 
@@ -127,7 +133,10 @@ def test_one_pass_is_not_enough():
 
 
 def test_every_set_counts_in_searches_and_in_recounts_until_nothing_breaks():
-    """By pandas alone, on tables so small that every set decides in some of them."""
+    """Recount small tables by pandas alone.
+
+    The tables are so small that every set decides in some of them.
+    """
     names, last = list("abc"), 0
     for seed in range(times(60)):
         rng = np.random.default_rng(seed)
@@ -137,7 +146,7 @@ def test_every_set_counts_in_searches_and_in_recounts_until_nothing_breaks():
         measures = [KAnonymity(known=sets), DistinctLDiversity("s", known=sets), AlphaDeassociation("s", known=sets)]
         x = rng.integers(0, 2, 3)
         table = Microdata.from_frame(frame, dict.fromkeys(names, Hierarchy.flat([0, 1, 2])), "s")
-        # What nobody knows is generalized for no one: a measure of all columns lets it be.
+        # Columns unknown to every adversary are accepted beside a measure of all columns.
         bounds = [measures[0] >= 2, *([measures[1] >= 2] if seed % 2 else []), KAnonymity() >= 1]
         problem = LatticeProblem(table, measures, Violating(len(frame) - 1), bounds)
         classes = problem.equivalence_classes(x)
@@ -214,7 +223,7 @@ def test_certified_fronts_are_those_of_all_nodes(number):
 @fewer(3)
 @given(data=st.data(), table=tables(max_attributes=3))
 def test_certified_fronts_are_exact_whatever_else_is_required(data, table):
-    """Beside constraints whose classes get better by what others lose, such as alpha."""
+    """Require measures such as alpha that improve by losses of others."""
     measures = [make(data.draw(some_sets(table))) for make, _ in KINDS.values()]
     others = [AlphaDeassociation("s0") <= 0.7, TCloseness("s0") <= 0.5, EntropyLDiversity("s0") >= 1.5]
     bounds = [
@@ -223,7 +232,7 @@ def test_certified_fronts_are_exact_whatever_else_is_required(data, table):
     ]
     chosen = data.draw(st.lists(st.sampled_from([*bounds, *others]), min_size=1, max_size=3, unique_by=repr))
     goals = [GeneralLossMetric(), data.draw(st.sampled_from([*measures, KAnonymity()]))]
-    # One measure of all columns, so that sets may leave some out.
+    # With one measure of all columns, sets may leave some columns out.
     rule = Violating(data.draw(st.integers(0, len(table.frame) - 1)))
     problem = LatticeProblem(table.microdata, goals, rule, [*chosen, KAnonymity() >= 1])
     front = problem.pareto_front(max_nodes=problem.n_nodes)
@@ -233,7 +242,7 @@ def test_certified_fronts_are_exact_whatever_else_is_required(data, table):
 
 
 def same_on_all_nodes(table, one, other, suppression=0, constraints=((), ())):
-    """Whether two measures have the same values and classes at every node."""
+    """Return whether two measures have equal values and classes everywhere."""
     found = []
     for measure, bounds in zip((one, other), constraints, strict=True):
         problem = LatticeProblem(table, [measure, GeneralLossMetric()], suppression, list(bounds))
@@ -319,7 +328,7 @@ def test_other_rules_are_refused(rule, space):
 
 
 def frame_of(seed):
-    """The rows of `invented`, and the table."""
+    """Return the rows of `invented` and the table."""
     table = invented(seed)
     columns = table.tuples.columns
     rows = np.repeat(np.arange(len(table.tuples)), table.tuples.counts)
@@ -340,7 +349,7 @@ def test_a_release_holds_for_every_set_and_not_for_their_union(suppressed):
         problem = LatticeProblem(table, [GeneralLossMetric()], Violating(20), bounds)
         X = problem.nodes(0, problem.n_nodes)
         F, G = problem.evaluate(X, return_values_of=["F", "G"])
-        # Marked rows are a class, too: so many that they hold what is required.
+        # The marked rows are a class, too, so there must be enough of them to keep the constraints.
         good = np.flatnonzero((G <= 0).all(axis=1) & ((G[:, -1] >= -5) | (suppressed == "drop")))
         (x,) = X[good[F[good, 0].argsort()[:1]]]
         made = release(frame, problem, x, suppressed=suppressed)
@@ -359,13 +368,16 @@ def test_a_release_holds_for_every_set_and_not_for_their_union(suppressed):
 
 
 def test_rows_that_are_marked_agree_with_no_others():
-    """All have * in what is known; one has it in the other column, too."""
+    """Mark all cells of the known column and one of the other."""
     frame = pd.DataFrame({"a": ["*"] * 4, "b": ["*", "1", "1", "1"]})
     assert verify(frame, ["a", "b"], [KAnonymity(known=["a"])]).recounted.tolist() == [1]
 
 
 def test_a_release_counts_every_set_once_whoever_asks_for_it(monkeypatch):
-    """The problem, the choice, and every release that leaves nobody alone ask for the same k."""
+    """Ask for the same k in problem, choice and every release.
+
+    Every release asks for k of at least 2.
+    """
     frame, table = frame_of(0)
     problem = LatticeProblem(table, [KAnonymity(known=any_of(2)), GeneralLossMetric()])
     choice = problem.front([problem.lengths]).choose(require=[KAnonymity(known=any_of(2)) >= 2])
@@ -423,7 +435,10 @@ def test_locally_too_who_knows_less_leaves_more_of_the_table():
 
 
 def test_few_tuples_that_hold_nothing_alone_are_joined_by_others():
-    """(2, y) alone breaks k = 2, and no class of one row holds it."""
+    """Join (2, y), which alone breaks k = 2, with other tuples.
+
+    No class of one row holds k = 2.
+    """
     table = one_pass_table()
     problem = LocalRecodingProblem(table, [GeneralLossMetric()], [KAnonymity(known=["a", "b"]) >= 2])
     assert (problem.evaluate(problem.x_of(1)[np.newaxis], return_values_of=["G"]) <= 0).all()

@@ -1,4 +1,4 @@
-"""Lattices of any size: their nodes, exact fronts within a budget, and what is too large."""
+"""Lattices of any size: nodes, fronts within a budget, and refusals."""
 
 import tracemalloc
 from itertools import product
@@ -21,7 +21,10 @@ LENGTHS = (4, 3, 2, 4, 3, 4, 3, 3, 2)
 
 
 def wide_table(lengths, n_rows=60):
-    """A table with a quasi-identifier of 2 ** length values for each length; levels halve the values."""
+    """Return a table with a quasi-identifier of 2 ** length values each.
+
+    Each level halves the number of values.
+    """
     rng = np.random.default_rng(0)
     hierarchies = {
         f"q{j}": Hierarchy([[value >> level for value in range(2**length)] for level in range(length + 1)])
@@ -107,7 +110,7 @@ def test_what_is_too_large_is_said_before_anything_is_allocated(n_attributes):
 
 
 def test_many_nodes_of_a_large_domain_take_little_memory():
-    """The groups of all values at all nodes at once would take 340 MB here."""
+    """Avoid 340 MB for the groups of all values at all nodes."""
     own = wide([14, 2, 2, 2, 2])
     X = own.nodes(0, 2_600)[::2]
     expected = own.compute(X[::100])

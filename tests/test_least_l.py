@@ -1,4 +1,7 @@
-"""l without a column: the least over all sensitive columns as one measure, against rows, nodes and every column."""
+"""l without a column, the least over all sensitive columns.
+
+It is compared with rows, nodes and every column.
+"""
 
 import numpy as np
 import pandas as pd
@@ -52,7 +55,7 @@ def test_it_is_the_least_of_all_columns_whatever_is_suppressed_and_known(data, t
 
 def test_by_the_rows():
     problem = LatticeProblem(ward(), [DistinctLDiversity(), *map(DistinctLDiversity, ["ill", "paid"])])
-    # At level 0: three and two diagnoses, two and three payers.
+    # At level 0 the classes have three and two diagnoses, two and three payers.
     assert problem.natural(problem.evaluate(np.array([[0], [1]]))).tolist() == [[2, 2, 2], [3, 3, 3]]
 
 

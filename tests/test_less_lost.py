@@ -1,4 +1,4 @@
-"""What loses less than a choice, beside what a search, a release and its refinement find."""
+"""Points with less loss than a choice, beside searches, releases and refinements."""
 
 import re
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_every_figure_is_what_is_there(front):
     assert own == round(100 * lost)
     made = front.table.equivalence_classes(refine(front.problem, np.array(choice.x), "top-down"))
     assert local == round(100 * GeneralLossMetric().evaluate(made)[0] / 1200)
-    # The greatest smaller k that saves a tenth of the loss.
+    # The hint is the greatest smaller k that saves a tenth of the loss.
     fitting = [
         p for p in range(len(front)) if shares(front)[p] < 0.9 * lost and front.natural[p, 0] < choice.values["k"]
     ]
@@ -108,6 +108,6 @@ def test_pick_and_release_say_it(tmp_path, monkeypatch, unrendered):
     released = run("release", "mine.toml")
     assert re.search(r"\n\d+ % lost\. Less: .*no age \(-\d+ %\)\.\n", picked)
     assert picked.splitlines()[1] in released.splitlines()
-    # With a dozen lines of `init`, no more than these are read.
+    # With a dozen lines of `init`, a user reads no more than these.
     assert len(f"{searched}{picked}{released}".splitlines()) <= 17
     assert "lost. Less" not in run("release", "mine.toml", "--local", "--force")

@@ -1,4 +1,4 @@
-"""The attacks of the benchmark on local releases: what they count is true, and a hand case of each."""
+"""The benchmark's attacks on local releases, with true counts and hand cases."""
 
 from itertools import combinations
 
@@ -14,7 +14,7 @@ from pymoo_anon.table import Hierarchy, LocalGeneralization, Microdata
 
 
 def drawn(seed, n_rows=24):
-    """A table of two columns, and a recoding of it by the package."""
+    """Draw a table of two columns, and recode it by the package."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({name: [f"v{v}" for v in rng.integers(0, 6, n_rows)] for name in ("p", "q")})
     table = Microdata.from_frame(frame, {"p": nested(6), "q": nested(6)})
@@ -46,7 +46,10 @@ def test_a_class_has_a_cheaper_part_if_any_of_its_subsets_does(seed):
 
 
 def test_six_persons_in_one_class_tell_who_is_ill():
-    """Two of q1 and four of q2, two of them ill; a part with two values would have been released by itself."""
+    """Reckon with two of q1 and four of q2, two ill.
+
+    A part with two values would have been released by itself.
+    """
     values, parts = np.array([[2, 0], [0, 4]]), np.eye(2, dtype=np.int64)
     told = attacks.reckoned(
         values, lambda own: ~(((parts @ own) > 0).sum(axis=2) >= 2).any(axis=1), np.random.default_rng(0)
@@ -59,14 +62,17 @@ def test_six_persons_in_one_class_tell_who_is_ill():
 
 
 def test_a_combination_that_stands_as_it_is_stands_nowhere_else():
-    """Two rows of a say so. So the two rows of `*` are of b and c, as they are not both of one."""
+    """Let the two rows of a rule out a for `*`.
+
+    So the two rows of `*` are of b and c, as they are not both of one.
+    """
     table = Microdata.from_frame(pd.DataFrame({"q": list("aabc")}), {"q": Hierarchy.flat("abc")})
     made = LocalGeneralization(table.quasi_identifiers, [[1], [0], [0]])
     own = attacks.program(table, made, 2, greedy=False)
     found = attacks.refined(own)
     assert (found["before"], found["after"], found["wrong"], found["broken"]) == (3, 2, 0, 0)
     assert own.greatest((own.class_of == 1) & (own.codes[:, 0] == 1)) == pytest.approx(1)
-    # Nothing keeps rules of which one is false.
+    # Rules are infeasible if one of them is false.
     impossible = own._replace(most=own.most - 2)
     assert attacks.refined(impossible) == {"rules": 3, "broken": 3, "feasible": False}
 

@@ -1,4 +1,4 @@
-"""Local recodings: classes whose cells have levels of their own, and what every measure makes of them."""
+"""Local recodings with levels for each cell, under every measure."""
 
 from __future__ import annotations
 
@@ -31,21 +31,24 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def rooted(own):
-    """The case under hierarchies that all end in one group."""
+    """Return the case with hierarchies that all end in one group."""
     hierarchies = {name: hierarchy.with_root() for name, hierarchy in own.hierarchies.items()}
     tables = own.table.recoded(hierarchies), own.population.recoded(hierarchies)
     return replace(own, hierarchies=hierarchies, table=tables[0], population=tables[1])
 
 
 def some_levels(rng, table):
-    """A level for each cell of each distinct tuple; many have those of another tuple, so that classes are large."""
+    """Draw a level for each cell of each distinct tuple.
+
+    Many tuples share their levels with another, so that classes are large.
+    """
     lengths = [hierarchy.length for hierarchy in table.quasi_identifiers.values()]
     drawn = np.column_stack([rng.integers(0, length + 1, table.n_distinct) for length in lengths])
     return drawn[rng.integers(0, 1 + rng.integers(0, table.n_distinct), table.n_distinct)]
 
 
 def recoded(table, levels):
-    """The local generalization in which cells have these levels."""
+    """Return the local generalization with these levels of cells."""
     nodes = [
         hierarchy.nodes.ancestors[levels[:, j], table.tuples.codes[:, j]]
         for j, hierarchy in enumerate(table.quasi_identifiers.values())
@@ -54,7 +57,7 @@ def recoded(table, levels):
 
 
 def released(own, levels):
-    """The same as rows."""
+    """Return the same recoding as rows."""
     domains = [hierarchy.domain for hierarchy in own.hierarchies.values()]
     tuples = [tuple(d[c] for d, c in zip(domains, code, strict=True)) for code in own.table.tuples.codes.tolist()]
     level_of = dict(zip(tuples, map(tuple, levels.tolist()), strict=True))
@@ -87,7 +90,7 @@ def test_suppressed_classes_cost_what_the_rows_say(seed):
 
 
 def own_row(own):
-    """The original values of a distinct tuple."""
+    """Return a function from a distinct tuple to its original values."""
     codes = own.table.tuples.codes
 
     def row_of(place):
@@ -100,7 +103,10 @@ def own_row(own):
 
 
 def as_cells(table, generalization):
-    """A generalization of the lattice as cells: each cell the node with the values of its group."""
+    """Convert a generalization of the lattice to cells.
+
+    Each cell is the node with the values of its group.
+    """
     columns = []
     for j, (name, hierarchy) in enumerate(table.quasi_identifiers.items()):
         groups = generalization.groups[name]
@@ -118,7 +124,10 @@ def node_of(table, levels):
 
 @given(SEEDS)
 def test_a_node_of_the_lattice_as_cells_has_the_same_values(seed):
-    """But for precision where a group is one at several levels: each of its cells counts at the lowest of them."""
+    """Compare all measures, but precision only if levels are uniform.
+
+    If a group is the same at several levels, its cells count at the lowest of them.
+    """
     own, rng = rooted(case(seed)), np.random.default_rng(seed)
     table = own.table
     levels = [int(rng.integers(0, hierarchy.length + 1)) for hierarchy in table.quasi_identifiers.values()]

@@ -1,4 +1,7 @@
-"""Local recodings at their edges: bad input is one sentence that says what to do, and all that is odd is recoded."""
+"""Local recodings at their edges: bad input and odd tables.
+
+Bad input is refused in one helpful sentence, and odd tables are recoded.
+"""
 
 import numpy as np
 import pandas as pd
@@ -113,7 +116,7 @@ def test_bad_input_is_one_sentence(case):
 
 
 def is_recoded(problem, k, l_of_s=1):
-    """The number of classes of a valid recoding, by the rows."""
+    """Check a recoding by its rows, and return its number of classes."""
     tuples, cells = problem.table.tuples, problem.decode(problem.x_of(k)).cells
     classes = members_of(cells)
     assert min(tuples.counts[members].sum() for members in classes) >= k
@@ -132,11 +135,11 @@ def test_odd_tables_are_recoded(method):
     assert is_recoded(problem_of(table=one_value, method=method), 2) == 2
     alike = Microdata.from_frame(pd.DataFrame({"a": ["x"] * 4}), {"a": LETTERS})
     assert is_recoded(problem_of(table=alike, method=method), 4) == 1
-    # A value that nobody has is below nodes without a row; all that is missing is a value, too.
+    # A value of no row lies below nodes without a row. Missing is a value, too.
     sparse = Hierarchy.intervals(0, 1000, [10, 100])
     gaps = Microdata.from_frame(pd.DataFrame({"a": [3, 7, 980, None] * 2}), {"a": sparse}, missing="keep")
     assert is_recoded(problem_of(table=gaps, method=method), 2) == 4
-    # One column counts for nothing, and is as coarse as serves the other.
+    # One column has weight zero, and is as coarse as the other needs.
     weighed = problem_of(objectives=[KAnonymity(), GeneralLossMetric([0, 1])], method=method)
     assert is_recoded(weighed, 2) > 1
     assert weighed.evaluate(weighed.x_of(2))[1] == pytest.approx(2 / 3)

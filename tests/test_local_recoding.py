@@ -1,4 +1,4 @@
-"""Local recodings as a problem: what a point asks for, and that its recoding holds it."""
+"""Local recoding as a problem: points, and recodings that keep them."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def test_targets_are_all_numbers_of_two_digits_from_the_least_k_to_the_rows(cens
     assert problem.targets == (*range(1, 100), *range(100, 601, 10))
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 96]).targets[:6] == (96, 97, 98, 99, 100, 110)
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 123]).targets[:2] == (123, 130)
-    # Who asks for k gets k.
+    # Every k that is asked for is kept.
     asked = [*range(1, 101), 150, 200, 500, 600]
     assert [problem.target(problem.x_of(k)).k for k in asked] == asked
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 25]).targets[0] == 25
     assert LocalRecodingProblem(census, GOALS, [ProsecutorRisk() <= 0.09]).targets[0] == 12
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 10**6]).targets == (600,)
-    # Nothing else bounds rows from below: no other measure, and no greatest k.
+    # No other measure bounds rows from below, and neither does an upper bound on k.
     for other in (AverageClassSize() >= 30, KAnonymity() <= 40, MarketerRisk() >= 0.5):
         assert LocalRecodingProblem(census, GOALS, [other]).targets[0] == 1
 

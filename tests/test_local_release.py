@@ -1,4 +1,7 @@
-"""Releases of local recodings: every claim as plain rows say it, no damage unseen, nothing of classes in the order."""
+"""Releases of local recodings, recounted from plain rows.
+
+Every damage is found, and the order of rows does not reveal classes.
+"""
 
 from collections import Counter
 from contextlib import suppress
@@ -22,14 +25,14 @@ from pymoo_anon.table import Hierarchy, LocalGeneralization, Microdata
 
 
 class Given(LocalRecodingProblem):
-    """A problem in which every point is one recoding that somebody made."""
+    """A problem with one given recoding for every point."""
 
     def decode(self, x):
         return self.made
 
 
 def measures_of(population):
-    """A measure of each kind that there is."""
+    """Return one measure of each kind."""
     return [
         *(KAnonymity(), ProsecutorRisk(), MarketerRisk(), AverageClassSize(), Discernibility(), KMap(population)),
         *(GeneralLossMetric(), NormalizedWeightedPenalty(), Precision(), NonUniformEntropy(), KLDivergence()),
@@ -39,7 +42,9 @@ def measures_of(population):
 
 
 def by_rows(released, original, levels):
-    """The same measures, from the rows of both tables and the levels of the hierarchies alone; the population is both.
+    """Compute the same measures from rows and hierarchy levels alone.
+
+    The original table is also the population.
 
     A label stands for the values that have it at any level.
     """
@@ -97,7 +102,10 @@ def by_rows(released, original, levels):
 
 @st.composite
 def recodings(draw):
-    """A table, and a problem whose points are cells of any levels; often those of another tuple."""
+    """Draw a table and a problem of cells at any levels.
+
+    Many tuples share their levels with another.
+    """
     table = draw(tables(rooted=True))
     own = table.microdata
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -135,7 +143,7 @@ def test_every_claim_is_what_rows_and_levels_say(drawn):
 
 @st.composite
 def points(draw):
-    """A table, a problem that makes recodings, and a point."""
+    """Draw a table, a problem that makes recodings, and a point."""
     table = draw(tables(rooted=True))
     problem = LocalRecodingProblem(
         table.microdata,
@@ -156,7 +164,7 @@ def test_what_a_search_makes_is_claimed_and_counted_again_from_hierarchies_alone
     assert dict(zip(made.claims.measure, made.claims.recounted, strict=True)) == pytest.approx(found, abs=1e-9)
     assert made.n_suppressed == 0
     hierarchies = problem.table.quasi_identifiers
-    # A row of stars alone is a suppressed one to who knows nothing of the recoding.
+    # Without the recoding, a row of stars alone is taken for a suppressed one.
     stars = (made.frame[list(hierarchies)] == "*").all(axis=1)
     if not stars.any():
         again = verify(made.frame, list(hierarchies), problem.objectives, original=table.frame, hierarchies=hierarchies)
@@ -185,7 +193,7 @@ WARD = pd.DataFrame(
 
 
 def ward():
-    """A release of twelve rows in classes of two or more, not counted yet."""
+    """Return twelve rows in classes of two or more, not yet recounted."""
     table = Microdata.from_frame(WARD, {"age": AGES, "sex": Hierarchy.flat(["F", "M"])}, "diagnosis")
     measures = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric(), MarketerRisk()]
     problem = LocalRecodingProblem(table, measures)
@@ -203,19 +211,19 @@ def cell(frame, rows, column, value):
 
 
 def swapped(frame, column):
-    """The cells of a column in a row of the first class and one of the last."""
+    """Swap a cell of the first class with one of the last."""
     one, other = classes_of(frame)[0].index[0], classes_of(frame)[-1].index[-1]
     return cell(cell(frame, one, column, frame[column][other]), other, column, frame[column][one])
 
 
 def moved(frame):
-    """A row of the first class stands in the last."""
+    """Move a row of the first class to the last."""
     one, other = classes_of(frame)[0].index[0], classes_of(frame)[-1].index[-1]
     return cell(frame, one, ["age", "sex"], frame.loc[other, ["age", "sex"]].to_numpy())
 
 
 def refined(frame):
-    """A class is as fine as it can be said to be, with labels of the hierarchy."""
+    """Refine a class as far as labels of the hierarchy permit."""
     own = max(classes_of(frame), key=lambda own: own.age.iloc[0] == "*")
     return cell(frame, own.index, "age", "20–23" if own.age.iloc[0] != "20–23" else "24–27")
 
@@ -252,7 +260,7 @@ def test_a_damaged_release_never_holds(damage):
 
 
 def test_labels_of_other_values_are_never_released():
-    """Held against the hierarchies: to the recoding itself they are as good as any."""
+    """Check labels against hierarchies, as the recoding accepts any."""
     made = ward()
     known = made._recoding.generalization
     cells = np.roll(known.nodes[known.class_of], 1, axis=0)
@@ -299,7 +307,7 @@ def test_a_point_of_the_lattice_is_refined_and_loses_no_more(table, data, suppre
     if suppressed == "drop" and not before.kept.any():
         return
     made = None
-    # Marked rows are a class of their own, which may be worse than all others: such a release is refused.
+    # Marked rows are a class of their own. A release is refused if this class is worse than all others.
     with suppress(RecountError):
         made = released(table, problem, x, recoding="local", suppressed=suppressed)
     assert made is not None or (suppressed == "mark" and before.n_suppressed[0] > 0)
@@ -322,7 +330,7 @@ def test_no_released_cell_is_coarser_than_at_the_point(table, data, suppressed):
     frame = table.frame.assign(row=range(len(table.frame)))
     keep = dict.fromkeys([*{"s0", "s1", "label"} - {*problem.table.tuples.domains}, "row"], "tells rows apart")
     asked = {"keep": keep, "suppressed": suppressed, "anyway": "it is only a test"}
-    # What is refused stays refused: where nothing is left, or marked rows are worse off than all others.
+    # Refusals remain for a release without rows, or with marked rows that are worse off than all others.
     with suppress(ValueError):
         whole = release(frame, problem, x, **asked).frame.set_index("row")
         local = release(frame, problem, x, recoding="local", **asked).frame.set_index("row")

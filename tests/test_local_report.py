@@ -1,4 +1,7 @@
-"""The report of a local recoding: its numbers against the released rows, and levels of whole columns beside it."""
+"""Reports of local recodings, compared with released rows.
+
+Levels of whole columns stand beside them.
+"""
 
 import numpy as np
 import pytest
@@ -36,7 +39,7 @@ def rows_of(data, name):
 
 
 def counted_alike(made, data, external=False):
-    """What is told of a release is what its rows say."""
+    """Compare the figures of a report with the rows of its release."""
     made = made.assign(**{name: made[name].map(one_line) for name in NAMES})
     sizes = made.groupby(NAMES)[NAMES[0]].transform("size")
     after = 1 if external else 2
@@ -71,7 +74,7 @@ def test_a_local_release_is_told_as_its_rows_are(tmp_path, external):
     assert ("beside" in page.tables) != external
     if not external:
         levels_alike(made, data)
-        # What the points are is said, and not how many labels they have.
+        # The page describes the points, and does not count their labels.
         assert [row[-3] for row in page.tables["front"]] == own.words(np.array(points))
 
 
@@ -192,7 +195,10 @@ def test_a_bound_is_told_where_somebody_asked_for_it(tmp_path):
 
 
 def test_the_report_for_outsiders_depends_on_the_local_release_alone(tmp_path):
-    """All rows of a class get the raw values of one of them: the release is the same, and so is the file."""
+    """Write the same file for all raw values with the same release.
+
+    All rows of a class get the raw values of one of them.
+    """
     own = local_problem()
     x, rows = own.x_of(8), frame()
     made, files = own.decode(x), set()

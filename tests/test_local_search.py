@@ -1,4 +1,4 @@
-"""Pareto local search on lattices: what it ends with, and copies, threads and history."""
+"""Pareto local search on lattices: results, copies, threads and history."""
 
 import copy
 import pickle
@@ -33,7 +33,7 @@ def to_the_end(of, seed=0, **options):
 
 
 def seen(of):
-    """The nodes that were evaluated, and which of all nodes these are."""
+    """Return all nodes, and a mask of the evaluated ones."""
     X = of.nodes(0, of.n_nodes)
     return X, np.array([x.tobytes() in of._memory._rows for x in X])
 
@@ -52,7 +52,7 @@ def test_it_ends_with_the_best_of_what_it_saw_and_with_no_neighbor_left(task, se
 
 
 def test_small_fronts_are_found_nearly_whole():
-    """Not a promise."""
+    """Check a typical share, which is no promise."""
     shares = []
     for seed in range(8):
         own = Task(invented(seed), [KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()], [], 3).problem
@@ -98,7 +98,7 @@ def test_a_copy_at_any_iteration_goes_on_as_the_search_does(again):
         assert len(twins[0]._seen) > len(algorithm._seen)
     while algorithm.has_next():
         algorithm.next()
-    # Copies beside it have changed nothing.
+    # Copies leave the algorithm unchanged.
     assert algorithm.opt.get("X").tolist() == to_the_end(problem(), 1).X.tolist()
 
 
@@ -107,7 +107,7 @@ def test_members_are_explored_when_no_neighbor_at_any_distance_is_left():
 
     def count(algorithm):
         nonlocal near, far
-        # How far each member's neighbors are done: 0, 1 or 2 steps.
+        # The neighbors of each member are explored up to 0, 1 or 2 steps.
         done = [algorithm._explored.get(one.X.tobytes(), 0) for one in algorithm.front.pop]
         assert algorithm.n_unexplored == sum(distance < 2 for distance in done)
         near, far = near + done.count(0), far + done.count(1)

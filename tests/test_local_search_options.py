@@ -1,4 +1,7 @@
-"""Pareto local search under pymoo's options: strategies of one's own, ask and tell, constraints, and its own end."""
+"""Pareto local search under pymoo's options and its own termination.
+
+The options are custom strategies, ask and tell, and constraints.
+"""
 
 import numpy as np
 import pytest
@@ -64,7 +67,7 @@ def test_of_every_non_dominated_box_it_finds_a_node(epsilon):
 
 
 class Seldom(Selection):
-    """Always the last, as often as is asked for."""
+    """A selection that repeats the last member."""
 
     def _do(self, problem, pop, n_select, n_parents, *args, random_state, **kwargs):
         return np.full((n_select, n_parents), len(pop) - 1)
@@ -178,7 +181,7 @@ def test_a_search_that_was_killed_ends_as_if_it_had_not_been(tmp_path):
 
 @pytest.mark.parametrize("n_offsprings", [1, 16])
 def test_towards_nodes_that_satisfy_constraints(n_offsprings):
-    """Two constraints that few nodes keep, from nodes that break them."""
+    """Reach two constraints that few nodes keep, from nodes that break them."""
     own = problem()
     F = own.compute(own.nodes(0, own.n_nodes))
     loss = np.sort(F[F[:, 0] <= -12, 1])[4]
@@ -189,7 +192,7 @@ def test_towards_nodes_that_satisfy_constraints(n_offsprings):
     while algorithm.has_next() and not len(algorithm.front):
         algorithm.next()
         V = np.maximum(algorithm.pop.get("G"), 0)
-        # The members are those that nothing evaluated violates less.
+        # Members are the points with least violation among the evaluated.
         assert len(algorithm.front) or sorted_rows(np.unique(V, axis=0)).tolist() == minimal(V).tolist()
     assert own.n_unique < 150
     res = to_the_end(own)
@@ -215,7 +218,7 @@ def test_wrappers_of_pymoo():
 
 
 class Flips(Neighborhood):
-    """Strings with one bit flipped."""
+    """A neighborhood of strings with one bit flipped."""
 
     def _do(self, problem, x, distance, *args, **kwargs):
         return x ^ np.eye(len(x), dtype=bool)

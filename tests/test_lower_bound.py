@@ -1,4 +1,4 @@
-"""Lower bounds of local recodings: never above the optimum, checked, and the same for counted passes."""
+"""Lower bounds of local recodings: validity, checks and counted passes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HIERARCHIES = {
 
 @st.composite
 def tables(draw):
-    """Tables of 6 to 10 rows, so small that all recodings can be made."""
+    """Draw tables of 6 to 10 rows, small enough for all recodings."""
     n = draw(st.integers(6, 10))
     row = st.tuples(st.integers(0, 7), st.sampled_from("xyz"), st.integers(0, 3), st.sampled_from("pqrs"))
     rows = draw(st.lists(row, min_size=n, max_size=n))
@@ -47,7 +47,7 @@ def tables(draw):
 
 
 def optimum(table, weights, holds):
-    """The least loss of any recoding: of all ways to part the distinct tuples, by subsets.
+    """Return the least loss over all partitions of the distinct tuples.
 
     `holds` says of the rows of a class whether it may stand.
     """
@@ -110,7 +110,7 @@ def test_no_bound_is_above_the_optimum_and_no_recoding_below_it(table, k, n_valu
 @more(2)
 @given(tables(), st.integers(1, 3), st.data())
 def test_what_other_constraints_make_necessary_is_true_of_every_class_that_holds_them(table, k, data):
-    """Whatever the constraint: the optimum among all parts that hold it is not below the bound."""
+    """Bound the optimum among all parts that hold any constraint."""
     constraint = data.draw(
         st.sampled_from(
             [
@@ -167,7 +167,10 @@ def test_a_requirement_makes_so_many_values_necessary(kind, asked, n_values):
     ("kind", "asked", "held", "n_values"), [(Kind.ALPHA, 1 / 49, 49, 49), (Kind.TREE, 6 / 9, 7, 1)]
 )
 def test_rounding_makes_no_value_necessary(kind, asked, held, n_values):
-    """As floats 1 / (1 / 49) is above 49, and 9 (1 - 6 / 9) above 3."""
+    """Ignore rounding: floats put 1 / (1 / 49) above 49.
+
+    They also put 9 (1 - 6 / 9) above 3.
+    """
     values = [0, 0, *range(held)] if kind is Kind.TREE else range(held)
     frame = pd.DataFrame({"a": [i % 8 for i in range(len(values))], "s": values})
     table = Microdata.from_frame(frame, {"a": HIERARCHIES["a"]}, sensitive="s")
@@ -177,7 +180,10 @@ def test_rounding_makes_no_value_necessary(kind, asked, held, n_values):
 
 
 def best_excess(trees, items, prices):
-    """By how much the best set of rows is paid too much, of all vectors and all sets: sorted, and one by one."""
+    """Return the greatest overpayment of a set of rows over all vectors.
+
+    It is found by sorting, and by all sets one by one.
+    """
     places = [range(a, b) for a, b in zip(trees.offsets[:-1], trees.offsets[1:], strict=True)]
     most = 0.0
     for vector in product(*places):
@@ -186,7 +192,7 @@ def best_excess(trees, items, prices):
         rows = [r for r in below for _ in range(items.rows[r])]
         rows.sort(key=lambda r: -prices[r])
         values = [items.values[r] for r in rows]
-        # The best row of each value, the best values first.
+        # The best row of each value comes first, in the order of the values.
         heads = [values.index(value) for value in dict.fromkeys(values)][: items.n_values]
         if len(rows) < items.k or len(heads) < items.n_values:
             continue
@@ -209,7 +215,7 @@ def test_prices_are_feasible_and_the_check_finds_what_is_not(table, k, n_values,
         assert best_excess(trees, ascent.items, ascent.parts[0]._current) <= 1e-9
     honest = ascent.bound()
     assert honest == pytest.approx(ascent.paid, abs=1e-6)
-    # A price that is too great, planted.
+    # A price that is too great is planted.
     (part,) = ascent.parts
     part.prices = ascent.prices.copy()
     part.prices[np.random.default_rng(seed).integers(len(part.prices))] += 0.5
@@ -220,7 +226,7 @@ def test_prices_are_feasible_and_the_check_finds_what_is_not(table, k, n_values,
 
 
 def test_many_attributes_are_parted_and_the_bound_still_holds():
-    """Forty columns: a pass over all vectors would never end."""
+    """Part forty columns, as a pass over all vectors would never end."""
     rng = np.random.default_rng(4)
     n, n_columns = 120, 40
     kinds = rng.integers(0, 6, n)
@@ -236,7 +242,7 @@ def test_many_attributes_are_parted_and_the_bound_still_holds():
     attributes = np.concatenate([part._walk.attributes for part in ascent.parts])
     assert len(ascent.parts) > 1
     assert sorted(attributes) == list(range(n_columns))
-    # No class of any recoding is paid more than it loses: here classes of neighbours, and all in one.
+    # No class is paid more than it loses. The recodings are classes of neighbours and a single class.
     for class_of in (np.arange(len(trees.rows)) // 4, np.zeros(len(trees.rows), dtype=np.int64)):
         class_of = np.minimum(class_of, len(trees.rows) // 4 - 1)
         cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
@@ -247,7 +253,7 @@ def test_many_attributes_are_parted_and_the_bound_still_holds():
 
 @pytest.mark.parametrize("n_columns", [2, 3])
 def test_parts_end_where_a_visit_may_look_at_little(monkeypatch, n_columns):
-    """Down to parts of one attribute, whose prices are feasible together."""
+    """Split down to parts of one attribute with jointly feasible prices."""
     monkeypatch.setattr("pymoo_anon.recoding.bound._LOOKS", 1)
     rows = [(0, "x", 0), (1, "x", 1), (2, "z", 0), (3, "y", 1), (6, "z", 2), (7, "x", 3), (7, "y", 3)]
     frame = pd.DataFrame(rows, columns=list("abc")).iloc[:, :n_columns]
@@ -299,7 +305,7 @@ def test_time_is_a_wish_that_ends(problem):
 
 
 def test_a_proven_recoding_ends_at_once(problem):
-    """All rows in one class: nothing else holds k = 600."""
+    """Put all rows in one class, as k = 600 requires it."""
     made = problem.lower_bound(problem.x_of(600), ("n_iter", 10**6))
     assert made.share < 1e-6
 

@@ -1,4 +1,4 @@
-"""The study of Lunacek et al. 2006 runs what its results lack, and tells of runs what they hold."""
+"""The study of Lunacek et al. 2006: missing runs and reported runs."""
 
 import json
 import sys
@@ -14,7 +14,10 @@ from benchmarks.papers.lunacek2006_optimum import beside, best_known, curve, of_
 
 @pytest.fixture
 def results(tmp_path, monkeypatch):
-    """A folder of results with two trials of before runs had a task, and a study of three parts."""
+    """Make results of two old trials and a study of three parts.
+
+    The two trials were run before runs had a task.
+    """
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     runs = [{"variant": "TRAD", "population": 200, "seed": seed, "loss": 10.0 + seed} for seed in (1, 2)]
     (tmp_path / "lunacek2006.json").write_text(json.dumps({"runs": runs, "minutes": 3}))

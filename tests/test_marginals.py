@@ -1,4 +1,4 @@
-"""Distances of the distributions of columns and pairs, and means, against rows spread value by value."""
+"""Distances of marginals and means, against rows spread value by value."""
 
 from collections import Counter
 from fractions import Fraction
@@ -19,7 +19,7 @@ from pymoo_anon.table import Generalization, Hierarchy, LocalGeneralization, Mic
 
 
 def shares(cells):
-    """The share of every combination of values, of rows that are spread evenly over those of their cells."""
+    """Return the share of each combination, with rows spread over their cells."""
     found = Counter()
     for row in cells:
         for combination in product(*row):
@@ -74,7 +74,10 @@ def test_large_tables_of_two_columns_are_made_in_parts(monkeypatch):
 
 
 def test_what_has_numbers():
-    """Bins and groups count as their midpoints; days, postal codes and words have no mean, and what is missing none."""
+    """Count bins and groups as midpoints, and give text no mean.
+
+    Days, postal codes and words have no mean, and neither have missing values.
+    """
     frame = pd.DataFrame(
         {
             "year": [1, 17, None],
@@ -95,7 +98,7 @@ def test_what_has_numbers():
     problem = LatticeProblem(table, [KAnonymity()])
     found = means(table, problem.equivalence_classes([1, 0, 1, 0, 0]))
     assert found.index.tolist() == ["year", "bin", "text"]
-    # Years 1 to 5 and 16 to 20, before; 1 to 10 and 11 to 20, after. The row without one does not count.
+    # Years are 1 to 5 and 16 to 20 before, and 1 to 10 and 11 to 20 after. The row without a year does not count.
     assert found.loc["year"].tolist() == [(3 + 18) / 2, (5.5 + 15.5) / 2]
     assert found.loc["bin"].tolist() == pytest.approx([(0.25 + 0.75 + 0.75) / 3] * 2)
     assert found.loc["text"].tolist() == pytest.approx([(3 + 10 + 10) / 3, (3.5 + 10 + 10) / 3])

@@ -1,4 +1,4 @@
-"""A measure is one class: its name on the command line, its recount and its row in the guide stand with it."""
+"""A measure as one class: command-line name, recount and guide row."""
 
 import inspect
 import re
@@ -45,7 +45,7 @@ KINDS = [kind for kind in KINDS if kind not in (Objective, ColumnObjective)]
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    """The registry, as it was when the test began."""
+    """Restore the registry after a test."""
     monkeypatch.setattr(Objective, "registered", dict(Objective.registered))
     return Objective.registered
 
@@ -58,7 +58,7 @@ def test_names_that_help_tells_are_the_registered_ones():
     assert sorted(of_the_package(), key=str.casefold) == MEASURES
     assert len(MEASURES) == 22
     assert all(kind.short == short for short, kind in of_the_package().items())
-    # The others need arguments that the command line has no word for.
+    # The others need arguments that the command line cannot express.
     assert {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in of_the_package().values()} == {
         "KMap",
         "RecursiveCLDiversity",
@@ -73,7 +73,10 @@ def test_every_measure_of_the_package_is_recounted_by_its_own_class(kind):
 
 
 def row_of(kind):
-    """The row of the guide's table that a class makes: call, name, short name, first sentence, direction, bounds."""
+    """Return the row of the guide's table for a class.
+
+    It holds call, name, short name, first sentence, direction and bounds.
+    """
     parameters = inspect.signature(kind).parameters.values()
     made = kind if isinstance(kind.name, str) else kind(*("column" for one in parameters if one.default is one.empty))
     sentence = kind.__doc__.partition("\n")[0].partition(": ")[2]
@@ -164,18 +167,18 @@ def of_rows(self, recount):
 @pytest.mark.parametrize(
     ("base", "body", "known"),
     [
-        # What is said anew changes no value.
+        # Overrides of descriptions change no value.
         (KAnonymity, {}, True),
         (KAnonymity, {"name": "mine", "short": "mine", "words": "my own", "step": 2.0}, True),
         (TCloseness, {"check": lambda self, table: None, "__repr__": lambda self: "mine"}, True),
-        # What is computed anew does.
+        # Overrides of computations do.
         (KAnonymity, {"evaluate": double}, False),
         (KAnonymity, {"evaluate_one": double}, False),
         (TCloseness, {"of_classes": double}, False),
         (BasicBetaLikeness, {"_enhanced": True}, False),
         (KAnonymity, {"maximize": False}, False),
         (Objective, {"name": "mine", "evaluate": double}, False),
-        # And is known again where it says how to count it.
+        # A class with its own recount is known again.
         (KAnonymity, {"evaluate": double, "recount": of_rows}, True),
         (Objective, {"name": "mine", "evaluate_one": double, "recount": of_rows}, True),
     ],
@@ -184,13 +187,13 @@ def test_a_formula_counts_again_what_it_is_the_formula_of(base, body, known):
     own = type("Own", (base,), body)
     arguments = ["s"] if issubclass(base, ColumnObjective) else []
     assert own(*arguments).recountable is known
-    # A class that derives from it is the same.
+    # Derived classes inherit this.
     assert type("Further", (own,), {})(*arguments).recountable is known
     assert type("Changed", (own,), {"evaluate": double})(*arguments).recountable is False
 
 
 def test_a_recount_runs_nothing_that_a_search_does(monkeypatch):
-    """Every measure is counted again with all broken that evaluates one, and with all compiled loops of the room."""
+    """Recount every measure with evaluations and compiled loops broken."""
     frame = pd.DataFrame({"q": [1, 1, 2, 2, 3, 3, 4], "s": [*"abcabca"], "label": [*"yynnyyn"]})
     hierarchy = Hierarchy([[1, 2, 3, 4], ["1-2", "1-2", "3", "4"], ["*"] * 4])
     table = Microdata.from_frame(frame, {"q": hierarchy}, sensitive="s", label="label")
@@ -225,7 +228,10 @@ def test_a_recount_runs_nothing_that_a_search_does(monkeypatch):
 
 
 class Largest(Objective):
-    """The largest class that is kept; its recount is that of a class attribute, so that it can be right or wrong."""
+    """The largest kept class, recounted by a class attribute.
+
+    The attribute makes the recount right or wrong.
+    """
 
     name, maximize, whole = "largest", False, True
     counted_as = staticmethod(lambda recount: recount.kept.max())
@@ -268,7 +274,7 @@ output = "front"
 
 @pytest.fixture
 def contributed(monkeypatch):
-    """The class of the page for contributors, in a module of its own, as a search pickles it."""
+    """Load the class of the contributors' page as a module for pickling."""
     page = (Path(__file__).parents[1] / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^ +```python\n(.*?)^ +```", page, re.DOTALL | re.MULTILINE)
     module = ModuleType("contributed")
@@ -278,7 +284,7 @@ def contributed(monkeypatch):
 
 
 def test_what_the_page_for_contributors_asks_for_suffices(contributed, tmp_path, monkeypatch):
-    """Searched, released, counted again, reported and verified, by a class and nothing else."""
+    """Search, release, recount, report and verify with the class alone."""
     monkeypatch.chdir(tmp_path)
     check_objective(contributed())
     assert row_of(contributed).startswith("| `SmallClasses()` | small classes | `small-classes` | number of rows in ")

@@ -1,4 +1,4 @@
-"""The memory of a problem: every point once, threads, copies, pickles, and interruptions."""
+"""A problem's memory: points once, threads, copies, pickles and interruptions."""
 
 import copy
 import pickle
@@ -32,12 +32,12 @@ CENSUS = make_census(200, seed=5)
 
 
 def holds(memory, X):
-    """Which points a memory holds."""
+    """Return a mask of the points that a memory holds."""
     return np.array([key in memory._rows for key in keys_of(X)], dtype=bool)
 
 
 def recall(memory, X, measure):
-    """The values of points as problems ask for them, of which only those that are missing are measured."""
+    """Return the values of points as problems do, measuring only missing ones."""
     missing = memory.missing(X)
     memory.add(missing, measure(missing))
     return memory[X]
@@ -54,7 +54,7 @@ def problem():
 
 @pytest.fixture
 def many_switches():
-    """Threads take turns as often as Python lets them."""
+    """Switch threads as often as Python permits."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -74,7 +74,7 @@ def together(n_threads, action):
 
 
 def of_nodes(X):
-    """Values that tell a point from every other."""
+    """Return values that differ between any two points."""
     return X @ np.array([[1, 2], [100, 200], [10_000, 20_000]]) + 0.5
 
 
@@ -109,7 +109,7 @@ def test_what_is_given_back_is_the_callers_own():
 
 @pytest.mark.usefixtures("many_switches")
 def test_eight_threads_remember_the_same_values():
-    """Each thread has its own order of many points that all of them want."""
+    """Ask for the same points in a different order per thread."""
     for trial in range(20):
         memory = Memory(2)
         X = np.stack(np.meshgrid(*[np.arange(8)] * 3), axis=-1).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""Tables: their roles, classes and copies, and what is refused."""
+"""Tables: roles, classes, copies and refusals."""
 
 import copy
 import pickle
@@ -22,7 +22,7 @@ def test_persons_are_counted_like_sensitive_values():
     table = Microdata.from_frame(persons(patient=whose), QUASI, "diagnosis", person="patient")
     assert (table.person, table.sensitive) == ("patient", ("diagnosis",))
     assert table.domain_of("patient") == ("p1", "p2", "p3")
-    # The tuples 41 F and 41 M and 99 M are those of p2; 30 F holds p1 twice and p3.
+    # The tuples 41 F, 41 M and 99 M belong to p2. 30 F holds p1 twice, and p3.
     assert table.tuples.columns["patient"].histogram().tolist() == [[0, 1, 0], [0, 1, 0], [0, 1, 0], [2, 0, 1]]
     assert Microdata.from_frame(persons(), QUASI).person is None
 
@@ -53,7 +53,7 @@ def test_tuples_that_a_new_hierarchy_puts_together_are_one():
 
 @pytest.mark.parametrize("n", [24, 70])
 def test_tables_may_have_any_number_of_quasi_identifiers(n):
-    """The product of the domains' sizes is beyond 64 bits, and of 64 dimensions numpy has no more."""
+    """Exceed 64 bits by the domain product, and numpy's 64 dimensions."""
     rng = np.random.default_rng(n)
     rows = rng.integers(0, 9, size=(50, n))[rng.integers(0, 50, 200)]
     frame = pd.DataFrame(rows, columns=[f"q{j}" for j in range(n)]).assign(s=rng.integers(0, 3, 200), p=range(200))

@@ -1,4 +1,4 @@
-"""What privacy and loss models refuse, and what they say then."""
+"""Refusals of privacy and loss models, and their messages."""
 
 import datetime
 
@@ -56,7 +56,7 @@ def test_bad_arguments_are_refused():
 
 
 def test_what_was_asked_of_truth_values_is_not_answered_for_numbers():
-    """Python takes True for 1: what one table was told must not reach the other."""
+    """Keep answers apart by table, although Python takes True for 1."""
     truths, numbers = one_class_each([[True, False]]), one_class_each([[1, 0]])
     for order, own, other in (([0, 1], numbers, truths), ([False, True], truths, numbers)):
         TCloseness("s", order).check(own)

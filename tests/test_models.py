@@ -1,4 +1,4 @@
-"""Privacy and loss models against their plain twins, scipy, and examples that were worked by hand."""
+"""Privacy and loss models against plain twins, scipy and worked examples."""
 
 import datetime
 from functools import partial
@@ -57,7 +57,7 @@ def assert_agree(objective, values, expected):
 
 
 def compare(data, table, *pairs):
-    """Objectives and their twins on some nodes of a table."""
+    """Compare objectives with their twins on some nodes of a table."""
     classes, some, policy = drawn_classes(data, table)
     releases = [PlainRelease(table.plain, node, **policy) for node in some]
     for objective, twin in pairs:
@@ -120,7 +120,7 @@ def test_models_of_bit_strings_are_what_the_rows_say(data, partition):
     for x in X:
         levels = partition.labels_of(x)
         releases.append(PlainRelease(PlainTable(frame, levels), [0] * len(levels), limit=limit))
-    # The numbers of groups are labels, too.
+    # The numbers of groups serve as labels.
     hierarchies = {
         name: [dict(zip(hierarchy.domain, groups.tolist(), strict=True)) for groups in hierarchy.groups]
         for name, hierarchy in problem.table.quasi_identifiers.items()
@@ -130,11 +130,11 @@ def test_models_of_bit_strings_are_what_the_rows_say(data, partition):
         assert_agree(objective, values, [twins[type(objective)](release) for release in releases])
 
 
-# Distances, against programs that know nothing of anonymization
+# Distances, against programs without any notion of anonymization
 
 
 def earth_moved(p, q, distances):
-    """The transport problem itself, as a linear program."""
+    """Solve the transport problem itself as a linear program."""
     m = len(p)
     rows = [np.kron(np.eye(m)[i], np.ones(m)) for i in range(m)] + [np.kron(np.ones(m), np.eye(m)[i]) for i in range(m)]
     return linprog(np.ravel(distances), A_eq=np.array(rows), b_eq=np.concatenate([p, q])).fun
@@ -181,12 +181,12 @@ def test_days_have_an_order():
     days = [datetime.date(2026, 1, day) for day in (1, 31, 5)]
     for own in (days, [pd.Timestamp(day) for day in days]):
         classes = raw(one_class_each([own[:2], own[2:]]))
-        # The 1st, the 5th and the 31st are three equal steps apart: what counts is their rank.
+        # The 1st, the 5th and the 31st are three equal steps apart, because only their rank counts.
         np.testing.assert_allclose(TCloseness("s", "ordered").evaluate(classes), [1 / 3], rtol=1e-12)
 
 
 def test_the_order_is_that_of_the_values():
-    """A quasi-identifier has values in the order of its hierarchy, whichever that is."""
+    """Order values of a quasi-identifier as its hierarchy does."""
     frame = pd.DataFrame({"q": [2, 2, 2, 0, 1]})
     for domain in ([0, 1, 2], [0, 2, 1], [2, 1, 0]):
         classes = raw(Microdata.from_frame(frame, {"q": Hierarchy.flat(domain)}))
@@ -195,7 +195,10 @@ def test_the_order_is_that_of_the_values():
 
 
 def test_what_nobody_has_is_no_step():
-    """Of the numbers that occur 40 is the third: three tuples are two steps from 0 and one is one."""
+    """Skip numbers that do not occur, so that 40 is the third.
+
+    Three tuples are two steps from 0, and one is one step from it.
+    """
     frame = pd.DataFrame({"q": [40, 40, 40, 0, 5]})
     classes = raw(Microdata.from_frame(frame, {"q": Hierarchy.flat([100, 40, 5, 7, 0])}))
     np.testing.assert_allclose(TCloseness("q", "ordered").evaluate(classes), [0.7], rtol=1e-12)
@@ -212,7 +215,7 @@ def test_c_beyond_the_rows_is_as_good_as_the_rows():
 
 
 def test_a_c_of_many_digits_holds_billions_of_rows():
-    """The rest c times, in millionths, is beyond what 64 bits hold."""
+    """Multiply the rest by c in millionths, beyond 64 bits."""
     counts = np.array([10**9, 10**9])
     table = Microdata.from_codes(
         {"q": Hierarchy.flat([0])}, [np.zeros(2, int)], counts, {"s": np.arange(2)}, {"s": ["a", "b"]}, ["s"]
@@ -233,7 +236,10 @@ def test_a_weight_beyond_whole_numbers_costs_nothing_where_nothing_is_lost(weigh
 
 
 def test_the_salaries_of_li_et_al():
-    """Q = {3k, ..., 11k}, P1 = {3k, 4k, 5k}, P2 = {6k, 8k, 11k}: 0.375 and 0.167 (Li et al. 2007, section 4.1)."""
+    """Compare with Li et al. 2007, section 4.1.
+
+    For Q = {3k, ..., 11k}, t is 0.375 with P1 = {3k, 4k, 5k} and 0.167 with P2 = {6k, 8k, 11k}.
+    """
     for kept, expected in (([3, 4, 5], 0.375), ([6, 8, 11], 1 / 6)):
         rest = [[k] for k in range(3, 12) if k not in kept]
         classes = raw(one_class_each([kept, *rest]), below=3)
@@ -244,7 +250,10 @@ def test_the_salaries_of_li_et_al():
     ("other", "distance"), [("bronchitis", 1 / 3), ("pulmonary embolism", 2 / 3), ("stomach cancer", 1)]
 )
 def test_the_diseases_of_li_et_al(other, distance):
-    """Flu is 1/3 from bronchitis, 2/3 from pulmonary embolism and 1 from stomach cancer (section 4.2)."""
+    """Compare with Li et al. 2007, section 4.2.
+
+    Flu is 1/3 from bronchitis, 2/3 from pulmonary embolism and 1 from stomach cancer.
+    """
     diseases = Hierarchy(
         [
             ["flu", "bronchitis", "pulmonary embolism", "stomach cancer"],
@@ -259,7 +268,10 @@ def test_the_diseases_of_li_et_al(other, distance):
 
 
 def test_the_patients_of_machanavajjhala_et_al():
-    """The 3-diverse table: each class holds heart disease, viral infection and cancer, one of them twice."""
+    """Evaluate l on the 3-diverse table.
+
+    Each class holds heart disease, viral infection and cancer, one of them twice.
+    """
     classes = raw(one_class_each(["HVCC", "CHVV", "HVCC"]))
     np.testing.assert_allclose(EntropyLDiversity("s").evaluate(classes), [2**1.5], rtol=1e-12)
     # r = (2, 1, 1): 2 < c (1 + 1) above c = 1, and 2 < c above c = 2.
@@ -267,20 +279,23 @@ def test_the_patients_of_machanavajjhala_et_al():
 
 
 def test_a_decimal_is_the_one_that_was_written():
-    """110 is not less than 4.4 times 25, though it is in floats."""
+    """Compare 110 with 4.4 times 25 exactly, as floats are wrong."""
     assert 110 < 4.4 * 25
     classes = raw(one_class_each(["a" * 110 + "b" * 25]))
     assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (4.4, 4.40001)] == [1, 2]
 
 
 def test_every_c_is_shown_in_full():
-    """Problems tell objectives apart by what they look like."""
+    """Show every digit, as problems distinguish objectives by repr."""
     assert repr(RecursiveCLDiversity("s", 1.5)) == "RecursiveCLDiversity('s', 1.5)"
     assert repr(RecursiveCLDiversity("s", 1.50000001)) == "RecursiveCLDiversity('s', 1.50000001)"
 
 
 def test_shares_worked_by_hand():
-    """With q = (1/2, 1/3, 1/6) and p = (2/3, 1/3, 0) and (1/3, 1/3, 1/3)."""
+    """Compute values for one q and two p by hand.
+
+    q is (1/2, 1/3, 1/6), and p is (2/3, 1/3, 0) and (1/3, 1/3, 1/3).
+    """
     classes = raw(one_class_each(["aab", "abc"]))
     assert AlphaDeassociation("s").evaluate(classes) == [2 / 3]
     np.testing.assert_allclose(BasicBetaLikeness("s").evaluate(classes), [1], rtol=1e-12)
@@ -298,7 +313,10 @@ def test_shares_worked_by_hand():
 
 @pytest.mark.parametrize(("node", "expected"), [((1, 0), 3 / 4), ((1, 1), 7 / 12), ((0, 2), 2 / 3), ((0, 1), 5 / 6)])
 def test_the_precisions_of_sweeney(node, expected):
-    """Prec is 0.75, 0.58, 0.67 and 0.83 for GT[1,0], GT[1,1], GT[0,2] and GT[0,1] (Sweeney 2002, figure 5)."""
+    """Compare with figure 5 of Sweeney (2002).
+
+    Prec is 0.75, 0.58, 0.67 and 0.83 for GT[1,0], GT[1,1], GT[0,2] and GT[0,1].
+    """
     races = ["asian", "black", "white"]
     zips = ["02138", "02139", "02141", "02142"]
     hierarchies = {
@@ -314,7 +332,7 @@ def test_the_precisions_of_sweeney(node, expected):
 
 
 def test_losses_worked_by_hand():
-    """Classes of 3 and of 1, which is suppressed: of 4 rows one is lost."""
+    """Suppress one of four rows, which is alone in its class."""
     classes = raw(one_class_each(["aab", "c"]), limit=1)
     assert Discernibility().evaluate(classes) == [3 * 3 + 4 * 1]
     assert AverageClassSize().evaluate(classes) == [4 / 2]
@@ -323,7 +341,7 @@ def test_losses_worked_by_hand():
     np.testing.assert_allclose(NonUniformEntropy().evaluate(classes), [np.log2(4 / 1)], rtol=1e-12)
     np.testing.assert_allclose(Precision().evaluate(classes), [3 / 4], rtol=1e-12)
     assert GeneralLossMetric([0.5]).evaluate(classes) == [0.5]
-    # Three rows stay, the fourth may be either value: (7/8, 1/8) are released of (3/4, 1/4).
+    # Three rows stay, and the fourth may be either value, so (7/8, 1/8) is released of (3/4, 1/4).
     expected = 3 / 4 * np.log2(6 / 7) + 1 / 4 * np.log2(2)
     np.testing.assert_allclose(KLDivergence().evaluate(classes), [expected], rtol=1e-12)
 
@@ -351,7 +369,7 @@ def test_where_every_tuple_is_suppressed_the_table_is_one_class(data, table):
 
 
 def test_an_order_of_the_bits_leaves_the_levels_as_they_are():
-    """The hierarchy joins 1 and 2 first, in whatever order the values stand."""
+    """Join 1 and 2 first, as the hierarchy does, in any order."""
     hierarchy = Hierarchy([[1, 3, 2, 4], ["a", "b", "a", "b"], list("****")])
     table = Microdata.from_frame(pd.DataFrame({"q": [1, 2, 3, 4]}), {"q": hierarchy})
     for order in ([1, 2, 3, 4], [4, 3, 2, 1]):
@@ -373,7 +391,7 @@ def test_records_at_risk_are_those_of_small_classes_and_of_few_suppressed():
     assert RecordsAtRisk(1).evaluate(classes) == [0]
     assert RecordsAtRisk(1 / 300).evaluate(classes) == [1]
     assert RecordsAtRisk() == RecordsAtRisk(0.09) != RecordsAtRisk(0.1)
-    # As many suppressed rows as are enough are no small class.
+    # Enough suppressed rows are no small class.
     pair = Microdata.from_frame(pd.DataFrame({"q": [1, 2, 3, 3]}), {"q": Hierarchy.flat([1, 2, 3])})
     both = LatticeProblem(pair, [RecordsAtRisk(0.5), RecordsAtRisk(0.4)], Below(2))
     assert both.compute(np.array([[0]])).tolist() == [[0, 1]]

@@ -1,4 +1,7 @@
-"""Every privacy and loss model at random nodes of the real Adult's lattice, against the plain twins."""
+"""Privacy and loss models on Adult's lattice against plain twins.
+
+The nodes are random.
+"""
 
 from functools import partial
 from pathlib import Path
@@ -73,14 +76,14 @@ MODELS = [
 
 
 def by_rows(frame):
-    """A frame of Adult's rows with the packaged hierarchies, read by pandas."""
+    """Return Adult's rows with the packaged hierarchies, read by pandas."""
     kinds = {"age": int}
     levels = {name: read_levels(HIERARCHIES / f"{name}.csv", kinds.get(name, str)) for name in QUASI_IDENTIFIERS}
     return PlainTable(frame, levels)
 
 
 def random_nodes(problem, n=N_NODES):
-    """Distinct nodes, among them the most general one and the rows as they are."""
+    """Return distinct nodes, including the most general and the most specific."""
     some = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(2 * n, problem.n_var))
     others = np.random.default_rng(1).permutation(np.unique(some, axis=0))[: n - 2]
     return np.concatenate([[problem.lengths, 0 * problem.lengths], others])
@@ -108,7 +111,7 @@ def test_models_are_what_the_rows_of_adult_say(adult_rows, limit):
 
 
 def test_k_map_is_what_the_rows_of_adult_say(adult_rows):
-    """A sample of 2,000 rows, of which all of Adult is the population."""
+    """Take all of Adult as the population of a 2,000-row sample."""
     population = fetch_adult(sensitive=None)
     sample = fetch_adult_frame().sample(2000, random_state=1)
     table = Microdata.from_frame(sample, population.quasi_identifiers)

@@ -1,4 +1,4 @@
-"""The comparison with algorithms of pymoo: what is read from a log, what is made of it, and how a user runs it."""
+"""The comparison with algorithms of pymoo: logs, statistics and runs."""
 
 import json
 from itertools import product
@@ -35,12 +35,12 @@ def rows_of(F):
     return sorted(map(tuple, np.asarray(F).tolist()))
 
 
-# One run.
+# A single run.
 
 
 @st.composite
 def logs(draw):
-    """A log of some batches: points, values that depend on them, and whether they are feasible."""
+    """Draw a log of batches of points, values and feasibility."""
     log, keys = Log(), set()
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     values, allowed = rng.integers(0, 5, (20, 2)).astype(float), rng.random(20) < draw(st.sampled_from([0.5, 1.0]))
@@ -117,7 +117,7 @@ def test_a_run_gives_what_steps_by_hand_give(name, kind):
 
 
 def test_an_own_result_is_never_of_more_than_the_budget():
-    """The first population is as large as the first budget allows, and one point more is too many."""
+    """Report a first population within the budget, not one point more."""
     problem = OURS["two objectives"].fresh_copy()
     found = run(problem, NSGA2(pop_size=6, **OPERATORS), 1, Budgets((40,), (5, 6, 11, 12), 60))
     assert len(found.own["total", 5]) == 0
@@ -127,7 +127,7 @@ def test_an_own_result_is_never_of_more_than_the_budget():
 
 
 class Population(NSGA2):
-    """What it returns is all of its population, as some of pymoo's do."""
+    """NSGA2 with its whole population as result, as in some algorithms."""
 
     def _set_optimum(self):
         self.opt = self.pop
@@ -144,7 +144,7 @@ def test_an_own_result_has_no_row_that_breaks_a_constraint():
 
 
 def found_points(problem, n):
-    """The first points of the same run."""
+    """Return the first points of the same run."""
     algorithm, points = NSGA2(pop_size=6, **OPERATORS), []
     algorithm.setup(problem.fresh_copy(), termination=NoTermination(), seed=1)
     algorithm.evaluator.callback = lambda pop: points.extend(pop.get("X"))
@@ -162,7 +162,10 @@ def test_a_log_of_other_values_is_refused():
 
 
 def test_measures_of_a_front():
-    """The values of k and loss: the reference lies between (-10, 0) and (-2, 40)."""
+    """Judge fronts in k and loss, scaled by the reference.
+
+    The reference lies between (-10, 0) and (-2, 40).
+    """
     problem = OURS["two objectives"]
     reference = np.array([[-10.0, 40.0], [-6.0, 10.0], [-2.0, 0.0]])
     judge = Judge(problem, reference)
@@ -189,7 +192,7 @@ def test_the_same_front_is_judged_alike_at_every_budget():
             assert figures[result][budget] == judge(F)
 
 
-# The best known.
+# The set of best known points.
 
 
 def test_the_best_known_set_only_gets_better(tmp_path):
@@ -209,7 +212,7 @@ def test_the_best_known_set_only_gets_better(tmp_path):
     text = path.read_text(encoding="utf-8")
     assert text.splitlines()[0] == "k,GLM,point"
     BestKnown(path, problem).improve(X[:0], seen[:0])
-    assert path.read_text(encoding="utf-8") == text  # nothing is lost by writing it anew
+    assert path.read_text(encoding="utf-8") == text  # rewriting loses nothing
     path.write_text(text.replace("\n", "\n1", 1), encoding="utf-8")
     with pytest.raises(ValueError, match=r"own.csv must hold values of this problem, got others"):
         BestKnown(path, problem)
@@ -336,7 +339,7 @@ def test_the_quick_comparison(tmp_path, monkeypatch, unrendered, capsys):
     def ran(*given):
         raise AssertionError(f"must not run, got {given}")
 
-    # What is there stays, and runs again only where that is asked for.
+    # Existing results stay, and run again only on request.
     with monkeypatch.context() as context:
         context.setattr(moeas, "run", ran)
         moeas.main(quick)

@@ -20,7 +20,10 @@ def test_the_effect_size_is_that_of_all_pairs(ours, theirs):
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_corrected_p_values_reject_what_the_procedure_of_holm_rejects(p):
-    """Step by step: the least is compared with level / n, the next with level / (n - 1), until one is too large."""
+    """Reject step by step until one p-value is too large.
+
+    The least is compared with level / n, the next with level / (n - 1), and so on.
+    """
     corrected = holm(p)
     for level in (0.01, 0.05, 0.3, 0.9):
         rejected = set()
@@ -33,7 +36,7 @@ def test_corrected_p_values_reject_what_the_procedure_of_holm_rejects(p):
 
 @pytest.mark.parametrize("n", [6, 7, 12, 15])
 def test_intervals_hold_the_median_as_often_as_they_say(n):
-    """Whether a value is below the median is a toss of a coin: all tosses are counted."""
+    """Count all coin tosses for values below and above the median."""
     low, high = interval(range(n))
     assert low + high == n - 1
     below = [bin(tosses).count("1") for tosses in range(2**n)]
