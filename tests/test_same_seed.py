@@ -1,4 +1,4 @@
-"""The same seed gives the same result, wherever a search is stopped: no clock, no load and no thread decides."""
+"""Equal results for equal seeds at any stop, load and thread number."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def loaded():
 
 
 def told_by(n_threads, *names, **environment):
-    """What a process of its own finds."""
+    """Return the results of a separate process."""
     path = os.pathsep.join([str(ROOT), *sys.path])
     done = subprocess.run(
         [sys.executable, str(SCRIPT), str(n_threads), *names],
@@ -53,7 +53,7 @@ def test_every_algorithm_is_run():
 
 @cache
 def here(name):
-    """What this process finds, by one thread."""
+    """Return the result of this process with one thread."""
     return json.loads(json.dumps(found(name, 1)))
 
 
@@ -76,7 +76,7 @@ def test_another_seed_takes_another_way(name):
 
 @pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "merges and splits"])
 def test_values_may_come_from_elsewhere(name):
-    """By ask and tell, without an evaluator."""
+    """Use ask and tell without an evaluator."""
     make, problem, _ = RUNS[name]
     own, algorithm = problem(), make()
     algorithm.setup(own, termination=("n_gen", 5), seed=1)
@@ -101,13 +101,13 @@ def test_the_proofs_are_stopped_before_their_end(name):
 
 @pytest.mark.slow
 def test_a_cold_cache_decides_nothing(tmp_path):
-    """Where all is compiled anew, much time passes before the first node."""
+    """Compile everything anew, which delays the first node."""
     assert told_by(1, "boxes", NUMBA_CACHE_DIR=str(tmp_path)) == {"boxes": here("boxes")}
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_fronts_are_in_one_order(name):
-    """By the first objective, then by the next; the gap of a proof goes with it."""
+    """Sort by the objectives in turn, with the gaps of a proof."""
     F = np.atleast_2d(array(here(name)["F"]))
     assert front_order(F).tolist() == list(range(len(F)))
     if RUNS[name][0]().__class__ is BranchAndBound:

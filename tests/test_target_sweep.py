@@ -1,4 +1,4 @@
-"""The sweep of targets: which points it makes, that it ends, and what its front is worth."""
+"""The sweep of targets: points, termination, and worth of its front."""
 
 from __future__ import annotations
 

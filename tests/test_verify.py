@@ -96,7 +96,7 @@ def test_a_table_of_stars_is_one_class_unless_it_is_said_to_be_suppressed():
 
 
 class Mine(KAnonymity):
-    """A measure of one's own that is something else than the one it derives from."""
+    """A custom measure that differs from its base class."""
 
     def evaluate(self, classes):
         return 2 * super().evaluate(classes)
@@ -178,7 +178,7 @@ ABOVE = {letter: {letter, "ab" if letter in "ab" else "cd", "*"} for letter in "
 
 
 def laid_over(released, original, measures=(), **kwargs):
-    """Whether the rows of a release can be laid over those of an original, or why not."""
+    """Match released rows to original rows, or return the error."""
     frames = [pd.DataFrame(rows, columns=["p", "q", "s"]) for rows in (released, original)]
     hierarchies = {"p": LETTERS, "q": LETTERS}
     try:

@@ -1,4 +1,4 @@
-"""Property vectors: random ones for hypothesis and those of the paper; slow, obvious twins of the comparators."""
+"""Property vectors: random ones, the paper's, and slow twins of the comparators."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Group:
 
 
 def table_of(counts: Sequence[int]) -> DistinctTuples:
-    """A table of so many distinct tuples with these counts."""
+    """Build a table with one distinct tuple per count."""
     return DistinctTuples(np.arange(len(counts))[:, None], np.array(counts), (len(counts),))
 
 
@@ -40,7 +40,7 @@ def table_of(counts: Sequence[int]) -> DistinctTuples:
 def groups(
     draw: st.DrawFn, of: st.SearchStrategy[float] = REAL, n: int = 2, maximize: bool | None = True, size: int = 8
 ) -> Group:
-    """`n` vectors on one table; `maximize=None` draws the direction."""
+    """Draw `n` vectors on one table, with one direction for all."""
     counts = draw(st.lists(st.integers(1, 5), min_size=1, max_size=size))
     table = table_of(counts)
     up = draw(st.booleans()) if maximize is None else maximize
@@ -85,7 +85,7 @@ def log_of(number: Fraction) -> float:
 
 
 def measured(prop, name):
-    """A property of one of the paper's anonymizations."""
+    """Measure a property of one of the paper's anonymizations."""
     return prop.measure(paper.TABLE.equivalence_classes(paper.GENERALIZATIONS[name]))
 
 
@@ -94,7 +94,7 @@ UTILITIES = {name: measured(TupleUtility(), name) for name in paper.GENERALIZATI
 
 
 class BetterOff(Comparator):
-    """A comparator of one's own: P_binary of section 3, the number of tuples that are better off."""
+    """A custom comparator: P_binary of section 3, counting tuples better off."""
 
     name = "better off"
 
