@@ -40,7 +40,7 @@ def table_of(n, seed):
 
 
 def losses(trees, class_of, price):
-    """Loss and price of each class, counted plainly."""
+    """Compute loss and price of each class plainly."""
     cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
     rows = np.bincount(class_of, trees.rows, len(cells))
     return np.where(rows > 0, trees.costs[cells].sum(axis=1) * rows + price, 0)

@@ -1,4 +1,4 @@
-"""The nodes of a hierarchy: every group once, as an interval in tree order."""
+"""The nodes of a hierarchy: every group once, an interval in tree order."""
 
 import pickle
 import re

@@ -179,7 +179,7 @@ def test_where_every_tuple_is_suppressed_the_table_is_one_class(table):
 
 
 class LargestClass(Objective):
-    """An objective of one's own: a plain Python function of one generalization's classes."""
+    """A custom objective: a plain Python function of a generalization's classes."""
 
     name = "largest"
     maximize = False

@@ -160,7 +160,7 @@ def test_the_tournament_and_whole_floats_serve_other_algorithms():
 
 
 def parents(problem):
-    """Three pairs of the search space's own variables."""
+    """Return three pairs of the search space's own variables."""
     X = np.random.default_rng(0).integers(0, problem.xu.astype(int) + 1, size=(2, 3, problem.n_var))
     return X.astype(problem.vtype)
 

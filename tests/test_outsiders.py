@@ -88,7 +88,7 @@ def least_loss(ill):
 
 
 def test_a_proven_optimum_tells_nothing_to_outsiders(tmp_path):
-    """Wong et al. 2007: who reads that `*` is the least loss of l >= 2 knows that both persons of q1 have cancer."""
+    """Hide the optimality of `*`, which reveals both cancers in q1 (Wong et al. 2007)."""
     ways = list(combinations(range(6), 2))
     assert len(ways) == 15
     frame, problem, X = least_loss((0, 1))

@@ -91,7 +91,7 @@ def test_no_test_is_skipped_for_want_of_data_or_a_browser():
 
 @pytest.mark.parametrize("missing", ["playwright", "chromium"])
 def test_the_report_s_tests_fail_where_a_browser_must_be(tmp_path, missing):
-    """Fail with CI=true, and otherwise skip the tests."""
+    """Fail with CI=true, and otherwise skip, naming the missing part."""
     if missing == "playwright":
         (tmp_path / "playwright.py").write_text("raise ModuleNotFoundError('not here')\n")
     else:
@@ -153,7 +153,7 @@ def test_actions_are_pinned_to_major_versions():
 
 
 def test_a_job_may_write_only_what_it_publishes():
-    """Everything else may read the sources, and no job is given a secret."""
+    """Allow everything else to read the sources, without any secret."""
     rights = {}
     for name, text in WORKFLOWS.items():
         assert "secrets." not in text

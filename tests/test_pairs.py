@@ -64,7 +64,7 @@ def test_longest_paths_are_those_of_all_cuts(seed):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_best_pair_is_the_best_of_all(seed):
-    """Also tables that no table of tuples gives: gains of either sign."""
+    """Include tables that no table of tuples gives: gains of either sign."""
     strings, rng = invented(seed, sizes=(int(2 + seed % 6), 6)), np.random.default_rng(seed)
     p, q = strings.instance.spans
     table = rng.integers(-9, 10, (len(p), len(q))).astype(float)

@@ -38,9 +38,9 @@ def tournament_fitness(nodes, F):
 
 
 def algorithm_2(F, box, lengths, n_pop, n_iterations, seed):
-    """Algorithm 2 of Dewri et al. 2010: populations and archives, iteration by iteration, as lists of nodes."""
+    """Run Algorithm 2 of Dewri et al. (2010) on lists of nodes."""
     rng, n_var = np.random.default_rng(seed), len(lengths)
-    # Steps 1 to 4; the wholly generalized and the wholly specialized node are always there.
+    # Steps 1 to 4. The wholly generalized and the wholly specialized node are always there.
     population = [tuple(x) for x in rng.integers(0, np.array(lengths) + 1, size=(n_pop, n_var)).tolist()]
     population[:2] = [tuple(lengths), (0,) * n_var][:n_pop]
     archive = []
@@ -68,7 +68,7 @@ def algorithm_2(F, box, lengths, n_pop, n_iterations, seed):
         children = [one for one, _ in pool] + [other for _, other in pool]
         steps_at = rng.random((2 * n_pairs, n_var)) < 1 / n_var
         steps = rng.choice([-1, 1], size=(2 * n_pairs, n_var))
-        # pymoo draws whether a child is mutated at all; it always is.
+        # pymoo draws whether to mutate a child. Here it always does.
         rng.random(2 * n_pairs)
         population = [
             tuple(

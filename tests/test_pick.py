@@ -37,7 +37,7 @@ CHOICE = Path("mine-front", "choice.json")
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
-    """Create a folder with table, project and a front of four points."""
+    """Create a folder with table, project and front. Its points have k of 40, 20, 8 and 4."""
     folder = tmp_path_factory.mktemp("searched")
     write_own_table(folder)
     (folder / "mine.toml").write_text(PROJECT, encoding="utf-8")

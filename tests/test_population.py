@@ -35,7 +35,7 @@ def uniques(counts, n_population):
 
 
 def exact_zayatz(counts, n_population):
-    """Zayatz by whole numbers, as the hypergeometric chances read."""
+    """Compute Zayatz in whole numbers, as the hypergeometric chances read."""
     if 1 not in counts:
         return 0
     n = sum(j * f for j, f in counts.items())
@@ -45,7 +45,7 @@ def exact_zayatz(counts, n_population):
 
 
 def expected_uniques(n_population):
-    """Pitman's expected uniques with Adult's parameters, person by person."""
+    """Compute Pitman's expected uniques with Adult's parameters, person by person."""
     i = np.arange(n_population - 1.0)
     return n_population * np.exp((np.log(THETA + ALPHA + i) - np.log(THETA + 1 + i)).sum())
 
@@ -103,7 +103,7 @@ def test_a_small_table():
 
 
 def test_the_slide_model_is_divided_by_and_its_bracket_is_closed():
-    """Contrast ARX, which multiplies by that power and uses another K."""
+    """Contrast ARX, which multiplies by the last power of 1 - d. It expects few classes of two, and its K differs."""
     n_classes, alpha, beta, share = 216.71455521, 0.21376647, 0.04451197, 0.105
     assert seen(n_classes, alpha, beta, share, 1) == pytest.approx(TOY[1], rel=1e-6)
     assert seen(n_classes, alpha, beta, share, 2) == pytest.approx(TOY[2], rel=1e-6)

@@ -1,4 +1,4 @@
-"""Preferences: loss and dispersion, achievement, preferred points, the selection rule, and the search."""
+"""Preferences: loss, dispersion, achievement, preferred points, selection rule, search."""
 
 import pickle
 from types import SimpleNamespace
@@ -113,7 +113,7 @@ def problem():
 
 
 def measured_by(own, X):
-    """(n, 3) array: NWP, NECD and k."""
+    """Return an (n, 3) array: NWP, NECD and k."""
     point = own.objectives[0]
     return np.column_stack([own.values_of(X, one) for one in (point.loss, point.bias, own.objectives[-1])])
 

@@ -158,7 +158,7 @@ def test_the_ideal_is_what_no_generalization_or_one_class_gives(table):
 
 
 def small():
-    """Three suppressed tuples of two classes, which become one, and a class of three."""
+    """Build a merged class of three suppressed tuples, and a class of three."""
     frame = pd.DataFrame({"q": [0, 0, 1, 2, 2, 2], "s": list("aababb")})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat(range(5))}, "s")
     raw = Generalization({"q": range(5)}, {"q": range(5)})

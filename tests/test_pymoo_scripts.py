@@ -27,7 +27,7 @@ LATTICES, STRINGS = small_problems(LatticeProblem), small_problems(BitStringProb
 
 
 def of_integers(**more):
-    """NSGA-II for whole numbers, as pymoo's pages write it."""
+    """Build NSGA-II for whole numbers, as on pymoo's pages."""
     return NSGA2(
         pop_size=10,
         sampling=IntegerRandomSampling(),
@@ -76,7 +76,7 @@ def test_crossover_that_cuts_nothing_is_not_told():
 
 
 def test_pymoo_cuts_what_its_crossover_makes():
-    """Confirm the warning: children round up only with vtype=float."""
+    """Confirm the warning: children round up only with vtype=float. pymoo's mutation does not need it."""
     problem = LATTICES["two objectives"]
     parents = Population.new("X", problem.nodes(0, problem.n_nodes))[np.tile([0, -1], (200, 1))]
 

@@ -42,7 +42,7 @@ def nested(n_values):
 
 @st.composite
 def microdata(draw, max_rows=24, max_attributes=3, sizes=(1, 2, 3, 4, 5, 6)):
-    """Draw a small table and a copy with permuted rows."""
+    """Draw a small table and a copy with permuted rows. Sizes are of domains."""
     sizes = draw(st.lists(st.sampled_from(sizes), min_size=1, max_size=max_attributes))
     n_rows = draw(st.integers(1, max_rows))
     codes = [draw(st.lists(st.integers(0, n - 1), min_size=n_rows, max_size=n_rows)) for n in sizes]
@@ -409,7 +409,7 @@ def test_no_relocation_costs_anything(price):
 
 
 def test_persons_are_counted_and_not_rows():
-    """Four rows of two persons are a class of two persons."""
+    """Take four rows of two persons as a class of two."""
     frame = pd.DataFrame({"q": ["a", "a", "b", "b", "c", "d"], "who": [1, 1, 2, 2, 3, 4]})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat("abcd")}, person="who")
     _, trees = setting(table)

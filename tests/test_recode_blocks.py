@@ -208,7 +208,7 @@ def test_the_work_of_a_block_has_one_bound_for_every_k(k):
         in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded(trees, tests, 0.0))
     # One cube for all and two in blocks, each of which may end a level of all attributes late.
     assert in_cubes <= 3 * (20 + 10) * n
-    # As many looks again make the classes of a round; and the last seed of a round, which may be of a whole block.
+    # As many looks again make the classes of a round. Its last seed may be of a whole block.
     largest = max(100, 4 * k)
     assert in_growth <= 2 * n_rounds * (4000 + min(k, largest) * largest)
     assert n_rounds <= 4 * n / 100 + 2 * n / k + 40

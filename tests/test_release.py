@@ -1,4 +1,4 @@
-"""Releases of every kind of frame: equal to a row loop, always valid."""
+"""Releases of every kind of frame: equal to a row loop, with promises kept."""
 
 import contextlib
 import datetime

@@ -80,7 +80,7 @@ def swapped(frame, one, other, columns):
 
 
 def first(frame):
-    """Return the first kept row, in another class than the last row."""
+    """Return the first row that is kept. The last row is of another class."""
     return frame.index[frame.age == "30–39"][0]
 
 

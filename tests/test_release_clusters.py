@@ -1,4 +1,4 @@
-"""Spark: the same release as from pandas, cell for cell, and the same file."""
+"""Spark: the same release and file as from pandas, cell for cell."""
 
 import os
 from pathlib import Path

@@ -46,7 +46,7 @@ def data(made):
 
 
 def released(x, rows=None, k=5, suppressed="mark"):
-    """Build the release of a node row by row, without small classes."""
+    """Build the release of a node row by row, with small classes suppressed."""
     rows = frame() if rows is None else rows
     made = pd.DataFrame(index=rows.index)
     for name, level in zip(NAMES, x, strict=True):
@@ -278,7 +278,7 @@ def test_the_rarest_of_many_labels_are_counted_together(tmp_path):
 
 
 def test_a_codebook_of_very_many_labels_is_shown_in_part(tmp_path):
-    """20,000 labels would be more than a report has room for."""
+    """Shorten 20,000 labels, for which a report has no room."""
     values = Hierarchy.flat(range(4000))
     own = Microdata.from_frame(pd.DataFrame({"n": np.repeat(range(4000), 2)}), {"n": values})
     page = read(report(tmp_path / "r.html", LatticeProblem(own, [KAnonymity()]), [[0], [1]], 0, evidence=None))

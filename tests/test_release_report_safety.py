@@ -137,7 +137,7 @@ def outside(path, own, points=POINTS, chosen=2, **options):
 
 
 def test_the_report_for_outsiders_depends_on_the_release_alone(tmp_path):
-    """Tables that have the same release have the same report, byte for byte."""
+    """Compare reports of tables with the same release byte for byte."""
     rows = people()
     made = {outside(tmp_path / "r.html", of_people(people(seed, rows)), POINTS[2:], 0) for seed in (1, 2, 3)}
     assert len(made) == 1
@@ -265,7 +265,7 @@ def test_nothing_of_the_search_leaves_the_building(tmp_path, chosen):
 
 
 def test_six_persons_of_whom_two_have_cancer_stay_unknown_outside(tmp_path):
-    """Try all 15 placements, and find * optimal for some only."""
+    """Try all 15 placements of the cancers. Only for some is * optimal under k >= 2 and l >= 2."""
     zips = Hierarchy.flat(["q1", "q2"])
     files, optimal = set(), 0
     for sick in combinations(range(6), 2):

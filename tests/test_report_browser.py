@@ -420,7 +420,7 @@ def test_no_text_of_a_table_takes_more_than_three_lines(visit):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("variant", ["internal", "court"])
 def test_no_labels_of_an_axis_overlap(visit, size, variant):
-    """Compare slanted labels by their ends, since their boxes may overlap."""
+    """Compare slanted labels by their beginnings, since their boxes overlap anyway."""
     page = visit(variant, size)
     found = page.evaluate(
         """() => [...document.querySelectorAll(".chart")].flatMap((chart) =>

@@ -23,7 +23,7 @@ ROOT = SCRIPT.parents[1]
 
 @pytest.fixture(scope="module")
 def loaded():
-    """Results of every run where other processes keep the machine busy, by two threads."""
+    """Return all results under load from other processes, with two threads."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
         return told_by(2, *RUNS)
@@ -58,7 +58,7 @@ def here(name):
 
 
 def test_another_process_finds_the_same():
-    """There texts have other hashes."""
+    """Use another process, in which texts have other hashes."""
     names = ("PBGEA", "GENITOR")
     assert told_by(1, *names) == {name: here(name) for name in names}
 
@@ -95,7 +95,7 @@ def test_neither_load_nor_threads_decide_what_a_stopped_search_has_found(name, l
 
 @pytest.mark.parametrize("name", ["boxes", "one loss", "k and a loss"])
 def test_the_proofs_are_stopped_before_their_end(name):
-    """Else a slice more or less would change nothing."""
+    """Ensure that a slice more or less would change something."""
     assert not array(here(name)["certified"])
 
 
@@ -115,7 +115,7 @@ def test_fronts_are_in_one_order(name):
 
 
 def test_the_gap_of_every_member_stands_in_its_row():
-    """Members come to a proof in another order than they stand in the result."""
+    """Sort members, which reach a proof in another order than the result."""
     make, problem, _ = RUNS["boxes"]
     algorithm = minimize(problem(), make(), ("n_gen", 1), seed=1).algorithm
     of_member = dict(zip(map(tuple, algorithm.proof.F), gap(algorithm.proof.F, algorithm.open_bounds), strict=True))
@@ -125,6 +125,6 @@ def test_the_gap_of_every_member_stands_in_its_row():
 
 
 def array(told):
-    """Numbers from their text."""
+    """Read numbers from their text."""
     dtype, shape, data = told
     return np.frombuffer(bytes.fromhex(data), dtype=dtype).reshape(shape)

@@ -82,7 +82,7 @@ def test_cells_are_those_of_python(tmp_path, name):
 
 @pytest.mark.parametrize("old", [False, True])
 def test_names_that_duckdb_cannot_address(tmp_path, monkeypatch, old):
-    """Fall back to pandas for names equal but for case, or quoted."""
+    """Fall back to pandas: DuckDB ignores case, and before version 2 quotes."""
     if old:
         monkeypatch.setattr(engines, "version", lambda package: "1.5.4")
     path = tmp_path / "file.csv"

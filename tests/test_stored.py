@@ -40,7 +40,7 @@ def project(tmp_path, monkeypatch, request):
 
 
 def forget():
-    """Make the folder that of a search which stored nothing, as earlier versions did."""
+    """Delete the stored file, as if an earlier version had searched."""
     STORED.unlink()
     path = Path("mine-front", "run.json")
     content = json.loads(path.read_text(encoding="utf-8"))

@@ -73,7 +73,7 @@ def drawn(seed):
 
 
 def members_for(rng, rules, nodes, scratch):
-    """Members that just stand for some values of the thresholds, or just do not."""
+    """Draw members that just epsilon-cover some threshold values, or just fail."""
     needs, reaches = np.empty((N_MEMBERS, len(rules.kinds))), np.empty((N_MEMBERS, 2))
     for m in range(N_MEMBERS):
         n_suppressed = int(rng.integers(0, 3)) if (rules.kinds == SQUARES).any() else 0

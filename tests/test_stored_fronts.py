@@ -35,7 +35,7 @@ GOALS = {
 
 @pytest.mark.parametrize("goals", GOALS.values(), ids=list(GOALS))
 def test_larger_lattices_where_projections_come_first(goals):
-    """625 nodes: most of them are neither projections nor in the front."""
+    """Use 625 nodes, most of them neither projections nor in the front."""
     pruned = 0
     for seed in range(8):
         limit, below = [(0, 0), (3, 0), (12, 0), (0, 4)][seed % 4]

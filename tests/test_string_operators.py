@@ -62,7 +62,7 @@ def shown(x):
 
 
 def many(problem_, crossover, a, b, n=1, seed=0):
-    """Children of the same two parents, n times, as pairs of texts."""
+    """Return n pairs of children of the same two parents as texts."""
     X = np.stack([np.repeat(bits(parent)[None], n, axis=0) for parent in (a, b)])
     X.flags.writeable = False
     children = crossover._do(problem_, X, random_state=np.random.default_rng(seed))
@@ -302,7 +302,7 @@ def test_repair_gives_the_closest_and_leaves_valid_strings(data):
 
 
 def test_repair_of_the_papers_offspring():
-    """Repair 0110111 to either nearest valid string with equal probability."""
+    """Repair 0110111 to AB-C-D-E-F-G-H or AB-CDE-F-G-H with equal probability."""
     drawn = WORKCLASS.closest(np.tile(bits("0110111"), (4000, 1)), np.random.default_rng(0))
     alike(map(shown, drawn), ["0111111", "0100111"], 4000)
     pop = ClosestValidRepair().do(

@@ -266,7 +266,7 @@ def test_nothing_of_the_package_is_part_of_an_instance():
 
 
 def test_the_verifier_runs_alone(tmp_path):
-    """Somewhere else, without this package on the path."""
+    """Run it elsewhere, without this package on the path."""
     copied = tmp_path / "verify.py"
     copied.write_bytes((ROOM / "verify.py").read_bytes())
     code = f"import sys; sys.modules['pymoo_anon'] = sys.modules['pymoo'] = None; sys.argv[1:] = [{str(DATA)!r}, \
@@ -278,7 +278,7 @@ def test_the_verifier_runs_alone(tmp_path):
 
 @pytest.mark.slow
 def test_all_members_and_certificates_hold(capsys):
-    """Recount small instances only, since all take minutes."""
+    """Recount small instances only. All take minutes, with `python verify.py data`."""
     assert main([str(DATA), "--most", "1000"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(suite.names()) + 1

@@ -106,7 +106,7 @@ def test_the_suite_counts_as_the_package_does():
 
 
 def test_more_combinations_than_a_number_holds_are_counted():
-    """Nine attributes of 256 values: the first would be shifted out of 64 bits."""
+    """Use nine attributes of 256 values, beyond 64 bits."""
     rng = np.random.default_rng(4)
     made = random_instance(rng)
     levels = [list(range(256)), [value // 128 for value in range(256)], [0] * 256]
@@ -138,7 +138,7 @@ def test_a_walk_of_the_verifier_meets_every_point():
 
 
 def test_violating_suppresses_what_breaks_a_constraint_and_nothing_else():
-    """Three classes: 2 persons, 6 persons of one value, 4 persons of two. Smallest first would keep the second."""
+    """Use classes of 2, 6 and 4 persons. Smallest first would keep the second, of one value."""
     made = {
         **random_instance(np.random.default_rng(0)),
         "space": "levels",

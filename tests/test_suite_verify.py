@@ -53,7 +53,7 @@ class Files:
         self.edit(self.certificate, lambda read: read.update(new))
 
     def edit_front(self, change):
-        """Change the list of members, and let the result and the certificate follow."""
+        """Change the list of members, and update result and certificate."""
         header, *lines = self.front.read_text().splitlines()
         members = [[int(word) for word in line.split(",")] for line in lines]
         change(members)
@@ -70,7 +70,7 @@ class Files:
         self.renew()
 
     def edit_instance(self, change):
-        """Change the instance, and let the certificate follow."""
+        """Change the instance, and update the certificate."""
         self.edit(self.instance, change)
         self.renew()
 
@@ -84,7 +84,7 @@ def files(tmp_path):
 
 
 def shops():
-    """Return a table with two taxonomies and one plain attribute."""
+    """Return a table with two taxonomies and one plain attribute. The town's tree has only a root."""
     rng, n = np.random.default_rng(2), 200
     rows = {"goods": skewed(rng, n, 6, 0.5), "town": skewed(rng, n, 3), "age": rng.integers(0, 4, n)}
     rows["reason"] = (rows["goods"] + skewed(rng, n, 4, 2)) % 4
@@ -219,7 +219,7 @@ GROWN_INSTANCES = {
 
 
 def no_cut(members):
-    """Bits of goods that part 0 from 1 to 3: no node."""
+    """Return bits of goods that part 0 from 1 to 3: no node."""
     members[2][:5] = [1, 0, 0, 1, 0]
 
 

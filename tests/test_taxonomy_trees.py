@@ -97,7 +97,7 @@ def test_trees_may_be_nested_deeply():
 
 
 class Grown(Mapping):
-    """A node that makes its children anew whenever it is asked for them."""
+    """A node that makes its children anew at every access."""
 
     def __init__(self, name, depth):
         self.name, self.depth = name, depth

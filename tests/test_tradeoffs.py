@@ -53,7 +53,7 @@ def test_from_a_knee_every_step_costs_much(ks, losses, knee):
 
 
 def test_the_knee_of_a_long_front_is_found_at_once():
-    """Take a tenth of a second, without comparing all pairs of points."""
+    """Take a tenth of a second. Comparing all pairs of points took two minutes."""
     x = np.linspace(0, 1, 100_000)
     began = process_time()
     assert knee_of(np.column_stack([x, 1 - x**2, x % 0.3]), [False] * 3) is not None

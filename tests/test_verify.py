@@ -1,4 +1,4 @@
-"""Counting a released table again: any table, ours or not, from the rows alone."""
+"""Recounts of released tables: any table, ours or not, from rows alone."""
 
 from itertools import permutations
 
@@ -160,7 +160,7 @@ def test_losses_need_what_fits_the_release():
 
 
 def test_a_hierarchical_distance_is_the_papers():
-    """Li et al. 2007, section 4.2: 0.15 of the table is worth moving one level in the tree of four values."""
+    """Follow section 4.2 of Li et al. (2007). There 0.15 of the table is worth moving one level in the tree of four."""
     tree = Hierarchy([list("abcd"), ["ab", "ab", "cd", "cd"], ["*"] * 4])
     frame = pd.DataFrame({"age": ["x"] * 2 + ["y"] * 2, "sex": "*", "diagnosis": list("abcd")})
     # Each class has too much of its half, which moves across the root.

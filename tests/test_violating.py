@@ -1,4 +1,4 @@
-"""ARX's rule: the classes that break a constraint are suppressed, and no other."""
+"""ARX's rule: only the classes that break a constraint are suppressed."""
 
 from collections import Counter
 
@@ -86,7 +86,7 @@ MEASURES = {
     st.dictionaries(st.sampled_from(list(PLAIN)), st.floats(0.05, 3), min_size=1, max_size=2),
 )
 def test_what_is_suppressed_is_what_the_rows_say(seed, node, bounds):
-    """Against a loop over the classes."""
+    """Compare with a loop over the classes."""
     frame, table = invented_frame(seed), invented(seed)
     whole = shares(frame.s0.tolist())
     constraints = [constraint_of(MEASURES[name], bound) for name, bound in bounds.items()]

@@ -1,4 +1,4 @@
-"""The pictures of fronts: the data that is drawn, and that drawing it works."""
+"""Pictures of fronts: their data, and that drawing works."""
 
 import os
 import re

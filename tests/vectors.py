@@ -21,13 +21,13 @@ REAL = st.floats(0, 100).filter(lambda value: value == 0 or value > 1e-6)
 
 @dataclass
 class Group:
-    """Vectors of one property on one table, with a count for each value."""
+    """Vectors of one property on one table, with counts of the values."""
 
     vectors: list[PropertyVector]
 
     @property
     def plain(self) -> list[np.ndarray]:
-        """The same as arrays of all tuples, higher is better."""
+        """All tuples as arrays, with higher as better."""
         return [one.expand() * (1 if one.maximize else -1) for one in self.vectors]
 
 
@@ -78,7 +78,7 @@ def volume(a: Sequence[float], b: Sequence[float]) -> Fraction:
 
 
 def log_of(number: Fraction) -> float:
-    """Natural logarithm of an exact number, however large or small."""
+    """Compute the natural logarithm of an exact number of any size."""
     if number == 0:
         return -math.inf
     return math.log(number.numerator) - math.log(number.denominator)
