@@ -1,4 +1,4 @@
-"""What a local search starts from and steps to, and what problems show it of the points that it evaluates."""
+"""Starts and steps of local search, and the evaluated points on record."""
 
 from functools import partial
 from itertools import product

@@ -1,4 +1,4 @@
-"""Large neighbourhood search of local recodings: what it keeps, what it saves, and that it repeats."""
+"""Large neighbourhood search of local recodings: constraints, savings and repeatability."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def table_of(n, seed):
 
 
 def losses(trees, class_of, price):
-    """Loss and price of each class, counted plainly."""
+    """Compute loss and price of each class plainly."""
     cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
     rows = np.bincount(class_of, trees.rows, len(cells))
     return np.where(rows > 0, trees.costs[cells].sum(axis=1) * rows + price, 0)
@@ -114,7 +114,7 @@ def test_a_problem_asks_for_improvements(constraints, structure):
         assert G.max(initial=0) <= 0
         found.append(F[0, 1])
         assert problem.lower_bound(x, ("n_iter", 5)).value <= F[0, 1]
-    # Merges come after what is improved by sizes.
+    # Merges come after the improvement by sizes.
     if structure == "direct" or not constraints:
         assert found[1] < 0.995 * found[0]
 

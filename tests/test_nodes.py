@@ -1,4 +1,4 @@
-"""The nodes of a hierarchy: every group once, as an interval in tree order."""
+"""The nodes of a hierarchy: every group once, an interval in tree order."""
 
 import pickle
 import re
@@ -14,7 +14,7 @@ from pymoo_anon.table import Hierarchy
 
 
 def sets_of(hierarchy):
-    """The groups of all levels as sets of values, each with its lowest level and its label there."""
+    """Map every group's value set to its lowest level and label."""
     found = {}
     for level, groups in enumerate(hierarchy.groups):
         for group, label in enumerate(hierarchy.labels[level]):
@@ -44,7 +44,7 @@ def test_the_nodes_are_the_groups_of_all_levels(hierarchy):
     for x, own in enumerate(sets[1:], start=1):
         above = [other for other in sets if other > own]
         assert sets[nodes.parent[x]] == min(above, key=len)
-        # A node comes before those below it, and what is below it follows it.
+        # A node comes directly before all nodes below it.
         below = [y for y, other in enumerate(sets) if other < own]
         assert below == list(range(x + 1, x + 1 + len(below)))
     for level, groups in enumerate(hierarchy.groups):

@@ -1,4 +1,4 @@
-"""What a notebook shows of tables, hierarchies, fronts and releases: short, escaped, and no row of the data."""
+"""Notebook views: short, escaped, and without rows of the data."""
 
 import re
 
@@ -39,7 +39,7 @@ MADE = release(FRAME, PROBLEM, [1, 0], suppressed="drop")
 
 
 def cells(html):
-    """The caption, the headings and the rows of a table; an error where it is no whole table."""
+    """Return caption, headings and rows of a table that must be complete."""
     found = re.fullmatch(
         r"<table><caption>(.*)</caption><thead><tr>(.*)</tr></thead><tbody>(.*)</tbody></table>", html, re.DOTALL
     )

@@ -22,7 +22,7 @@ from pymoo_anon.table import Hierarchy, Microdata
 
 @dataclass(frozen=True)
 class Case:
-    """What one objective is, and its values on `two_tables`: with the rows as they are, and wholly generalized."""
+    """An objective and its values on `two_tables`, raw and fully generalized."""
 
     make: Callable[[Microdata], Objective]
     name: str
@@ -32,7 +32,7 @@ class Case:
     second: list[float]
 
 
-# By what they look like. A further objective joins by a line.
+# The keys are the representations. A new objective needs one more line.
 CASES = {
     "KAnonymity()": Case(lambda _: KAnonymity(), "k", True, True, [1, 3], [1, 4]),
     "DistinctLDiversity('s0')": Case(lambda _: DistinctLDiversity("s0"), "l", True, True, [1, 2], [1, 3]),
@@ -85,7 +85,7 @@ CASES = {
 
 
 def arrays_of(classes):
-    """Every array that an objective can reach."""
+    """Return every array that an objective can reach."""
     holders = [classes, classes.tuples, *classes.columns.values(), *classes.tuples.columns.values()]
     found = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
     return [*found, classes.tuples.marginals]
@@ -125,7 +125,7 @@ def two_tables():
 
 
 def raw_and_general(table):
-    """The classes of a table of `two_tables` with its rows as they are, and wholly generalized."""
+    """Return the classes of a table of `two_tables`, raw and fully generalized."""
     (batch,) = table.grouper.classes(np.array([[0, 1], [0, 0]]), np.array([[2], [1]]), columns=("s0", "s1"))
     return batch
 
@@ -179,7 +179,7 @@ def test_where_every_tuple_is_suppressed_the_table_is_one_class(table):
 
 
 class LargestClass(Objective):
-    """An objective of one's own: a plain Python function of one generalization's classes."""
+    """A custom objective: a plain Python function of a generalization's classes."""
 
     name = "largest"
     maximize = False

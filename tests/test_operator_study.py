@@ -1,4 +1,4 @@
-"""The study of operators: what is changed, what is said of it, and whether page and figures agree."""
+"""The study of operators: settings, wording, agreement of page and figures."""
 
 import json
 
@@ -17,7 +17,7 @@ PROBLEM = LatticeProblem(make_census(200), [k, glm], suppression=2)
 
 
 def parts_of(algorithm):
-    """The operators within an algorithm, with those of an operator."""
+    """Return the operator types of an algorithm, including operators of an operator."""
     mating = getattr(algorithm, "mating", None)
     found = [
         getattr(getattr(algorithm, "initialization", None), "sampling", None),
@@ -34,7 +34,7 @@ def test_every_operator_of_the_package_is_studied():
 
 @pytest.mark.parametrize("part", study.PARTS)
 def test_one_thing_is_changed(part):
-    """Of the settings of a group, against the first of the part."""
+    """Compare the settings of a group with the first of the part."""
     _, *others = study.PARTS[part].settings
     assert len({(group, name) for group, name, _ in others}) == len(others)
     ours = study.PARTS[part].settings[0][2](PROBLEM)
@@ -71,7 +71,7 @@ def test_quick_runs(monkeypatch, capsys):
         (problem,) = found[name]["problems"].values()
         assert [row["name"] for row in problem["rows"]] == [own for _, own, _ in part.settings]
         for row in problem["rows"]:
-            # What was seen at a budget was seen at the next.
+            # Points seen at one budget are also seen at the next.
             assert row["RR"]["50"][0] <= row["RR"]["100"][0] <= 1
             assert row["HV"]["50"][0] <= row["HV"]["100"][0] <= 1 + 1e-9
     assert "| ours " in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Operators: what they draw, that levels stay whole, and that any algorithm can use them."""
+"""Operators: distribution of draws, whole levels, and use by any algorithm."""
 
 import numpy as np
 import pytest
@@ -160,7 +160,7 @@ def test_the_tournament_and_whole_floats_serve_other_algorithms():
 
 
 def parents(problem):
-    """Three pairs of the search space's own variables."""
+    """Return three pairs of the search space's own variables."""
     X = np.random.default_rng(0).integers(0, problem.xu.astype(int) + 1, size=(2, 3, problem.n_var))
     return X.astype(problem.vtype)
 
@@ -227,7 +227,7 @@ def test_problems_that_do_not_say_what_their_variables_are_have_levels():
 
 
 def test_an_archive_keeps_what_a_population_loses():
-    """With four objectives a population of 20 shows about a third of the minimal nodes that it saw."""
+    """Show that 20 members hold only part of 50 minimal nodes."""
     objectives = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric(), NonUniformEntropy()]
     problem = LatticeProblem(make_census(300), objectives, suppression=0.05)
     archive = BoxArchive(problem.steps, [objective.maximize for objective in objectives])

@@ -1,4 +1,4 @@
-"""The report for outsiders: made of released rows alone, so that an attack that reads the evidence finds nothing."""
+"""The external report: made of released rows alone, so attacks find nothing."""
 
 from itertools import combinations
 
@@ -21,7 +21,7 @@ CELLS = [(town, age) for town in TOWNS for age in AGES]
 
 
 def two_originals(seed):
-    """Two tables with the same large classes, and other persons, one to five, in small ones."""
+    """Yield two tables that differ only in the persons of small classes."""
     rng = np.random.default_rng(seed)
     cells = rng.permutation(len(CELLS))
     kept = [CELLS[i] for i in cells[:3] for _ in range(rng.integers(6, 10))]
@@ -33,7 +33,7 @@ def two_originals(seed):
 
 
 def for_outsiders(frame, n, rng, folder):
-    """All that is published of a table of which much is asked; raw incomes and counties are drawn anew."""
+    """Publish a table with many options and redrawn incomes and counties."""
     counties = Hierarchy([list("abcd"), list("xxyy")])
     raw = {"income": 1000 * (np.arange(len(frame)) % 7), "county": np.where(np.arange(len(frame)) % 3, 0, 2)}
     raw["income"] = raw["income"] + np.where(np.arange(len(frame)) < len(frame) - n, rng.integers(-499, 500), 10**6)
@@ -62,7 +62,7 @@ def for_outsiders(frame, n, rng, folder):
 
 
 def test_whatever_is_asked_for_outsiders_see_the_released_rows_alone(tmp_path):
-    """Adversaries, levels, weights, coarse kept columns, a population: nothing tells of suppressed or raw values."""
+    """Combine many options, and find no trace of suppressed or raw values."""
     for seed in range(N_TABLES):
         rng = np.random.default_rng(seed)
         one, other = (for_outsiders(frame, n, rng, tmp_path) for frame, n in two_originals(seed))
@@ -75,7 +75,7 @@ ZIPS = ["q1", "q1", "q2", "q2", "q2", "q2"]
 
 
 def least_loss(ill):
-    """The table in which these two of six persons have cancer, its problem, and the proven front of least loss."""
+    """Return table, problem and proven front, given the two cancer patients."""
     illness = iter(["flu", "cold", "gout", "asthma"])
     frame = pd.DataFrame({"zip": ZIPS, "illness": ["cancer" if i in ill else next(illness) for i in range(6)]})
     table = Microdata.from_frame(frame, {"zip": Hierarchy.flat(["q1", "q2"])}, "illness")
@@ -88,7 +88,7 @@ def least_loss(ill):
 
 
 def test_a_proven_optimum_tells_nothing_to_outsiders(tmp_path):
-    """Wong et al. 2007: who reads that `*` is the least loss of l >= 2 knows that both persons of q1 have cancer."""
+    """Hide the optimality of `*`, which reveals both cancers in q1 (Wong et al. 2007)."""
     ways = list(combinations(range(6), 2))
     assert len(ways) == 15
     frame, problem, X = least_loss((0, 1))

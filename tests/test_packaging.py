@@ -1,4 +1,4 @@
-"""What goes out: the wheel and the source distribution, what the workflow runs, and how the project is cited."""
+"""Distributions, the workflow's steps, and the citation of the project."""
 
 import inspect
 import os
@@ -26,7 +26,7 @@ CONTRIBUTING = (GITHUB / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def files(*folders):
-    """The files of the project: what git has or would take, without what is deleted or ignored."""
+    """Return the files that git tracks or would add, without deleted ones."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *folders]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode != 0:
@@ -72,7 +72,7 @@ def test_the_workflow_tests_what_the_project_promises():
 
 
 def test_no_test_is_skipped_for_want_of_data_or_a_browser():
-    """Adult is fetched once, checked, and handed to every job that tests; a browser is installed."""
+    """Check that every test job gets verified data and a browser."""
     from pymoo_anon.datasets.adult import fetch_adult_frame
 
     jobs = yaml.safe_load(WORKFLOW)["jobs"]
@@ -91,7 +91,7 @@ def test_no_test_is_skipped_for_want_of_data_or_a_browser():
 
 @pytest.mark.parametrize("missing", ["playwright", "chromium"])
 def test_the_report_s_tests_fail_where_a_browser_must_be(tmp_path, missing):
-    """With CI=true nothing is skipped in silence; elsewhere what is missing is named."""
+    """Fail with CI=true, and otherwise skip, naming the missing part."""
     if missing == "playwright":
         (tmp_path / "playwright.py").write_text("raise ModuleNotFoundError('not here')\n")
     else:
@@ -134,7 +134,7 @@ def test_the_tests_meet_the_package_that_is_installed(tmp_path):
 
 
 def test_every_dependency_has_a_lower_bound_that_is_tested():
-    """What `.ci/lowest` prints is what is installed beside the newest versions."""
+    """Check that `.ci/lowest` prints the versions that the oldest job installs."""
     extras = PROJECT["optional-dependencies"].values()
     wanted = [*PROJECT["dependencies"], *(name for own in extras for name in own)]
     bounds = {re.sub(r"\[.*\]", "", name).split(",")[0].replace(">=", "==") for name in wanted}
@@ -153,7 +153,7 @@ def test_actions_are_pinned_to_major_versions():
 
 
 def test_a_job_may_write_only_what_it_publishes():
-    """Everything else may read the sources, and no job is given a secret."""
+    """Allow everything else to read the sources, without any secret."""
     rights = {}
     for name, text in WORKFLOWS.items():
         assert "secrets." not in text
@@ -172,7 +172,7 @@ def test_a_job_may_write_only_what_it_publishes():
 
 
 def test_a_tag_is_published_only_as_the_version_that_the_changes_tell_of():
-    """The two lines of the workflow, run for the right tag and for wrong ones."""
+    """Run the workflow's two lines for the right tag and wrong tags."""
     steps = yaml.safe_load(WORKFLOWS["publish"])["jobs"]["build"]["steps"]
     (check,) = (step["run"] for step in steps if "GITHUB_REF_NAME" in step.get("run", ""))
     first, second = check.splitlines()

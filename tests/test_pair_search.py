@@ -1,4 +1,4 @@
-"""Pair-exact local search: what no pair improves, few suppressed rows, and what enumeration finds."""
+"""Pair-exact local search: pair optimality, few suppressed rows, enumeration."""
 
 from itertools import combinations, product
 
@@ -11,7 +11,7 @@ from pymoo_anon.proofs.strings.pairs import gain_of, improve, improve_within
 
 
 def with_pair(strings, string, pair):
-    """Every string that differs in two attributes at most."""
+    """Return every string that differs in at most the two attributes."""
     choices = [strings.cuts(a) if a in pair else [string[a]] for a in strings.names]
     return product(*choices)
 
@@ -52,7 +52,7 @@ def test_few_enough_rows_are_suppressed(seed):
 
 
 def test_starts_find_the_optimum_mostly():
-    """Not a promise: of the best of three starts, most are optimal, and all are close."""
+    """Require that most results of three starts are optimal, all close."""
     reached = []
     for seed in range(30):
         strings = invented(seed, sizes=(4, 3, 4))
@@ -82,7 +82,7 @@ def test_a_pair_that_takes_too_long_gets_the_best_so_far(monkeypatch):
 
 
 def test_pairs_under_a_limit_keep_to_it_and_gain():
-    """From what gains least they come close to the best that keeps to the limit."""
+    """Start at the least gain, and end near the constrained best."""
     sizes, shares = (3, 4, 3), []
     for seed in range(12):
         strings = invented(4 * seed, sizes=sizes)
@@ -114,7 +114,7 @@ def test_the_multiplier_is_the_lowest_that_was_enough(monkeypatch, least):
     start = strings.random_string(np.random.default_rng(0))
     _, multiplier = improve_within(strings.space, start, strings.k, 1, np.random.default_rng(0))
     assert multiplier == min(one for one in tried if one >= least)
-    # What was too low is near: each halving makes half of what lies between.
+    # The largest multiplier that failed is near. Each step halves the interval.
     assert multiplier - max(one for one in tried if one < least) <= max(tried) / 2**4
 
 

@@ -1,4 +1,4 @@
-"""Two attributes at a time: tables of gains and best pairs of cuts, against sums over rows and all pairs of cuts."""
+"""Gain tables and best cut pairs of two attributes, against enumeration."""
 
 from itertools import combinations
 
@@ -15,7 +15,7 @@ longest_path, completions = with_a_way_in(tables.longest_path), with_a_way_in(ta
 
 
 def plain_table(strings, string, pair, multiplier):
-    """The gain of all pairs of groups: for each of them the boxes of the other attributes, tuple by tuple."""
+    """Compute the gain of all pairs of groups tuple by tuple."""
     p, q = pair
     spans, worths = strings.instance.spans, strings.instance.worths
     others = [a for a in strings.names if a not in pair]
@@ -64,7 +64,7 @@ def test_longest_paths_are_those_of_all_cuts(seed):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_best_pair_is_the_best_of_all(seed):
-    """Also tables that no table of tuples gives: gains of either sign."""
+    """Include tables that no table of tuples gives: gains of either sign."""
     strings, rng = invented(seed, sizes=(int(2 + seed % 6), 6)), np.random.default_rng(seed)
     p, q = strings.instance.spans
     table = rng.integers(-9, 10, (len(p), len(q))).astype(float)
@@ -81,7 +81,7 @@ def test_the_best_pair_is_the_best_of_all(seed):
 
 
 def test_the_bounds_leave_prefixes_and_the_limit_ends_the_search():
-    """A table whose best pair the turns do not find: with no node to look at, nothing is proven."""
+    """Use tables that need the search, which proves nothing without nodes."""
     rng, strings = np.random.default_rng(3), invented(0, sizes=(7, 7))
     p, q = strings.instance.spans
     looked = []

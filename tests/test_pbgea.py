@@ -1,4 +1,4 @@
-"""PBG-EA beside a plain twin of Algorithm 2, and along a path that was computed by hand."""
+"""PBG-EA beside a plain Algorithm 2 and a path computed by hand."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def dominates(a, b):
 
 
 def updated(archive, node, F, box):
-    """Algorithm 1 as it is printed: the archive, a list of nodes, after a candidate."""
+    """Update the archive by Algorithm 1 as printed."""
 
     def box_dominates(a, b):
         return dominates(F(a), F(b)) if box(a) == box(b) else dominates(box(a), box(b))
@@ -32,15 +32,15 @@ def updated(archive, node, F, box):
 
 
 def tournament_fitness(nodes, F):
-    """Section 6: the sum, over the nodes that dominate a node, of how many nodes those dominate."""
+    """Compute section 6: the summed dominance counts of dominating nodes."""
     counts = [sum(dominates(F(a), F(b)) for b in nodes) for a in nodes]
     return [sum(counts[i] for i, a in enumerate(nodes) if dominates(F(a), F(b))) for b in nodes]
 
 
 def algorithm_2(F, box, lengths, n_pop, n_iterations, seed):
-    """Algorithm 2 of Dewri et al. 2010: populations and archives, iteration by iteration, as lists of nodes."""
+    """Run Algorithm 2 of Dewri et al. (2010) on lists of nodes."""
     rng, n_var = np.random.default_rng(seed), len(lengths)
-    # Steps 1 to 4; the wholly generalized and the wholly specialized node are always there.
+    # Steps 1 to 4. The wholly generalized and the wholly specialized node are always there.
     population = [tuple(x) for x in rng.integers(0, np.array(lengths) + 1, size=(n_pop, n_var)).tolist()]
     population[:2] = [tuple(lengths), (0,) * n_var][:n_pop]
     archive = []
@@ -68,7 +68,7 @@ def algorithm_2(F, box, lengths, n_pop, n_iterations, seed):
         children = [one for one, _ in pool] + [other for _, other in pool]
         steps_at = rng.random((2 * n_pairs, n_var)) < 1 / n_var
         steps = rng.choice([-1, 1], size=(2 * n_pairs, n_var))
-        # pymoo draws whether a child is mutated at all; it always is.
+        # pymoo draws whether to mutate a child. Here it always does.
         rng.random(2 * n_pairs)
         population = [
             tuple(
@@ -122,7 +122,7 @@ def test_every_generation_is_that_of_the_twin(n_pop, objectives, epsilon):
 
 
 class Grid(Problem):
-    """Two levels from 0 to 2: privacy a * b, negated in F, and loss a + b."""
+    """Two levels from 0 to 2. F is the pair -ab, a + b."""
 
     def __init__(self):
         super().__init__(n_var=2, n_obj=2, xl=0, xu=2, vtype=int)
@@ -132,7 +132,7 @@ class Grid(Problem):
 
 
 class Script:
-    """Draws that are written down; each must be asked for in the shape that it has."""
+    """Scripted draws that must be requested in their own shape."""
 
     def __init__(self, *draws):
         self.draws = [np.array(draw) for draw in draws]
@@ -153,7 +153,10 @@ class Script:
 
 
 def test_a_path_by_hand():
-    """Values (-ab, a + b): 00 (0, 0), 10 (0, 1), 02 (0, 2), 11 (-1, 2), 21 and 12 (-2, 3), 22 (-4, 4)."""
+    """Follow a path over nine nodes.
+
+    Values (-ab, a + b): 00 (0, 0), 10 (0, 1), 02 (0, 2), 11 (-1, 2), 21 and 12 (-2, 3), 22 (-4, 4).
+    """
     none = np.full((4, 2), 0.9)
     script = Script(
         # Two nodes are replaced by the ends: 22, 00, 10, 02. Of these 00 dominates 10 and 02: the archive is 22, 00.
@@ -169,8 +172,8 @@ def test_a_path_by_hand():
         [[0.5, 0.1], [0.2, 0.5], [0.9, 0.4], [0.6, 0.7]],
         [[1, 1], [-1, 1], [1, 1], [1, 1]],
         [0.0, 0.5, 0.9, 0.99],
-        # 21 enters. 00 is there. 12 has the values of 21, and who is there stays: the archive is 22, 00, 21.
-        # The union is 22, 00, 21, 12, without a second 00; none is dominated, so the first of each tournament wins.
+        # 21 enters. 00 is there. 12 has the values of 21, and the older member stays: the archive is 22, 00, 21.
+        # The union is 22, 00, 21, 12, without a second 00. None is dominated, so the first of each tournament wins.
         [[[2, 3], [0, 0]], [[0, 0], [1, 1]]],
         # The pairs are (21, 12) and (22, 22). Crossed, the first is 22 and 11.
         [0.1, 0.1],
@@ -194,7 +197,7 @@ def test_a_path_by_hand():
 
 
 def test_a_node_counts_once_in_the_mating_pool():
-    """Twice in the population and once in the archive as well: each node is in the pool once, the archive's first."""
+    """Merge three copies of a node into one, taken from the archive."""
     pools = []
 
     class Seeing(DominanceCountTournament):
@@ -215,7 +218,7 @@ def winners(pop, first, second):
 
 
 def test_infeasible_points_count_for_nobodys_fitness():
-    """The third breaks its constraint and would dominate the first, which nothing feasible does."""
+    """Let an infeasible third point dominate the first in vain."""
     pop = Population.new(
         X=np.arange(3)[:, None], F=np.array([[1.0, 1], [0, 3], [1, 0]]), G=np.array([[0.0], [-1], [1]])
     )
@@ -229,7 +232,7 @@ def test_the_smaller_violation_wins_and_among_equal_ones_the_first():
 
 
 def test_a_violation_that_is_tolerated_is_none():
-    """Where a search tolerates a violation for the time being, fitness decides, as between feasible nodes."""
+    """Decide by fitness while the search tolerates a violation."""
     F = np.array([[0.0, 0], [5, 5]])
     pop = Population.new(X=np.arange(2)[:, None], F=F, G=np.array([[3.0], [0.0]]))
     assert winners(pop, [1], [0]) == [1]

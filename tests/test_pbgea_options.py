@@ -165,7 +165,7 @@ def test_what_was_tolerated_for_the_time_being_is_in_no_result(n_gen):
 
 
 def test_under_adaptive_handling_everything_feasible_is_found_again():
-    """The archive is that of all feasible nodes that were ever evaluated."""
+    """Compare the archive with that of all feasible nodes ever evaluated."""
     own, seen = constrained(), []
     algorithm = AdaptiveEpsilonConstraintHandling(PBGEA(10, evaluator=Evaluator(callback=seen.extend)))
     res = minimize(own, algorithm, ("n_gen", 12), seed=1, copy_algorithm=False)

@@ -1,4 +1,4 @@
-"""`pymoo-anon pick`: what it chooses, says, writes and refuses."""
+"""`pymoo-anon pick`: choices, messages, files and refusals."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ CHOICE = Path("mine-front", "choice.json")
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
-    """A folder with a table, its project and its front: k of 40, 20, 8 and 4."""
+    """Create a folder with table, project and front. Its points have k of 40, 20, 8 and 4."""
     folder = tmp_path_factory.mktemp("searched")
     write_own_table(folder)
     (folder / "mine.toml").write_text(PROJECT, encoding="utf-8")
@@ -203,7 +203,7 @@ def test_what_is_refused(arguments, message):
 
 
 def test_a_row_is_told_by_what_it_has():
-    """The command line counts rows from 1, the library from 0."""
+    """Count rows from 1 on the command line, unlike the library."""
     expected = "Error: --row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0 (0 %)"
     assert refused("mine.toml", "--row", "4", "--require", "k>=5") == expected
 
@@ -228,7 +228,7 @@ def test_a_failed_choice_leaves_the_last_one(monkeypatch):
 
 
 def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
-    """A point of k = 1 is no choice, neither by default nor by its row; what is said says why."""
+    """Reject a point of k = 1 by default and by row."""
     monkeypatch.chdir(tmp_path)
     write_own_table(tmp_path)
     table = pd.read_csv("mine.csv", dtype=str)
@@ -254,7 +254,7 @@ def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
 
 
 def test_what_is_asked_for_is_held_against_the_marked_rows(tmp_path, monkeypatch):
-    """Of four marked rows all are ill with the same: a release that promises two diagnoses would be refused."""
+    """Refuse to promise two diagnoses for four marked rows with one."""
     monkeypatch.chdir(tmp_path)
     write_own_table(tmp_path)
     rows = [f"0213{zip_code},{sex},flu,yes,x" for zip_code, sex in ("9F", "9F", "8M", "8M")]

@@ -1,4 +1,4 @@
-"""Estimates of who is unique in a population: published figures, exact twins, and where there is no estimate."""
+"""Estimates of population uniques: published figures, exact twins, missing estimates."""
 
 from math import comb, lgamma
 
@@ -35,7 +35,7 @@ def uniques(counts, n_population):
 
 
 def exact_zayatz(counts, n_population):
-    """Zayatz by whole numbers, as the hypergeometric chances read."""
+    """Compute Zayatz in whole numbers, as the hypergeometric chances read."""
     if 1 not in counts:
         return 0
     n = sum(j * f for j, f in counts.items())
@@ -45,13 +45,13 @@ def exact_zayatz(counts, n_population):
 
 
 def expected_uniques(n_population):
-    """Pitman's expected uniques with Adult's parameters, person by person."""
+    """Compute Pitman's expected uniques with Adult's parameters, person by person."""
     i = np.arange(n_population - 1.0)
     return n_population * np.exp((np.log(THETA + ALPHA + i) - np.log(THETA + 1 + i)).sum())
 
 
 def seen(n_classes, alpha, beta, share, times):
-    """How many of so many classes of 1 + NB(alpha, beta) persons a sample holds so often, size by size."""
+    """Sum classes of 1 + NB(alpha, beta) persons sampled so many times."""
     size = np.arange(1, 5000)
     steps = np.concatenate([[0], np.cumsum(np.log((alpha + size[:-1] - 1) / size[:-1] * (1 - beta)))])
     of_size = beta**alpha * np.exp(steps)
@@ -80,7 +80,7 @@ def test_adult_as_a_sample(n_population, zayatz, pitman, slide):
 
 
 def test_what_arx_expects_and_where_it_differs():
-    """ARX takes the limit of Pitman's expectation; its slide negative binomial finds nothing, so it reports Zayatz."""
+    """Compare with ARX, which takes Pitman's limit and falls back to Zayatz."""
     found = uniques(ADULT, 150_810)
     assert found["Zayatz"] / 150_810 == pytest.approx(0.3577099234829125, rel=1e-12)
     # The model fits Adult, at less than Zayatz: the smaller of both would be taken.
@@ -103,7 +103,7 @@ def test_a_small_table():
 
 
 def test_the_slide_model_is_divided_by_and_its_bracket_is_closed():
-    """ARX multiplies by the last power of 1 - d, and so expects next to no class of two rows; and its K is another."""
+    """Contrast ARX, which multiplies by the last power of 1 - d. It expects few classes of two, and its K differs."""
     n_classes, alpha, beta, share = 216.71455521, 0.21376647, 0.04451197, 0.105
     assert seen(n_classes, alpha, beta, share, 1) == pytest.approx(TOY[1], rel=1e-6)
     assert seen(n_classes, alpha, beta, share, 2) == pytest.approx(TOY[2], rel=1e-6)

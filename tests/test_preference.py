@@ -1,4 +1,4 @@
-"""Preferences: loss and dispersion, achievement, preferred points, the selection rule, and the search."""
+"""Preferences: loss, dispersion, achievement, preferred points, selection rule, search."""
 
 import pickle
 from types import SimpleNamespace
@@ -33,7 +33,7 @@ points = st.tuples(shares, shares)
 
 
 def preferring(table, preferences, weights=None, **kwargs):
-    """The problem of the achievements of some points, and k."""
+    """Build the problem of the achievements of some points, and k."""
     preferred = [PreferredPoint(point, weights) for point in preferences]
     return BitStringProblem(table, [*preferred, KAnonymity()], **kwargs)
 
@@ -66,7 +66,7 @@ def test_bad_weights_are_refused():
 
 
 def ach(point, preference, eps=1e-6):
-    """As the paper prints it."""
+    """Compute the achievement as printed in the paper."""
     (nwp, necd), (nwp_pref, necd_pref) = point, preference
     w = (1 / (nwp_pref + eps)) / (1 / (nwp_pref + eps) + 1 / (necd_pref + eps))
     return max(w * (nwp + eps), (1 - w) * (necd + eps))
@@ -113,7 +113,7 @@ def problem():
 
 
 def measured_by(own, X):
-    """(n, 3) array: NWP, NECD and k."""
+    """Return an (n, 3) array: NWP, NECD and k."""
     point = own.objectives[0]
     return np.column_stack([own.values_of(X, one) for one in (point.loss, point.bias, own.objectives[-1])])
 
@@ -174,7 +174,7 @@ def test_the_pick_is_the_feasible_one_of_smallest_achievement(k):
 
 
 class Given(BitStringProblem):
-    """Measures as they are given, to tie them at will: a string stands for the row of its number."""
+    """Given measures that allow ties. A string selects the row of its number."""
 
     table_of_measures: np.ndarray
 
@@ -208,7 +208,7 @@ def test_nothing_feasible_is_an_empty_frame():
 
 
 def winner(a, b):
-    """The paper's rules for two individuals; None where an arbitrary one wins."""
+    """Apply the paper's rules to two individuals. Return None for a tie."""
     if a.feasible != b.feasible:
         return a if a.feasible else b
     order = [(a.rank, b.rank)] if a.feasible else [(a.f2, b.f2), (a.f1, b.f1)]

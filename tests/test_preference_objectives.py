@@ -1,4 +1,4 @@
-"""Preferred points as declared objectives: one search space, one F, pictures; the search's options."""
+"""Preferred points as objectives: one search space, one F, pictures, search options."""
 
 import numpy as np
 import pandas as pd
@@ -111,7 +111,7 @@ def test_columns_of_frames_may_be_tuples():
 
 
 def test_tournaments_between_two_preferred_points():
-    """Two infeasible ones of equal f2: the smallest of their achievements decides, whichever point it is for."""
+    """Decide between infeasible points of equal f2 by their smallest achievement."""
     # The last column is f2, for k = 5.
     F = np.array([[3, 9, 1], [4, 2, 1], [5, 8, 1], [1, 9, 2], [9, 9, 0], [8, 8, -5]], dtype=float) - [0, 0, 5]
     pop = Population.new(X=np.zeros((6, 1)), F=F)
@@ -126,13 +126,13 @@ def test_tournaments_between_two_preferred_points():
     assert winner(0, 1) == 1  # 2 for the second point is less than 3 for the first
     assert winner(0, 2) == 0
     assert winner(1, 2) == 1
-    assert winner(2, 3) == 2  # f2 comes first: 1 is less than 2, whatever is achieved
+    assert winner(2, 3) == 2  # f2 comes first: 1 is less than 2, regardless of the achievement
     assert winner(0, 4) == 4  # feasible before infeasible, at f2 = 0 as well
     assert winner(4, 5) == 5  # of equal rank the one in the larger gap
 
 
 class Most(Repair):
-    """Repairs, and counts what it was given."""
+    """A repair that counts the rows given to it."""
 
     given = 0
 

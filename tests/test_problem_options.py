@@ -1,4 +1,4 @@
-"""What pymoo's users set or give: runners, threads, arrays of any kind, wrappers, frames of infeasible rows."""
+"""Options of pymoo users: runners, threads, arrays, wrappers, infeasible rows."""
 
 import copy
 import pickle
@@ -157,7 +157,7 @@ def test_quasi_identifiers_may_be_named_like_columns_of_a_frame():
 
 
 def test_rows_that_break_constraints_are_told():
-    """What RVEA and `return_least_infeasible` return."""
+    """Check the results of RVEA and `return_least_infeasible`."""
     from pymoo.algorithms.moo.rvea import RVEA
     from pymoo.util.ref_dirs import get_reference_directions
 

@@ -1,4 +1,4 @@
-"""Lattice problems: decoding, memory, frames, exact fronts, and what they refuse."""
+"""Lattice problems: decoding, memory, frames, exact fronts, and refusals."""
 
 import copy
 import pickle
@@ -310,7 +310,7 @@ def test_bad_points_are_refused(problem):
     assert refused(ValueError, lambda: problem.evaluate(np.array([[0, 2, 1], [0, 0, -1]]))) == (
         "X must hold levels from 0 to [3, 1, 2], got [0, 2, 1], [0, 0, -1]"
     )
-    # Also what no integer holds.
+    # Values that no integer holds are refused, too.
     assert refused(ValueError, lambda: problem.evaluate(np.array([[np.inf, 1e300, 0]]))) == (
         "X must hold levels from 0 to [3, 1, 2], got [inf, 1e+300, 0.0]"
     )
@@ -332,7 +332,7 @@ def test_a_hierarchy_without_a_root_is_announced():
 
 
 def test_a_second_search_says_in_verbose_output_that_points_are_in_memory(capsys):
-    """A copy that remembers nothing says nothing, and neither does a search without output."""
+    """Print nothing for a copy without memory or a search without output."""
 
     def said(own, **options):
         operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}

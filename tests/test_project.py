@@ -1,4 +1,4 @@
-"""The project file: what it says, what is refused and how, and a search that reads it."""
+"""The project file: contents, refusals, and a search that reads it."""
 
 import json
 import os
@@ -241,7 +241,7 @@ def test_a_search_that_was_edited_since_is_noticed(old, new, changed):
     for command in (["pick", "my.toml", "--row", "1"], ["release", "my.toml", "--row", "1"], ["report", "my.toml"]):
         result = CliRunner().invoke(app, command)
         assert (result.exit_code, said in result.stderr) == (2, True), (command, result.stderr)
-    # What was written is read again as it was.
+    # The written file is read back unchanged.
     Path("my.toml").write_text(RIGHT)
     assert len(read_front(read_project(Path("my.toml")))[0]) > 0
 
@@ -324,7 +324,7 @@ def test_a_hierarchy_that_is_too_large_is_not_read(tmp_path):
 
 
 def is_one_sentence(result):
-    """Whether a command ran, or ended with one sentence and exit code 2."""
+    """Tell whether a command ran or ended with one error sentence."""
     if result.exit_code == 0:
         return True
     error = result.stderr.removesuffix("\n")

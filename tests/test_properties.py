@@ -1,4 +1,4 @@
-"""Properties against the rows themselves, and property vectors against the arrays that they stand for.
+"""Properties and property vectors, against the rows themselves and plain arrays.
 
 A further property joins by a line in `PROPERTIES` and one in `by_rows`.
 """
@@ -57,7 +57,7 @@ def policy_of(policy):
 
 
 def drawn(data, table):
-    """Classes of one node, and what the plain twin knows of each row: its class, -1 where suppressed."""
+    """Draw classes of one node and each row's class, or -1."""
     node, policy = data.draw(nodes(table)), data.draw(policies(table))
     classes = table.microdata.equivalence_classes(table.generalization(node), **policy_of(policy))
     measured = table.plain.measure(node, **policy)
@@ -67,7 +67,7 @@ def drawn(data, table):
 
 
 def by_rows(prop, table, node, class_of):
-    """The value of each row by the definition."""
+    """Compute the value of each row by the definition."""
     frame, plain = table.frame, table.plain
     own = class_of.groupby(class_of)
     sizes = own.transform("size")
@@ -92,7 +92,7 @@ def by_rows(prop, table, node, class_of):
 
 
 def of_rows(vector, table):
-    """The value of each row from the vector, with the row's own value of the column that is its unit."""
+    """Read the value of each row from the vector by its unit."""
     tuple_of_row = table.tuple_of_row
     if vector.unit is None:
         return vector.values[tuple_of_row]
@@ -158,7 +158,7 @@ def test_the_ideal_is_what_no_generalization_or_one_class_gives(table):
 
 
 def small():
-    """Three suppressed tuples of two classes, which become one, and a class of three."""
+    """Build a merged class of three suppressed tuples, and a class of three."""
     frame = pd.DataFrame({"q": [0, 0, 1, 2, 2, 2], "s": list("aababb")})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat(range(5))}, "s")
     raw = Generalization({"q": range(5)}, {"q": range(5)})

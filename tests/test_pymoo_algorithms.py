@@ -1,4 +1,4 @@
-"""pymoo's multi-objective algorithms with the operators of the search space, with and without constraints."""
+"""pymoo's multi-objective algorithms with our operators, with and without constraints."""
 
 import numpy as np
 import pandas as pd

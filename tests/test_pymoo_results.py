@@ -1,4 +1,4 @@
-"""Results of one objective: X and F of a single optimum have an axis for rows or have none, and all reads both."""
+"""Results of one objective: X and F with or without rows."""
 
 import runpy
 from pathlib import Path
@@ -53,7 +53,7 @@ SEARCHES = [
 
 @pytest.fixture
 def with_rows(monkeypatch):
-    """Results as those of pymoo 0.7: X, F, G, H and CV always have rows. Returns what makes them so."""
+    """Return a function that gives results rows, as in pymoo 0.7."""
     alone = Algorithm.result
 
     def result(self):
@@ -67,7 +67,7 @@ def with_rows(monkeypatch):
 
 
 def told_of(problem, res):
-    """All that is made of a result or of its X."""
+    """Return all that the package makes of a result or its X."""
     choice = problem.front(res).choose()
     made = release(FRAME, problem, res.X, suppressed="drop")
     return SimpleNamespace(
@@ -99,7 +99,7 @@ def test_all_reads_a_result_with_and_without_rows(problem, algorithm, with_rows)
     ids=lambda one: type(one).__name__,
 )
 def test_pymoos_wrappers_tolerate_for_the_time_being_alone(problem, algorithm):
-    """Wrappers pass over `_setup`: all begins without it, and on the grid of the problem."""
+    """Start without `_setup`, which wrappers skip, on the problem's grid."""
     res = minimize(problem, AdaptiveEpsilonConstraintHandling(algorithm), ("n_gen", 30), seed=1)
     history = minimize(problem, AdaptiveEpsilonConstraintHandling(algorithm), ("n_gen", 2), save_history=True).history
     assert 0 < len(history) <= 2

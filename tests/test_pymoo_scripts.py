@@ -1,4 +1,4 @@
-"""Scripts of somebody who knows pymoo alone: they work, or say in one sentence what to change."""
+"""Scripts of a pymoo user: they work, or explain the needed change."""
 
 import pickle
 from multiprocessing.pool import ThreadPool
@@ -27,7 +27,7 @@ LATTICES, STRINGS = small_problems(LatticeProblem), small_problems(BitStringProb
 
 
 def of_integers(**more):
-    """NSGA-II for whole numbers, as pymoo's pages write it."""
+    """Build NSGA-II for whole numbers, as on pymoo's pages."""
     return NSGA2(
         pop_size=10,
         sampling=IntegerRandomSampling(),
@@ -62,7 +62,7 @@ def test_crossover_that_cuts_levels_down_is_told(made, vtype):
 
 
 def test_crossover_that_cuts_nothing_is_not_told():
-    """Warnings are errors: swaps of levels, numbers that stay real until they are rounded, and levels held as real."""
+    """Use level swaps, real numbers and real levels, with warnings as errors."""
     rounded, problem = RoundingRepair(), LATTICES["two objectives"]
     mutation = PM(repair=rounded)
     real = np.random.default_rng(1).permutation(problem.nodes(0, problem.n_nodes))[:10].astype(float)
@@ -76,7 +76,7 @@ def test_crossover_that_cuts_nothing_is_not_told():
 
 
 def test_pymoo_cuts_what_its_crossover_makes():
-    """What the warning says: without vtype=float no child is rounded up, and pymoo's mutation needs none of it."""
+    """Confirm the warning: children round up only with vtype=float. pymoo's mutation does not need it."""
     problem = LATTICES["two objectives"]
     parents = Population.new("X", problem.nodes(0, problem.n_nodes))[np.tile([0, -1], (200, 1))]
 
@@ -141,7 +141,7 @@ def test_what_does_not_work_says_what_to_change(algorithm, problem, error, sente
 
 
 def through_pickles(function, X):
-    """What several processes do: each call works on a copy of the function and its problem."""
+    """Copy function and problem for each call, as several processes do."""
     return [pickle.loads(pickle.dumps(function))(x) for x in X]
 
 
@@ -159,7 +159,7 @@ def test_parallelization_of_pymoo_works():
     with ThreadPool(2) as pool:
         assert found(StarmapParallelization(pool.starmap)) == (expected.X.tolist(), expected.F.tolist())
     assert found(through_pickles) == (expected.X.tolist(), expected.F.tolist())
-    # What needs no runner is quicker.
+    # Code that needs no runner is quicker.
     threaded = plain.fresh_copy()
     threaded.n_threads = 2
     assert np.array_equal(minimize(threaded, of_integers(), ("n_gen", 3), seed=1).F, expected.F)

@@ -22,7 +22,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def wanted_values(queries):
-    """By quasi-identifier that a query asks for, the values it wants."""
+    """Yield each query's wanted values by quasi-identifier."""
     hierarchies = list(queries.table.quasi_identifiers.items())
     for query in queries.asked:
         found = {}
@@ -77,7 +77,7 @@ def test_the_fully_generalized_table_answers_as_if_all_values_were_equally_likel
 
 
 def test_groups_need_not_be_neighbours():
-    """Of a, b, c, d the groups are a and d, b and c: two rows of a are one of a and one of d."""
+    """Split two rows of a into one of a and one of d."""
     hierarchy = Hierarchy(["abcd", ["a|d", "b|c", "b|c", "a|d"], "****"])
     table = Microdata.from_frame(pd.DataFrame({"q": list("aab")}), {"q": hierarchy})
     nodes = hierarchy.nodes.ancestors[1][table.tuples.codes[:, 0]]

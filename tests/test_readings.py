@@ -1,4 +1,4 @@
-"""Readings of awkward columns: moments with a zone, whole numbers that floats merge, `*`, and two forms of one text."""
+"""Readings of awkward columns: time zones, merging floats, `*`, equal texts."""
 
 import io
 import re
@@ -49,7 +49,7 @@ FRAMES = {
 }
 
 
-# DuckDB asks pandas for what pandas gives up.
+# DuckDB uses a pandas keyword that pandas gives up.
 @pytest.mark.filterwarnings("ignore:The inplace keyword")
 @pytest.mark.parametrize("gap", [0, 2])
 @pytest.mark.parametrize("zone", ZONES)
@@ -104,7 +104,7 @@ def test_a_text_that_stands_for_what_is_suppressed_is_refused():
     )
     with pytest.raises(ValueError, match=message):
         Microdata.from_frame(frame, {"q": Hierarchy.flat(["a", "*"])})
-    # What is not generalized may hold it, and a hierarchy may have a row for it.
+    # Other columns may hold it, and so may a hierarchy.
     table = Microdata.from_frame(frame[frame.q == "a"], {"q": Hierarchy.flat(["a", "*"])}, sensitive="s")
     assert table.domain_of("s") == ("*", "y")
 
@@ -129,7 +129,7 @@ def test_two_forms_of_one_text_are_said():
     ("truth", "number"), [(True, 1), (False, 0), (np.True_, 1.0), (False, np.int64(0)), (True, Decimal(1))]
 )
 def test_a_truth_value_beside_its_number_is_refused(truth, number):
-    """The search tells them apart, and a recount counts one."""
+    """Reject values that the search separates and a recount counts as one."""
     column = pd.Series([truth, number, "x", truth, 2], dtype=object)
     message = (
         rf"^column 's' must not hold both {bool(truth)} and {re.escape(repr(number))}, which are two values here and "

@@ -1,4 +1,4 @@
-"""Local recodings: every class holds what is required, every cell holds its value, and no order of rows matters."""
+"""Local recodings: valid classes, covering cells, and independence of row order."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ VALUES = "abcd"
 
 
 def nested(n_values):
-    """A hierarchy of so many values by pairs, fours and so on."""
+    """Build a hierarchy of n values by pairs, fours and so on."""
     columns, width = [[f"v{i}" for i in range(n_values)]], 2
     while width < n_values:
         columns.append([f"{width}:{i // width}" for i in range(n_values)])
@@ -42,7 +42,7 @@ def nested(n_values):
 
 @st.composite
 def microdata(draw, max_rows=24, max_attributes=3, sizes=(1, 2, 3, 4, 5, 6)):
-    """A small table with two sensitive columns, and one with the same rows in another order; sizes are of domains."""
+    """Draw a small table and a copy with permuted rows. Sizes are of domains."""
     sizes = draw(st.lists(st.sampled_from(sizes), min_size=1, max_size=max_attributes))
     n_rows = draw(st.integers(1, max_rows))
     codes = [draw(st.lists(st.integers(0, n - 1), min_size=n_rows, max_size=n_rows)) for n in sizes]
@@ -63,7 +63,7 @@ PAIRS = Hierarchy([list(VALUES), ["ab", "ab", "cd", "cd"], ["*"] * 4])
 
 
 def requirement(kind, column, bound, table):
-    """A requirement, and the same as a constraint on a measure."""
+    """Return a requirement and the equivalent constraint on a measure."""
     values = table.domain_of(column)
     if kind == "distinct":
         return Requirement(Kind.DISTINCT, column, bound[0]), DistinctLDiversity(column) >= bound[0]
@@ -110,7 +110,7 @@ def cells_by_tuple(table, cells):
 
 
 def members_of(cells):
-    """The tuples of every class: those with equal cells."""
+    """Group tuples with equal cells into classes."""
     members = {}
     for i, own in enumerate(map(tuple, cells.tolist())):
         members.setdefault(own, []).append(i)
@@ -118,13 +118,13 @@ def members_of(cells):
 
 
 def histogram(table, column, members):
-    """How often each value of a column occurs in some tuples, by value."""
+    """Count each value of a column in some tuples."""
     own = table.tuples.columns[column].histogram()[members].sum(axis=0)
     return dict(zip(table.domain_of(column), own.tolist(), strict=True))
 
 
 def plainly_holds(kind, column, bound, table, members):
-    """Whether tuples hold a requirement, by the definition of each; None where rounding decides."""
+    """Tell whether tuples meet a requirement, or None if rounding decides."""
     own, whole = histogram(table, column, members), histogram(table, column, slice(None))
     n, rows = sum(own.values()), sum(whole.values())
     ranked = sorted(own.values(), reverse=True)
@@ -189,7 +189,7 @@ def test_every_class_holds_what_is_required(method, structure, tables, k, price,
 
 @given(tables=microdata(max_rows=12), asked=some_requirements.map(lambda asked: asked[:1]))
 def test_requirements_decide_as_the_measures_do(tables, asked):
-    """All tuples of a table as one class: what the kernels say is what the constraint says of the top node."""
+    """Compare kernels on one class with the constraint on the top node."""
     table, _ = tables
     _, trees = setting(table)
     for rows in (slice(None), slice(0, 3)):
@@ -207,7 +207,7 @@ def test_requirements_decide_as_the_measures_do(tables, asked):
 
 @given(tables=microdata(max_rows=6, max_attributes=2, sizes=(1, 2, 3, 4)), k=st.integers(1, 4))
 def test_no_recoding_beats_brute_force(tables, k):
-    """Every function from tuples to vectors of nodes, on tiny tables: none is valid that loses less than the best."""
+    """Enumerate all maps from tuples to node vectors, and find nothing better."""
     table, _ = tables
     nodes, trees = setting(table)
     n = len(table.tuples)
@@ -242,7 +242,7 @@ def test_no_recoding_beats_brute_force(tables, k):
 
 @given(tables=microdata(), k=st.integers(1, 6))
 def test_the_cube_releases_cells_that_are_cheapest(tables, k):
-    """The first class to be made is one of the cheapest cells that cover k rows, as all cells show."""
+    """Check that the first class is a cheapest cell with k rows."""
     table, _ = tables
     nodes, trees = setting(table)
     if table.tuples.n_rows < k:
@@ -278,7 +278,7 @@ def test_a_part_of_the_trees_recodes_as_a_table_of_its_own(tables, k, weights):
 
 
 def plain_mondrian(table, rows, k, relaxed):
-    """The cells of each distinct tuple, by sets of values: split the widest column until no split is allowed."""
+    """Split the widest column while allowed, by sets of values."""
     trees = [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
     codes, counts = table.tuples.codes, table.tuples.counts
 
@@ -287,7 +287,7 @@ def plain_mondrian(table, rows, k, relaxed):
         return int(np.flatnonzero((trees[j].first <= places.min()) & (trees[j].stop > places.max()))[-1])
 
     def parts_of(j, members):
-        """The members below each child, where the split is allowed, what stays together among them."""
+        """Return the members per child, with the undersized ones together."""
         children = {}
         for m in members:
             place, at = trees[j].order[codes[m, j]], smallest(j, members)
@@ -324,7 +324,7 @@ def test_mondrian_is_a_plain_one(tables, k, relaxed):
 
 @given(tables=microdata(), k=st.integers(1, 6))
 def test_parts_stay_apart(tables, k):
-    """Where all classes of a full-domain node have k rows, nothing coarser is released."""
+    """Release nothing coarser than any full-domain node with valid classes."""
     table, _ = tables
     nodes, _ = setting(table)
     for levels in product(*(range(h.length + 1) for h in table.quasi_identifiers.values())):
@@ -354,7 +354,7 @@ def change(r, c, trees, classes):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_nearest_class_is_that_of_a_plain_search(seed):
-    """Classes are sorted once, and then tuples move: what has changed since is found, too."""
+    """Move tuples after the classes are sorted, and find the changes."""
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 60)] for j in range(4)})
     table = Microdata.from_frame(frame, {name: nested(5) for name in frame})
@@ -409,7 +409,7 @@ def test_no_relocation_costs_anything(price):
 
 
 def test_persons_are_counted_and_not_rows():
-    """Four rows of two persons are a class of two persons."""
+    """Take four rows of two persons as a class of two."""
     frame = pd.DataFrame({"q": ["a", "a", "b", "b", "c", "d"], "who": [1, 1, 2, 2, 3, 4]})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat("abcd")}, person="who")
     _, trees = setting(table)
@@ -438,7 +438,7 @@ def test_unknown_words_are_refused():
 
 
 def test_a_search_without_local_recoding_does_not_load_it():
-    """Neither its modules nor its loops: both take time at the start of a process."""
+    """Load neither modules nor loops, which slow down the start."""
     code = (
         "import sys, pymoo_anon.algorithms, pymoo_anon.objectives, pymoo_anon.problems as problems\n"
         "from pymoo_anon.datasets import make_census\n"

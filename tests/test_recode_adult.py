@@ -1,4 +1,4 @@
-"""What local recodings of Adult lose: no change may make it more without a word."""
+"""Loss of local recodings of Adult, which no change may increase unnoticed."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def table(adult_rows):
 
 
 def loss_and_sizes(table, k, *others, **options):
-    """The general loss metric a cell, and the rows of the smallest class."""
+    """Return the general loss metric per cell and the class sizes."""
     nodes = [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
     trees = Trees.of(table.tuples, nodes)
     cells = recode(trees, Requirements(k, others).tests(table.tuples, trees), **options)

@@ -1,4 +1,4 @@
-"""Local recoding of large tables and of many attributes: blocks, growth, the same cells for any number of threads."""
+"""Local recoding of large, wide tables: blocks, growth, and thread independence."""
 
 from importlib import import_module
 from unittest.mock import patch
@@ -23,7 +23,7 @@ blocks = import_module("pymoo_anon.recoding.recode")
 
 
 def small_blocks(block, looks, left):
-    """As if so many tuples were many."""
+    """Lower the limits so that few tuples count as many."""
     return patch.multiple(blocks, _BLOCK=block, _ROWS_OF_K=1, _LOOKS=looks, _LEFT=left, _CLASSES=3)
 
 
@@ -56,7 +56,7 @@ def test_blocks_hold_what_is_required_with_any_number_of_threads(tables, k, pric
 
 
 def plain_growth(trees, k, price, tried=None):
-    """What `grow` does, with every tuple looked at every time; from some seeds in each round, where these are given."""
+    """Grow like `grow`, looking at every tuple, from given seeds if any."""
     n_attributes = trees.positions.shape[1]
 
     def cost_of(rows):
@@ -124,14 +124,14 @@ def test_growth_takes_what_a_plain_search_takes(tables, k, price):
     [(0, 40, 4, 3), (1, 40, 4, 3), (2, 40, 4, 3), (3, 30, 3, 3), (4, 30, 3, 3), (5, 30, 3, 15), (5, 30, 3, 16)],
 )
 def test_growth_among_many_takes_what_a_plain_search_takes(seed, n, n_columns, k):
-    """Enough tuples and attributes that most of them are skipped; some tuples are of several rows."""
+    """Skip most tuples, some of which have several rows."""
     _, trees = random_trees(seed, n, n_columns, 5)
     assert grow(trees, k).tolist() == plain_growth(trees, k, 0.0).tolist()
 
 
 @pytest.mark.parametrize(("k", "price", "looks"), [(3, 0.0, 1), (3, 0.0, 1000), (6, 0.0, 2000), (3, 0.5, 500)])
 def test_a_budget_ends_the_seeds_of_a_round_and_no_more(k, price, looks):
-    """The seeds that are tried give the classes of a plain search from these, and are spread over all."""
+    """Compare with a plain search from the tried seeds."""
     _, trees = random_trees(0, 40, 4, 5)
     tried = []
 
@@ -156,7 +156,7 @@ def test_a_budget_ends_the_seeds_of_a_round_and_no_more(k, price, looks):
 
 
 def test_small_blocks_try_all_seeds():
-    """A round of growth has one budget for all sizes of blocks."""
+    """Share one budget per growth round among all block sizes."""
     table, trees = random_trees(5, 400, 24, 6)
     tests, budgets = Requirements(20).tests(table.tuples, trees), []
 
@@ -183,7 +183,7 @@ def test_seeds_that_are_tried_first_are_spread_evenly(n):
 
 
 def looked_at(run):
-    """How many tuples cubes and growth look at in all, and in how many rounds, with the seeds that are tried."""
+    """Return the looks of cubes and of growth, and the rounds."""
     cubes, rounds = [], []
 
     def cube_of(trees, of=Cube.of):
@@ -201,14 +201,14 @@ def looked_at(run):
 
 @pytest.mark.parametrize("k", [2, 5, 20, 60, 150, 299])
 def test_the_work_of_a_block_has_one_bound_for_every_k(k):
-    """A cube looks at so many tuples for each of its own, a round of growth at so many and its last class."""
+    """Bound the looks of cubes and of growth rounds."""
     table, trees = random_trees(2, 600, 10, 8)
     n, tests = len(trees.rows), Requirements(k).tests(table.tuples, trees)
     with patch.multiple(blocks, _LOOKS=20, _GROWN=4000, _LEFT=100, _CLASSES=4):
         in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded(trees, tests, 0.0))
     # One cube for all and two in blocks, each of which may end a level of all attributes late.
     assert in_cubes <= 3 * (20 + 10) * n
-    # As many looks again make the classes of a round; and the last seed of a round, which may be of a whole block.
+    # As many looks again make the classes of a round. Its last seed may be of a whole block.
     largest = max(100, 4 * k)
     assert in_growth <= 2 * n_rounds * (4000 + min(k, largest) * largest)
     assert n_rounds <= 4 * n / 100 + 2 * n / k + 40
@@ -277,7 +277,7 @@ def test_what_grows_is_numbered_after_what_the_cube_released():
 
 
 def test_cells_that_are_nobodys_best_make_room_for_others(monkeypatch):
-    """With room for hardly more cells than tuples the same are released."""
+    """Release the same with room for hardly more cells than tuples."""
     random = np.random.default_rng(1)
     frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 6, 60)] for j in range(4)})
     _, trees = setting(Microdata.from_frame(frame, {name: nested(6) for name in frame}))

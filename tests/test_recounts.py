@@ -1,4 +1,4 @@
-"""Recounts at their edges: bounds that are just kept, single values, classes on a limit, releases of stars alone."""
+"""Recounts at their edges: tight bounds, single values, star-only releases."""
 
 import tracemalloc
 from decimal import Decimal
@@ -32,7 +32,7 @@ def counted(frame, *measures, **given):
 
 
 def classes(*values):
-    """A class for each text, with a row for each of its letters."""
+    """Build one class per text with one row per letter."""
     return pd.DataFrame([(f"class {i}", letter) for i, own in enumerate(values) for letter in own], columns=["q", "s"])
 
 
@@ -41,7 +41,7 @@ def classes(*values):
     [
         (5, 5, True, True),
         (4, 5, True, False),
-        # Of floats some last digits do not count, of what is exact all do.
+        # Floats are compared up to their last digits, exact numbers fully.
         (0.3, 0.1 + 0.2, False, True),
         (0.1 + 0.2, 0.3, False, True),
         (Fraction(3, 10), 0.1 + 0.2, True, False),

@@ -1,4 +1,4 @@
-"""Equal columns and columns that another one decides, held against a plain count of all pairs of rows."""
+"""Equal columns and columns decided by another, against all pairs of rows."""
 
 from random import Random
 
@@ -55,7 +55,7 @@ def test_equal_columns_are_those_whose_rows_are_equal(drawn, kind):
     st.sampled_from(sorted(KINDS)),
 )
 def test_what_decides_is_so_in_every_row(maps, kind):
-    """Coarser columns of a code, beside some that are of nothing; whatever is found is one, and decides few."""
+    """Mix coarser columns of a code with unrelated columns."""
     code = [(i * i + i // 7) % 9 for i in range(400)]
     frame = pd.DataFrame({"code": code, **{f"m{j}": [own[one] for one in code] for j, own in enumerate(maps)}})
     frame = frame.assign(**{f"n{j}": [(i // (5 + j)) % 4 for i in range(400)] for j in range(len(maps) + 1)}).astype(
@@ -70,7 +70,7 @@ def test_what_decides_is_so_in_every_row(maps, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_number_of_a_person_decides_nothing(kind):
-    """Each value is one person's, of whom all is the same in all rows."""
+    """Give each value to one person, with constant attributes over all rows."""
     rows = [(p, f"b{p}", "FM"[p % 2], p % 7, f"z{p % 5}", v) for p in range(60) for v in range(20)]
     frame = pd.DataFrame(rows, columns=["key", "born", "sex", "race", "zip", "visit"]).astype(str)
     assert found_in(frame.drop(columns="key"), kind=kind) == {}

@@ -1,4 +1,4 @@
-"""Refinement: no cell coarser, nobody less protected, and less lost, for every point of small lattices."""
+"""Refinement of small lattices: finer cells, equal protection, less loss."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def census():
 
 
 def value_sets(hierarchy, nodes):
-    """The values of each node."""
+    """Return the values of each node."""
     places = hierarchy.nodes.order
     return [
         set(np.flatnonzero((places >= hierarchy.nodes.first[n]) & (places < hierarchy.nodes.stop[n]))) for n in nodes
@@ -48,7 +48,7 @@ def value_sets(hierarchy, nodes):
 
 
 def check(problem, x, method="bottom-up"):
-    """Check a refinement by sets of values; how many classes there are before and after."""
+    """Check a refinement by sets, and return class numbers before and after."""
     table, made = problem.table, refine(problem, x, method)
     before, after = problem.equivalence_classes(x), table.equivalence_classes(made)
     groups, gone = problem.decode(x).groups, before.suppressed[before.class_of[0]]
@@ -163,7 +163,7 @@ PERSONS, KNOWN = KAnonymity(person="p"), KAnonymity(known=[["a", "b"], ["b", "c"
 
 
 def drawn(seed):
-    """A frame, a problem of it, and points; the person of a row is measured where persons have several."""
+    """Draw a frame, a problem with person measures if needed, and points."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(20, 120))
     several = seed % 5 < 2
@@ -193,7 +193,7 @@ def drawn(seed):
 
 
 def test_all_that_a_point_promises_stays_or_the_refinement_is_refused():
-    """Also where tables are large or wide: blocks are as small as these tables need."""
+    """Cover large and wide tables by shrinking the blocks."""
     n_refined, refused = 0, []
     for seed in range(times(20)):
         _, problem, points = drawn(seed)
@@ -254,7 +254,7 @@ def test_what_a_choice_required_stays_though_the_problem_does_not_measure_it():
 
 
 def test_classes_of_which_one_value_decides_stay_as_fine_as_at_the_point():
-    """Rounding leaves open whether all rows together hold the entropy of each class; they are no class for it."""
+    """Keep both classes apart although rounding leaves their common entropy undecided."""
     frame = pd.DataFrame({"q": [0, 0, 0, 1, 1, 1], "s": [*"aab"] * 2})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, "s")
     problem = LatticeProblem(table, [EntropyLDiversity("s"), GeneralLossMetric()])

@@ -1,4 +1,4 @@
-"""Releases: what a loop over the rows makes, from every kind of frame; nothing that does not hold is given out."""
+"""Releases of every kind of frame: equal to a row loop, with promises kept."""
 
 import contextlib
 import datetime
@@ -43,7 +43,7 @@ OF_THE_TABLE = (
 
 
 def all_measures(data, table):
-    """Every objective that can be counted again, with arguments of any kind."""
+    """Return every recountable objective, with arguments of any kind."""
     n = len(table.levels)
     order = Hierarchy([[*"abcd"], ["x", "x", "y", "z"], ["u", "u", "u", "z"], ["*"] * 4])
     weights = data.draw(st.lists(st.floats(0.1, 5), min_size=n, max_size=n))
@@ -63,7 +63,7 @@ def all_measures(data, table):
 
 
 def loop_over_rows(table, node, kept, suppressed, columns):
-    """The released rows, each cell looked up, sorted as tuples."""
+    """Build the released rows cell by cell, sorted as tuples."""
     rows = []
     for row, own in zip(table.frame.to_dict("records"), kept, strict=True):
         if not own and suppressed == "drop":
@@ -107,7 +107,7 @@ def test_a_release_is_what_a_loop_over_the_rows_makes_and_holds_all_that_was_pro
         whole_release = suppressed == "drop" or kept.all() or not kept.any()
         if whole_release or row.measure in ("S_k", "GLM", "KL", "NUE", "DM", "precision", "marketer risk"):
             assert math.isclose(row.promised, row.recounted, rel_tol=1e-9, abs_tol=1e-9), row
-    # What the recount found is typed as the promise: k is a whole number.
+    # Recounted values have the type of the promise. k is a whole number.
     assert all(type(row.promised) is type(row.recounted) for row in made.claims.itertuples())
 
 

@@ -1,4 +1,4 @@
-"""Claims of releases: as many as measures, each what the engine says and a recount finds; no damage goes unseen."""
+"""Claims of releases: one per measure, equal to recounts, sensitive to damage."""
 
 import math
 from collections import Counter
@@ -22,7 +22,7 @@ from pymoo_anon.table import Below, Hierarchy, Microdata, frames
 
 @st.composite
 def points(draw):
-    """A problem of either space with some measures, the frame of its table, and a point."""
+    """Draw a problem of either space, its frame, and a point."""
     in_lattice = draw(st.booleans())
     partition = None if in_lattice else draw(partitions(rooted=True))
     table = draw(tables(rooted=True)) if in_lattice else partition.table
@@ -80,12 +80,12 @@ def swapped(frame, one, other, columns):
 
 
 def first(frame):
-    """The first row that is not suppressed; the last row is of another class."""
+    """Return the first row that is kept. The last row is of another class."""
     return frame.index[frame.age == "30–39"][0]
 
 
 def shown_again(frame):
-    """The table with one suppressed row among those of the last class."""
+    """Move one suppressed row into the last class."""
     row = frame[-1:].assign(born=HOSPITAL.born[0])
     return pd.concat([frame[(frame.age == "*").cumsum() != 1], row])
 
@@ -123,7 +123,7 @@ DAMAGES = {
 
 
 def by_hand(frame, extents):
-    """k, l and GLM of a release of twelve rows, from its rows alone; all `*` is a class of suppressed rows."""
+    """Compute k, l and GLM of twelve rows from released rows alone."""
     classes = {}
     for age, sex, diagnosis in frame[["age", "sex", "diagnosis"]].itertuples(index=False):
         classes.setdefault((age, sex), []).append(diagnosis)
@@ -135,7 +135,7 @@ def by_hand(frame, extents):
 
 
 def released(space, suppressed):
-    """A release whose first rows are suppressed, not counted yet, and what a cell of each label costs."""
+    """Return an uncounted release with leading suppressed rows, and label costs."""
     table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis")
     measures = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()]
     if space == "lattice":
@@ -179,7 +179,7 @@ SPACES = ["levels", "bit strings", "local", "refined"]
 
 
 def ward(space, suppressed):
-    """A release of four or more classes with four diagnoses each, not counted yet."""
+    """Build an uncounted release of four or more classes with four diagnoses."""
     some = WARD if space == "local" else pd.concat([WARD, WARD[:1].assign(age=60)], ignore_index=True)
     hierarchies = {"age": Hierarchy.intervals(20, 68, [4, 8, 16]), "sex": Hierarchy.flat([*"FM"])}
     table = Microdata.from_frame(some, hierarchies, "diagnosis")

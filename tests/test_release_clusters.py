@@ -1,4 +1,4 @@
-"""Spark: the same release as from pandas, cell for cell, and the same file."""
+"""Spark: the same release and file as from pandas, cell for cell."""
 
 import os
 from pathlib import Path
@@ -106,7 +106,7 @@ def test_distinct_rows_and_all_rows_make_the_same_file(spark, tmp_path):
 
 
 def test_a_release_needs_no_package_of_another_engine():
-    """What a frame is joined with is of its own kind: nothing but its own engine is loaded for it."""
+    """Join a frame with its own kind, and load no other engine."""
     frame = pa.Table.from_pandas(persons())
     table = Microdata.from_frame(frame, QUASI, "diagnosis")
     made = release(frame, LatticeProblem(table, [KAnonymity()]), [1, 1], drop=["name", "salary"])

@@ -1,4 +1,4 @@
-"""What a release says besides its claims: the role of every column, whom kept columns give away, what was asked for."""
+"""Release notes besides claims: column roles, unique persons, requests."""
 
 import pandas as pd
 import pytest
@@ -60,7 +60,7 @@ def test_rows_that_kept_columns_make_unique_are_counted_and_said():
 
 
 def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
-    """No class is below 4, and still half of the rows are unique: by their class and diagnosis together."""
+    """Count half of the rows as unique by class and diagnosis together."""
     made = release(HOSPITAL, hospital(suppression=4), [1, 1], drop=["name", "born", "weight"])
     assert made.uniqueness.values.tolist() == [["all released columns", 6, 12], ["sensitive columns", 0, 12]]
     assert made.verdict == (
@@ -81,7 +81,7 @@ def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
 
 
 def test_nearly_all_rows_are_not_said_to_be_all():
-    """7,212 of 7,214 are not 100.0 %; a reason stands beside the number."""
+    """Print 7,212 of 7,214 as less than 100.0 %, beside a reason."""
     columns = pd.DataFrame({"column": ["age", "seen"], "role": ["quasi-identifier", "keep"]}).assign(
         reason=[None, "courts publish these days anyway"]
     )
@@ -184,7 +184,7 @@ def test_somebody_who_is_alone_is_released_only_by_name_of_the_option():
 
 
 def test_a_single_row_that_is_marked_is_alone():
-    """No measure of the problem says so: the smallest class of the released table does."""
+    """Detect it by the smallest released class, not by a measure."""
     problem = hospital([GeneralLossMetric()], suppression=1)
     with pytest.raises(ValueError, match="the release misses what is required: k in persons of patient is 1 where at"):
         release(HOSPITAL, problem, [1, 1], **ROLES)
@@ -254,7 +254,7 @@ def test_a_requirement_that_marked_rows_break_is_refused():
 
 
 def test_a_sensitive_column_that_is_nearly_unique_is_said():
-    """It is released as it is, as a kept column is; one whose values repeat is not spoken of."""
+    """Mention it like a kept column, but no column with repeated values."""
     frame = pd.DataFrame({"age": [30 + i % 3 for i in range(30)], "salary": [1000 + min(i, 27) for i in range(30)]})
     frame["illness"] = ["flu", "cold"] * 15
     age = {"age": Hierarchy.flat([30, 31, 32])}

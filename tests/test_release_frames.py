@@ -1,4 +1,4 @@
-"""Releases of every kind of frame: the same cells, values of any type, and nothing given is changed."""
+"""Releases of every kind of frame: equal cells, any values, unchanged inputs."""
 
 import datetime
 from decimal import Decimal
@@ -44,7 +44,7 @@ def test_every_kind_of_frame_gives_the_same_release(kind, suppressed):
 
 
 def gaps():
-    """Persons of whom something is not known, in columns of every type."""
+    """Return persons with missing values in columns of every type."""
     return pd.DataFrame(
         {
             "age": [30, None, 41, 30, None, 41],
@@ -129,7 +129,7 @@ def test_names_of_columns_may_be_numbers_and_tuples():
 
 @pytest.mark.parametrize("kind", ["polars", "duckdb"])
 def test_what_is_no_number_is_missing(kind):
-    """An engine that tells NaN from nothing still has one kind of missing values."""
+    """Treat NaN and null as one kind of missing value."""
     frame = pl.DataFrame({"q": [1.0, float("nan"), None, 1.0], "s": ["a", "b", "c", "d"]})
     given = frame if kind == "polars" else FRAMES[kind](frame.to_arrow())
     for missing, rows in (
@@ -143,7 +143,7 @@ def test_what_is_no_number_is_missing(kind):
 
 @pytest.mark.parametrize("kind", ["pandas", "duckdb"])
 def test_suppressed_classes_of_many_attributes_are_found(kind):
-    """More combinations of groups than one whole number can count: 256 to the power of nine."""
+    """Use 256**9 combinations of groups, too many for one integer."""
     rng = np.random.default_rng(3)
     names = [f"q{j}" for j in range(9)]
     rows = pd.DataFrame(rng.integers(0, 256, (30, 9)), columns=names)

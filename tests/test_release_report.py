@@ -1,4 +1,4 @@
-"""The report of a release: its numbers against plain counts of the rows, and the file as a file."""
+"""The release report: its numbers against plain counts, and the file itself."""
 
 import json
 import math
@@ -46,7 +46,7 @@ def data(made):
 
 
 def released(x, rows=None, k=5, suppressed="mark"):
-    """The release of a node, row by row: labels of the hierarchies, rows of classes below k as * or dropped."""
+    """Build the release of a node row by row, with small classes suppressed."""
     rows = frame() if rows is None else rows
     made = pd.DataFrame(index=rows.index)
     for name, level in zip(NAMES, x, strict=True):
@@ -168,7 +168,7 @@ def test_the_front_is_the_frame_of_the_problem(data):
         classes = own.equivalence_classes(X[row[0] - 1])
         values = [measure.evaluate(classes)[0] for measure in own.objectives]
         assert row[1:4] == [cell_of(value) for value in values]
-        # Beside the loss stands its share of what could be lost: all cells of all rows.
+        # The share refers to the greatest possible loss of all rows.
         assert row[4] == cell_of(values[2] / (600 * 3))
         assert row[5] == classes.n_suppressed[0]
         assert row[7] == "yes"
@@ -200,7 +200,7 @@ def test_every_chart_has_its_table(made, data):
 
 
 def test_no_chart_sorts_by_the_order_in_which_its_data_came(data):
-    """The rows of another point would stand where they were first seen."""
+    """Prevent the rows of another point from keeping their first order."""
     scales = [(kind, scale) for kind, spec in data["charts"].items() for scale in spec.get("scales", ())]
     named = [(kind, scale["domain"]) for kind, scale in scales if scale["type"] in ("band", "point", "ordinal")]
     assert {"sizes", "ladder", "risks", "groups", "bars", "columns"} <= {kind for kind, _ in named}
@@ -278,7 +278,7 @@ def test_the_rarest_of_many_labels_are_counted_together(tmp_path):
 
 
 def test_a_codebook_of_very_many_labels_is_shown_in_part(tmp_path):
-    """20,000 labels would be more than a report has room for."""
+    """Shorten 20,000 labels, for which a report has no room."""
     values = Hierarchy.flat(range(4000))
     own = Microdata.from_frame(pd.DataFrame({"n": np.repeat(range(4000), 2)}), {"n": values})
     page = read(report(tmp_path / "r.html", LatticeProblem(own, [KAnonymity()]), [[0], [1]], 0, evidence=None))
@@ -319,7 +319,7 @@ def test_a_threshold_is_told_for_comparison_and_decides_nothing(tmp_path, thresh
 
 
 def test_what_was_required_decides_what_is_met(tmp_path):
-    """A k of 5 that is required and held is met, whatever risk others name; one of 60 is missed by some."""
+    """Meet a required k of 5, and miss one of 60."""
     own = problem(constraints=[KAnonymity() >= 5])
     made = report(tmp_path / "r.html", own, chosen=1, require=[DistinctLDiversity("illness") >= 2], threshold=0.001)
     page, data = read(made), payload(made)
@@ -382,7 +382,7 @@ def test_a_release_of_nothing_can_be_told(tmp_path):
 
 
 def persons():
-    """40 visits of 20 persons, who come twice and always with the same values."""
+    """Return 40 visits of 20 persons, two each with equal values."""
     rows = pd.DataFrame({"age": np.repeat([1, 1, 2, 3], 10), "person": np.repeat(np.arange(20), 2), "x": "a"})
     ages = {"age": Hierarchy.flat([1, 2, 3])}
     own = Microdata.from_frame(rows, ages, sensitive="x", person="person")
@@ -415,7 +415,7 @@ def test_bit_strings_have_rungs_too(tmp_path):
 
 
 def first(data):
-    """What stands across, up and in the colour of the front at first."""
+    """Return the initial x axis, y axis and colour of the front."""
     return [None if place is None else data["axes"][place]["name"] for place in data["first"]]
 
 
@@ -423,7 +423,7 @@ def test_the_front_is_privacy_against_loss(tmp_path):
     four = [KAnonymity(), DistinctLDiversity("illness"), TCloseness("illness"), GeneralLossMetric()]
     data = payload(report(tmp_path / "r.html", LatticeProblem(table(), four, Below(5))))
     assert first(data) == ["GLM", "k", "l"]
-    # The loss is drawn as the share of what could be lost, which stands beside the number.
+    # The loss is drawn as its share of the greatest possible loss.
     loss = data["axes"][3]
     assert loss["column"] == "c5"
     assert loss["place"]["axis"]["format"] == "~%"
@@ -450,7 +450,7 @@ def test_bounds_on_an_axis_are_what_was_required_and_one_for_comparison(tmp_path
     own = problem(constraints=[KAnonymity() >= 5])
     data = payload(report(tmp_path / "r.html", own, require=[GeneralLossMetric() <= 900, KAnonymity() >= 12]))
     k, _, loss = data["axes"]
-    # What is required at 12 is not drawn a second time for comparison.
+    # The requirement at 12 is not drawn a second time for comparison.
     assert [(one["at"], one["required"]) for one in k["bounds"]] == [(5, True), (12, True)]
     assert [(one["at"], one["required"]) for one in loss["bounds"]] == [(0.5, True)]
     (other,) = payload(report(tmp_path / "r.html"))["axes"][0]["bounds"]
@@ -492,7 +492,7 @@ def test_equal_arguments_give_equal_files(tmp_path, made):
 
 
 def test_no_hash_decides_the_order_of_charts(made, data):
-    """Those of texts differ from process to process."""
+    """Check the order, because text hashes differ between processes."""
     assert list(data["charts"]) == sorted({value for name, value in read(made).attributes if name == "data-chart"})
 
 

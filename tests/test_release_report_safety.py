@@ -1,4 +1,4 @@
-"""What a report must not do: run what stands in the data, or tell outsiders more than the release does."""
+"""Safety of reports: data never runs, and outsiders see only the release."""
 
 import base64
 import hashlib
@@ -25,7 +25,6 @@ def made(request, tmp_path_factory):
 
 
 def strings(found):
-    """All texts of nested lists and dicts."""
     if isinstance(found, dict):
         return [*found, *(text for value in found.values() for text in strings(value))]
     if isinstance(found, list):
@@ -34,7 +33,7 @@ def strings(found):
 
 
 def told(made):
-    """All texts that a file holds: those of the page, of its attributes, and of the embedded data."""
+    """Return all texts of a file: page, attributes, embedded data."""
     page = read(made)
     return [*page.texts, *(value for _, value in page.attributes if value), *strings(payload(made))]
 
@@ -76,7 +75,7 @@ def test_only_the_scripts_of_the_file_may_run(made):
 
 
 def test_expressions_hold_no_name_of_the_data():
-    """The charts of a table whose names are code differ in titles alone from those of any other table."""
+    """Find differences only in the titles if names are code."""
     plain = frame().rename(columns={SCRIPT: "a", BRACES: "b", DOTTED: "c"})
     own = problem().table.quasi_identifiers
     other = Microdata.from_frame(plain, dict(zip("abc", own.values(), strict=True)), sensitive="illness")
@@ -113,7 +112,7 @@ NAMED = {
 
 
 def people(seed=0, rows=None):
-    """A table of towns and ages; with `rows`, one that has the same release as these at level 1."""
+    """Draw towns and ages, or others with the same level-1 release."""
     rng = np.random.default_rng(seed)
     if rows is None:
         return pd.DataFrame(
@@ -138,7 +137,7 @@ def outside(path, own, points=POINTS, chosen=2, **options):
 
 
 def test_the_report_for_outsiders_depends_on_the_release_alone(tmp_path):
-    """Tables that have the same release have the same report, byte for byte."""
+    """Compare reports of tables with the same release byte for byte."""
     rows = people()
     made = {outside(tmp_path / "r.html", of_people(people(seed, rows)), POINTS[2:], 0) for seed in (1, 2, 3)}
     assert len(made) == 1
@@ -151,7 +150,7 @@ SMALL = {
 
 
 def pair_of_tables(rng, n_suppressed, how):
-    """Two tables with one release at levels 1 and 1 that keeps classes of 2 and more.
+    """Yield two tables with one release at levels 1 and 1.
 
     In the second one all raw values are others, and those of the suppressed persons, who stand alone in cells that
     nobody else has. Where they are dropped there is another number of them, with other illnesses.
@@ -177,7 +176,7 @@ def pair_of_tables(rng, n_suppressed, how):
     ("n_suppressed", "how"), [*((n, "drop") for n in range(1, 6)), *((n, "mark") for n in range(2, 6))]
 )
 def test_nobody_outside_learns_who_was_suppressed_or_what_was_generalized(tmp_path, n_suppressed, how):
-    """Pairs of small tables with equal releases: the files for people outside are equal, byte for byte."""
+    """Compare external files of small tables with equal releases byte for byte."""
     for seed in range(times(2)):
         files, released = set(), set()
         for rows in pair_of_tables(np.random.default_rng([seed, n_suppressed]), n_suppressed, how):
@@ -204,7 +203,7 @@ def test_nobody_outside_learns_who_was_suppressed_or_what_was_generalized(tmp_pa
 
 
 def test_outsiders_see_no_raw_value(tmp_path):
-    """But for the codebook, which says what a label stands for."""
+    """Allow raw values in the codebook alone, which explains the labels."""
     made = outside(tmp_path / "r.html", of_people(people()))
     page = read(made)
     book = {text for row in page.tables["codebook"] for text in row}
@@ -216,7 +215,7 @@ def test_outsiders_see_no_raw_value(tmp_path):
 
 @pytest.mark.parametrize("how", ["mark", "drop"])
 def test_outsiders_count_the_released_rows(tmp_path, how):
-    """What is marked is in the release and counted; of dropped rows there is neither a number nor a word."""
+    """Count marked rows as released, and mention dropped rows nowhere."""
     odd = pd.DataFrame({"town": [f"raw town {i}" for i in range(12)] * 3, "age": [90] * 12 + [70] * 12 + [60] * 12})
     own = of_people(pd.concat([people(), odd], ignore_index=True), Below(5))
     n_suppressed = int(own.equivalence_classes(POINTS[2]).n_suppressed[0])
@@ -238,7 +237,7 @@ def test_outsiders_count_the_released_rows(tmp_path, how):
 
 
 def test_rows_that_have_a_star_in_every_label_are_told_like_marked_ones(tmp_path):
-    """A level may have * for some values only: nobody tells who was generalized from who was suppressed."""
+    """Hide whether a row with * was generalized or suppressed."""
     towns = Hierarchy([["x", "y", "z"], ["*", "west", "east"], ["*"] * 3])
     files = set()
     # Eight rows are "*": all x in the first table, and four x and four z, all suppressed, in the second one.
@@ -252,7 +251,7 @@ def test_rows_that_have_a_star_in_every_label_are_told_like_marked_ones(tmp_path
 
 @pytest.mark.parametrize("chosen", [1, 2])
 def test_nothing_of_the_search_leaves_the_building(tmp_path, chosen):
-    """Who knows what was required and that it is the optimum can tell what made it so (Wong et al. 2007)."""
+    """Hide requirements and optimality, which together reveal rows (Wong et al. 2007)."""
     made = []
     for constraints, certified, row in (((), None, chosen), ((KAnonymity() >= 2,), True, chosen), ((), False, chosen)):
         own = of_people(people(), AtMost(0), constraints)
@@ -266,7 +265,7 @@ def test_nothing_of_the_search_leaves_the_building(tmp_path, chosen):
 
 
 def test_six_persons_of_whom_two_have_cancer_stay_unknown_outside(tmp_path):
-    """The cancers can lie in 15 ways, and only in some of them is * the optimum of k >= 2 and l >= 2."""
+    """Try all 15 placements of the cancers. Only for some is * optimal under k >= 2 and l >= 2."""
     zips = Hierarchy.flat(["q1", "q2"])
     files, optimal = set(), 0
     for sick in combinations(range(6), 2):
@@ -324,7 +323,7 @@ def test_what_is_said_of_the_release_stands_outside_but_for_the_raw_file(tmp_pat
 
 
 def test_outsiders_read_of_no_class_what_it_gives_away(tmp_path):
-    """What is inferred on the whole can be counted in the release; a list of the worst classes is a list of targets."""
+    """Show outsiders total inferences, but no list of worst classes."""
     for external in (False, True):
         page = read(report(tmp_path / "r.html", external=external))
         assert "inferred" in page.tables

@@ -1,4 +1,4 @@
-"""The report in a real browser without a network: what a reader clicks, drags, types, hears and prints."""
+"""The report in a real offline browser: clicks, drags, keys, sound, print."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from pymoo_anon.publishing import release, write_report
 from pymoo_anon.publishing.report.cells import cell_text
 
 if os.environ.get("CI") == "true":
-    # There a report that nobody has seen in a browser is no report: what is missing fails.
+    # CI must test the report in a browser. A missing one fails.
     import playwright.sync_api as playwright
 else:
     playwright = pytest.importorskip("playwright.sync_api")
@@ -69,7 +69,7 @@ def data(files):
 
 @pytest.fixture
 def visit(browser, files):
-    """Opens a variant offline; in the end nothing was asked of a network and nothing was complained of."""
+    """Open variants offline, and check for requests and complaints."""
     opened, asked, said = [], [], []
 
     def visited(variant="internal", size="desktop", **options):
@@ -97,7 +97,7 @@ def visit(browser, files):
 
 
 def tables(page):
-    """The tables as they are shown, by name."""
+    """Return the shown tables by name."""
     return page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll("tbody[data-table]")].map((body) => [
             body.dataset.table, [...body.rows].map((row) => [...row.cells].map((cell) => cell.textContent))]))"""
@@ -112,7 +112,7 @@ def words(page):
 
 
 def place(page, row):
-    """Where a point of the front stands on the screen."""
+    """Locate a point of the front on the screen."""
     page.locator("#figure-front").scroll_into_view_if_needed()
     return page.evaluate(
         """(row) => {
@@ -128,7 +128,7 @@ def place(page, row):
 
 
 def is_shown(page, data, row):
-    """Every view shows one member: texts, tables and charts."""
+    """Check that texts, tables and charts show one member."""
     page.wait_for_function("(row) => window.report.charts.get('front').signal('shown') === row", arg=row + 1)
     (member,) = (member for member in data["members"] if member["point"] == row + 1)
     assert page.locator("[data-label]").inner_text() == data["labels"][str(row + 1)]
@@ -235,7 +235,7 @@ def test_axes_and_colour_are_chosen(visit, data, across, up, colour):
     ).all_text_contents()
     told = [data["axes"][names.index(name)]["place"]["title"] for name in (across, up, colour) if name]
     assert sorted(told) == sorted(titles)
-    # What was shown stays shown, and the points can still be chosen.
+    # The shown point stays shown, and points can still be chosen.
     spots = [(row[columns[0]], row[columns[1]]) for row in data["fixed"]["front"]]
     alone = next(i for i, spot in enumerate(spots) if spots.count(spot) == 1 and i != CHOSEN)
     page.mouse.click(*place(page, alone))
@@ -297,7 +297,7 @@ def test_dragging_over_points_keeps_these(visit, data):
     )
     assert kept == [row + 1 for row in sorted(inside)]
     is_shown(page, data, CHOSEN if CHOSEN in inside else min(inside))
-    # The keys walk through what is kept, and a double click ends it.
+    # The keys walk through the kept points. A double click ends it.
     page.get_by_role("button", name="next point").click()
     assert page.evaluate("window.report.charts.get('front').signal('shown')") - 1 in inside
     page.mouse.dblclick(*(sum(pair) / 2 for pair in zip(low, high, strict=True)))
@@ -379,7 +379,7 @@ def test_nothing_is_wider_than_the_screen(visit, size, variant):
     assert max(charts) <= width + 1
 
 
-#: The boxes of tables: whether each shows all, what it says of that, and how many rows are cut by its end.
+#: The boxes of tables: whether all is shown, the note, and the number of rows cut.
 BOXES = """() => [...document.querySelectorAll(".scroll")].filter((box) => box.clientHeight).map((box) => {
     const isLong = box.scrollHeight > box.clientHeight + 1, isWide = box.scrollWidth > box.clientWidth + 1;
     const foot = isLong || isWide ? parseFloat(getComputedStyle(box, "::after").height) : 0;
@@ -399,7 +399,7 @@ def test_a_table_that_does_not_fit_says_so_and_cuts_no_row(visit, size):
     for box in boxes:
         assert ("scroll" in box["more"]) == (box["isLong"] or box["isWide"]), box
         assert (f"{box['rows']} rows" in box["more"]) == box["isLong"], box
-        # The front begins two rows before the chosen point, whose rows may have other heights than the first ones.
+        # The front begins two rows before the chosen point. Row heights may differ there.
         assert box["cut"] == 0 or box["name"] == "front", box
 
 
@@ -420,7 +420,7 @@ def test_no_text_of_a_table_takes_more_than_three_lines(visit):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("variant", ["internal", "court"])
 def test_no_labels_of_an_axis_overlap(visit, size, variant):
-    """Slanted labels overlap by their boxes alone, so they are looked at by the place where they begin."""
+    """Compare slanted labels by their beginnings, since their boxes overlap anyway."""
     page = visit(variant, size)
     found = page.evaluate(
         """() => [...document.querySelectorAll(".chart")].flatMap((chart) =>
@@ -449,7 +449,7 @@ def test_every_bar_of_a_few_has_its_label(visit, data):
 
 
 def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
-    """Eleven sensitive columns stand in one table, and what each gives away is drawn when it is asked for."""
+    """Put eleven sensitive columns in one table, and draw details on demand."""
     page = visit("court")
     assert page.evaluate("document.documentElement.scrollHeight") <= 12_000
     assert len(rows_in(page, "inferred")) == 10

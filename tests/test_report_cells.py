@@ -1,4 +1,4 @@
-"""The cells of a report: numbers as a person writes them, long texts cut."""
+"""The cells of a report: readable numbers, and long texts cut."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The same seed gives the same result, wherever a search is stopped: no clock, no load and no thread decides."""
+"""Equal results for equal seeds at any stop, load and thread number."""
 
 import json
 import os
@@ -23,7 +23,7 @@ ROOT = SCRIPT.parents[1]
 
 @pytest.fixture(scope="module")
 def loaded():
-    """Results of every run where other processes keep the machine busy, by two threads."""
+    """Return all results under load from other processes, with two threads."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
         return told_by(2, *RUNS)
@@ -34,7 +34,7 @@ def loaded():
 
 
 def told_by(n_threads, *names, **environment):
-    """What a process of its own finds."""
+    """Return the results of a separate process."""
     path = os.pathsep.join([str(ROOT), *sys.path])
     done = subprocess.run(
         [sys.executable, str(SCRIPT), str(n_threads), *names],
@@ -53,12 +53,12 @@ def test_every_algorithm_is_run():
 
 @cache
 def here(name):
-    """What this process finds, by one thread."""
+    """Return the result of this process with one thread."""
     return json.loads(json.dumps(found(name, 1)))
 
 
 def test_another_process_finds_the_same():
-    """There texts have other hashes."""
+    """Use another process, in which texts have other hashes."""
     names = ("PBGEA", "GENITOR")
     assert told_by(1, *names) == {name: here(name) for name in names}
 
@@ -76,7 +76,7 @@ def test_another_seed_takes_another_way(name):
 
 @pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "merges and splits"])
 def test_values_may_come_from_elsewhere(name):
-    """By ask and tell, without an evaluator."""
+    """Use ask and tell without an evaluator."""
     make, problem, _ = RUNS[name]
     own, algorithm = problem(), make()
     algorithm.setup(own, termination=("n_gen", 5), seed=1)
@@ -95,19 +95,19 @@ def test_neither_load_nor_threads_decide_what_a_stopped_search_has_found(name, l
 
 @pytest.mark.parametrize("name", ["boxes", "one loss", "k and a loss"])
 def test_the_proofs_are_stopped_before_their_end(name):
-    """Else a slice more or less would change nothing."""
+    """Ensure that a slice more or less would change something."""
     assert not array(here(name)["certified"])
 
 
 @pytest.mark.slow
 def test_a_cold_cache_decides_nothing(tmp_path):
-    """Where all is compiled anew, much time passes before the first node."""
+    """Compile everything anew, which delays the first node."""
     assert told_by(1, "boxes", NUMBA_CACHE_DIR=str(tmp_path)) == {"boxes": here("boxes")}
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_fronts_are_in_one_order(name):
-    """By the first objective, then by the next; the gap of a proof goes with it."""
+    """Sort by the objectives in turn, with the gaps of a proof."""
     F = np.atleast_2d(array(here(name)["F"]))
     assert front_order(F).tolist() == list(range(len(F)))
     if RUNS[name][0]().__class__ is BranchAndBound:
@@ -115,7 +115,7 @@ def test_fronts_are_in_one_order(name):
 
 
 def test_the_gap_of_every_member_stands_in_its_row():
-    """Members come to a proof in another order than they stand in the result."""
+    """Sort members, which reach a proof in another order than the result."""
     make, problem, _ = RUNS["boxes"]
     algorithm = minimize(problem(), make(), ("n_gen", 1), seed=1).algorithm
     of_member = dict(zip(map(tuple, algorithm.proof.F), gap(algorithm.proof.F, algorithm.open_bounds), strict=True))
@@ -125,6 +125,6 @@ def test_the_gap_of_every_member_stands_in_its_row():
 
 
 def array(told):
-    """Numbers from their text."""
+    """Read numbers from their text."""
     dtype, shape, data = told
     return np.frombuffer(bytes.fromhex(data), dtype=dtype).reshape(shape)

@@ -1,4 +1,4 @@
-"""What the site is made of: pages with their links, worked examples, pictures, the tour. Sphinx is not needed."""
+"""The parts of the site: pages, links, examples, pictures, the tour. Sphinx is not needed."""
 
 import ast
 import inspect
@@ -61,7 +61,7 @@ SHOWN = {own.__name__: own for own in in_use.shown()}
 
 
 def test_what_searches_and_is_searched_has_a_worked_example():
-    """All that the rooms list: what is called an algorithm, a problem or an operator is one by its base, too."""
+    """Cover everything listed in the rooms: algorithms, problems and operators."""
     assert in_use.RUNS.keys() | in_use.SHOWN_BY.keys() | in_use.CALLS.keys() == SHOWN.keys()
     of_problems = {name for name in problems.__all__ if name.endswith("Problem")}
     listed = {*algorithms.__all__, *operators.__all__, *of_problems}
@@ -156,7 +156,7 @@ def test_links_of_a_page_lead_to_pages_of_the_site(name, tmp_path):
 
 
 def test_what_is_written_again_alike_stays(tmp_path, monkeypatch):
-    """Sphinx reads only what changed; what is made no more goes, and what the gallery made stays."""
+    """Rewrite only changed files, delete outdated ones, keep the gallery's."""
     texts = {"a.md": "1", "b.md": "2"}
     monkeypatch.setattr(pages, "write_anew", lambda folder: [(folder / name).write_text(texts[name]) for name in texts])
     made = tmp_path / "generated"
@@ -188,7 +188,7 @@ def test_the_gallery_takes_every_example_under_its_question(tmp_path):
 
 @pytest.mark.parametrize("path", pages.EXAMPLES, ids=lambda path: path.stem)
 def test_what_is_drawn_of_an_example_stands_in_it(path):
-    """Without a run: the picture's call names a function that draws, and names of the program."""
+    """Check without a run that the call uses known names."""
     call = ast.parse(pictures.DRAWN.get(path.stem, pictures.DEFAULT), mode="eval").body
     assert hasattr(visualization, call.func.id) or hasattr(pictures, call.func.id)
     of_call = [node for node in ast.walk(call) if isinstance(node, ast.Name)]

@@ -1,4 +1,4 @@
-"""Tables from files: the cells that Python's own reader finds, and one sentence where a file is wrong."""
+"""Tables from files: Python's own cells, and errors in one sentence."""
 
 import csv
 import gzip
@@ -50,7 +50,7 @@ WRONG = {
 
 
 def cells(frame):
-    """All cells of a frame, None where there is no value."""
+    """Return all cells of a frame, with None for missing values."""
     table = nw.from_native(frame)
     if isinstance(table, nw.LazyFrame):
         table = table.collect("pyarrow")
@@ -62,7 +62,7 @@ def opened(path, engine="auto", empty=("?",), names=None, strip=False):
 
 
 def rows_by_python(text, separator=","):
-    """The rows that are not blank, or None where Python's reader refuses the text or they are uneven."""
+    """Return rows that are not blank, or None if Python's reader refuses."""
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
     except csv.Error:
@@ -82,7 +82,7 @@ def test_cells_are_those_of_python(tmp_path, name):
 
 @pytest.mark.parametrize("old", [False, True])
 def test_names_that_duckdb_cannot_address(tmp_path, monkeypatch, old):
-    """A table of such names is one of pandas: DuckDB ignores case, and before version 2 knows no quote."""
+    """Fall back to pandas: DuckDB ignores case, and before version 2 quotes."""
     if old:
         monkeypatch.setattr(engines, "version", lambda package: "1.5.4")
     path = tmp_path / "file.csv"
@@ -244,7 +244,7 @@ def typed(tmp_path):
 def test_parquet_keeps_its_types(typed):
     _, path = typed
     frame = open_frame(Reading(source_of(path.name, path.parent), empty=("?",)), lambda found: found)
-    # Nothing but what is asked for is missing: an empty text of a typed table is a text.
+    # Only the given text is missing. An empty text of a typed table stays a text.
     assert cells(frame) == [(1, 0.5, "a"), (2, None, None), (3, 2.0, "")]
 
 

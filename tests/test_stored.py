@@ -1,4 +1,4 @@
-"""The file that a search stores beside its front: read by later commands in place of the table, refused if damaged."""
+"""The file beside a front: replaces the table later, refused if damaged."""
 
 import json
 import os
@@ -31,7 +31,7 @@ STORED = Path("mine-front", "search.npz")
 
 @pytest.fixture(params=["suppression = 0.05", 'recoding = "local"'], ids=["whole columns", "local"])
 def project(tmp_path, monkeypatch, request):
-    """A folder with a search of 120 rows."""
+    """Create a folder with a search of 120 rows."""
     monkeypatch.chdir(tmp_path)
     write_persons()
     Path("mine.toml").write_text(PROJECT.replace("RECODING", request.param), encoding="utf-8")
@@ -40,7 +40,7 @@ def project(tmp_path, monkeypatch, request):
 
 
 def forget():
-    """Make the folder that of a search which stored nothing, as earlier versions did."""
+    """Delete the stored file, as if an earlier version had searched."""
     STORED.unlink()
     path = Path("mine-front", "run.json")
     content = json.loads(path.read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def test_what_is_read_is_what_the_table_gives(project):
 
 
 def told(commands):
-    """What commands say and write."""
+    """Return the outputs and files of commands."""
     said = [command(*one) for one in commands]
     assert [status for status, _ in said] == [0] * len(commands), said
     names = ["mine-front/choice.json", "out.csv", "out.csv.codebook.csv"]
@@ -75,7 +75,7 @@ def told(commands):
 
 
 def told_alike(*options):
-    """Every command says and writes the same whether the file is there or not."""
+    """Compare messages and files of all commands with and without the file."""
     commands = [("pick", "mine.toml", "--require", "k>=3"), ("release", "mine.toml", "--force", *options)]
     commands += [("verify", "mine.toml"), ("report", "mine.toml", "--force")]
     with_it = told(commands)
@@ -87,7 +87,7 @@ def test_every_command_says_the_same_as_without_it(project):
     told_alike()
 
 
-# A search of each kind, and what its releases are asked for.
+# One search of each kind, with the options of its releases.
 SEARCHES = {
     "marked": ("suppression = 0.05", ""),
     "dropped": ("suppression = 0.05", 'suppressed = "drop"'),

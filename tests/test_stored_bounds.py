@@ -1,4 +1,4 @@
-"""Bounds of stored lattices where a single line decides: loops over many small cases, each beside its slow twin."""
+"""Bounds of stored lattices in many small cases, beside slow twins."""
 
 from itertools import product
 from math import isqrt
@@ -41,7 +41,7 @@ reach = with_a_way_in(covering._reach)
 
 
 def drawn(seed):
-    """Rules, nodes, members and scratch of one node, in whole numbers, so that equality is common."""
+    """Draw rules, nodes, members and scratch as integers, for frequent ties."""
     rng = np.random.default_rng(seed)
     has_sums = int(seed % 3 > 0)
     kinds = KINDS if has_sums else KINDS[:-2]
@@ -73,7 +73,7 @@ def drawn(seed):
 
 
 def members_for(rng, rules, nodes, scratch):
-    """Members that just stand for some values of the thresholds, or just do not."""
+    """Draw members that just epsilon-cover some threshold values, or just fail."""
     needs, reaches = np.empty((N_MEMBERS, len(rules.kinds))), np.empty((N_MEMBERS, 2))
     for m in range(N_MEMBERS):
         n_suppressed = int(rng.integers(0, 3)) if (rules.kinds == SQUARES).any() else 0
@@ -88,20 +88,20 @@ def members_for(rng, rules, nodes, scratch):
 
 
 def bounds_at(n_suppressed, rules, nodes, scratch):
-    """The bound of each measure where so many rows are suppressed; infinity for thresholds."""
+    """Return each measure's bound at n suppressed rows, infinity for thresholds."""
     bounds = []
     for kind, place, column in zip(rules.kinds, rules.places, rules.columns, strict=True):
         bound = nodes.bounds[0, column] if column >= 0 else np.inf
         if kind == ADDITIVE:
             lost = n_suppressed * sum(rules.least[place, j, x] for j, x in enumerate(scratch.x))
-            # What is added up may be rounded, so that equality proves nothing.
+            # Sums may be rounded, so equality proves nothing.
             bound = scratch.floors[place] + lost - 1e-9 * (lost > 0)
         bounds.append(bound)
     return np.array(bounds)
 
 
 def stand_for_all(rules, nodes, members, scratch):
-    """The slow twin: whether some member stands for each value of the thresholds that is possible."""
+    """Check slowly that members epsilon-cover every possible threshold."""
     squares = rules.kinds == SQUARES
     values_of = [range(int(max(f, 0)) + 1, int(top) + 1) for f, top in zip(rules.first[:2], nodes.tops[0], strict=True)]
     for values in product(*values_of):
@@ -129,7 +129,7 @@ def test_a_node_is_covered_where_members_stand_for_all_that_it_can_be():
 
 
 def test_open_nodes_are_found_one_after_the_other():
-    """Those that were evaluated are passed over, and a call may end at any node."""
+    """Skip evaluated nodes, and allow a call to end at any node."""
     n_open = 0
     for seed in range(200):
         rules, nodes, members, scratch = drawn(seed)
@@ -181,7 +181,7 @@ def test_numbers_beyond_53_bits_are_not_rounded_to_a_better_bound():
 
 
 def tall(seed):
-    """A lattice with more levels than a word has bits: the first attribute takes all of them."""
+    """Build a lattice with more levels than a word has bits."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"a": rng.integers(0, 67, 150), "b": rng.integers(0, 4, 150), "c": rng.integers(0, 4, 150)})
     frame["s"] = rng.choice(list("abc"), 150)
@@ -214,7 +214,7 @@ def test_rules_and_members_say_what_table_and_front_allow():
     for j, level in product(range(3), range(len(problem.groups))):
         assert own.rules.least[0, j, level] == left[level, tuples.offsets[j] : tuples.offsets[j + 1]].min()
     assert own.first_tops().tolist() == [150]
-    # A constraint limits no member, whatever else is a function of k.
+    # A constraint limits no member, even with another function of k.
     F = np.array([[-3.0, 5.0], [-4.0, 7.0]])
     members = own.members_of(F, tolerance(None, 2))
     assert members.reaches.tolist() == [[4], [3]]

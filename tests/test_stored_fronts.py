@@ -1,4 +1,4 @@
-"""Proven fronts of stored lattices: under every rule, in any order of tuples, on any threads."""
+"""Proven fronts of stored lattices under every rule, order and thread number."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ GOALS = {
 
 @pytest.mark.parametrize("goals", GOALS.values(), ids=list(GOALS))
 def test_larger_lattices_where_projections_come_first(goals):
-    """625 nodes: most of them are neither projections nor in the front."""
+    """Use 625 nodes, most of them neither projections nor in the front."""
     pruned = 0
     for seed in range(8):
         limit, below = [(0, 0), (3, 0), (12, 0), (0, 4)][seed % 4]
@@ -48,7 +48,7 @@ def test_larger_lattices_where_projections_come_first(goals):
 
 @pytest.mark.parametrize("goals", [GOALS["k, GLM"], GOALS["k, GLM, CM"]], ids=["sweep", "at random"])
 def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(goals):
-    """Rows in another order are tuples in another order."""
+    """Reorder rows, which reorders tuples."""
     table = invented(3)
     fronts, numbers = [], []
     for n_threads in (1, 2):
@@ -63,7 +63,7 @@ def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(
 
 
 def test_what_is_known_of_every_node_does_not_depend_on_threads():
-    """One thread screens a layer in a single part: hints of one part do not help another."""
+    """Screen each layer in one part, without hints between parts."""
     known = []
     for n_threads in (1, 2):
         own = LatticeProblem(make_census(1000, seed=3), [KAnonymity(), GeneralLossMetric()], suppression=0.01)
@@ -73,7 +73,7 @@ def test_what_is_known_of_every_node_does_not_depend_on_threads():
 
 
 def shuffled(seed, order):
-    """A table of `invented` with its distinct tuples in another order."""
+    """Return a table of `invented` with its distinct tuples in another order."""
     from test_violating import invented_frame
 
     frame = invented_frame(seed).sample(frac=1, random_state=order)

@@ -1,4 +1,4 @@
-"""What stored proofs ask of nodes: rules and bounds as arrays, each beside what the table says itself."""
+"""Rules and bounds of stored proofs as arrays, beside the table itself."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_a_constraint_is_about_its_own_threshold():
 
 
 def test_bounds_of_nodes_are_floors_and_what_is_known_of_each():
-    """Nothing is suppressed where floors are reached; as many rows as allowed where sums of squares are greatest."""
+    """Expect nothing suppressed at floors, and the limit at greatest squares."""
     objectives = [KAnonymity(), DistinctLDiversity("s0"), SquaredClassSizes(), GeneralLossMetric()]
     problem = LatticeProblem(TABLE, objectives, suppression=5)
     proof = BranchAndBound().setup(problem, seed=0).proof
@@ -59,7 +59,7 @@ def test_bounds_of_nodes_are_floors_and_what_is_known_of_each():
     assert (bounds[:, 3] <= losses).all()
     F = problem.compute(nodes)
     assert (bounds <= F).all()
-    # What an evaluated node says of its specializations, it says of itself; of a threshold it may say nothing.
+    # Bounds of an evaluated node hold for itself, too. Thresholds may have none.
     assert known.done.any()
     assert np.isfinite(bounds[known.done][:, 2:]).all()
     # Suppressed rows may add up to more than they did in their classes.

@@ -1,4 +1,4 @@
-"""What stored proofs read of classes, and the order of nodes in a layer, against plain loops."""
+"""Class statistics and node order of stored proofs, against plain loops."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Where bounds settle too little, a proof visits all that they leave open; and what nodes teach, beside plain loops."""
+"""Visits of all open nodes after weak bounds, and learned bounds."""
 
 import pickle
 import time
@@ -39,7 +39,7 @@ def census(objectives):
 
 @every_order
 def test_all_is_visited_where_bounds_settle_less_than_half(monkeypatch, objectives):
-    """On the way every member of the front that is not found yet is within the open bounds."""
+    """Keep every missing front member within the open bounds."""
     monkeypatch.setattr(stored, "_BATCH_OF_ALL", 1500)
     problem = census(objectives)
     exact = problem.pareto_front()
@@ -85,7 +85,7 @@ def test_a_search_that_was_killed_while_it_visits_all_goes_on_the_same(tmp_path,
 
 
 def test_what_another_version_learned_is_read_or_refused(tmp_path):
-    """Further numbers behind a lesson are passed over; too few of them are refused."""
+    """Ignore extra numbers behind a bound, and refuse missing ones."""
     own = census(SETS["layers"])
     with journaled(own, tmp_path / "a.journal") as journal:
         minimize(own, BranchAndBound(), ("n_gen", 2), seed=1)
@@ -105,7 +105,7 @@ def test_what_another_version_learned_is_read_or_refused(tmp_path):
 
 
 def test_what_nodes_teach_is_spread_to_all_above_and_below(monkeypatch):
-    """The slow twin compares levels node by node."""
+    """Compare with a slow twin that compares levels node by node."""
     problem = census([KAnonymity(), Discernibility()])
     proof = BranchAndBound().setup(problem, seed=1).proof
     every, rng = problem.nodes(0, problem.n_nodes), np.random.default_rng(0)

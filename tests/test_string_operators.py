@@ -1,4 +1,4 @@
-"""Operators of bit strings: the papers' examples, slow twins, what is drawn how often, and any algorithm of pymoo."""
+"""Operators of bit strings: papers' examples, slow twins, frequencies, pymoo algorithms."""
 
 from collections import Counter
 from itertools import combinations
@@ -33,7 +33,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def free(*lengths, trees=None):
-    """A problem with an attribute of so many bits each."""
+    """Build a problem with one attribute per given number of bits."""
     domains = {f"q{j}": [f"v{i}" for i in range(length + 1)] for j, length in enumerate(lengths)}
     frame = pd.DataFrame({name: domain[:1] for name, domain in domains.items()})
     table = Microdata.from_frame(frame, {name: Hierarchy.flat(domain) for name, domain in domains.items()})
@@ -62,7 +62,7 @@ def shown(x):
 
 
 def many(problem_, crossover, a, b, n=1, seed=0):
-    """Children of the same two parents, n times, as pairs of texts."""
+    """Return n pairs of children of the same two parents as texts."""
     X = np.stack([np.repeat(bits(parent)[None], n, axis=0) for parent in (a, b)])
     X.flags.writeable = False
     children = crossover._do(problem_, X, random_state=np.random.default_rng(seed))
@@ -72,7 +72,7 @@ def many(problem_, crossover, a, b, n=1, seed=0):
 
 
 def places(a, b, boundaries=()):
-    """Where the parents may be cut, by the rule as it reads: stretch by stretch; a boundary is a shared 1."""
+    """Return allowed cut places by the rule, stretch by stretch."""
     marks = []  # (place, do they agree, may it be cut here)
     for place in range(len(a) + 1):
         if place in boundaries:
@@ -92,7 +92,7 @@ def places(a, b, boundaries=()):
 
 
 def crossed(a, b, points):
-    """The two children that change parents at each of the points."""
+    """Cross two parents at each of the points."""
     one, other = [], []
     for place in range(len(a)):
         mine, theirs = (a, b) if sum(point <= place for point in points) % 2 == 0 else (b, a)
@@ -102,7 +102,7 @@ def crossed(a, b, points):
 
 
 def alike(outcomes, expected, n):
-    """Each expected outcome as often as the others, within five standard deviations."""
+    """Check that outcomes are equally frequent, within five standard deviations."""
     counts, share = Counter(outcomes), n / len(expected)
     assert set(counts) == set(expected)
     assert np.allclose(list(counts.values()), share, atol=5 * np.sqrt(share) + 1)
@@ -143,7 +143,7 @@ def test_admissible_places_by_hand(a, b, expected):
 
 
 def valid_parents(data, n=6):
-    """A problem of random taxonomies and valid parents that are not too unlike each other."""
+    """Draw a problem of random taxonomies and valid parents that partly agree."""
     partition: Partition = data.draw(partitions())
     own = BitStringProblem(partition.table.microdata, [KAnonymity()], **partition.arguments)
     rng = np.random.default_rng(data.draw(seeds))
@@ -302,7 +302,7 @@ def test_repair_gives_the_closest_and_leaves_valid_strings(data):
 
 
 def test_repair_of_the_papers_offspring():
-    """Of 0110111 the two valid strings at distance one are AB-C-D-E-F-G-H and AB-CDE-F-G-H; each is as likely."""
+    """Repair 0110111 to AB-C-D-E-F-G-H or AB-CDE-F-G-H with equal probability."""
     drawn = WORKCLASS.closest(np.tile(bits("0110111"), (4000, 1)), np.random.default_rng(0))
     alike(map(shown, drawn), ["0111111", "0100111"], 4000)
     pop = ClosestValidRepair().do(

@@ -1,4 +1,4 @@
-"""Proofs over bit strings against all strings of small tables: every suppression, loss and kind of constraint."""
+"""Proofs over bit strings against enumeration: every suppression, loss, constraint."""
 
 import copy
 import pickle
@@ -38,7 +38,7 @@ from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Viol
 
 
 def random_tree(rng, names):
-    """A random tree over leaves in order: an inner node has two or three children."""
+    """Build a random tree over ordered leaves, two or three children each."""
     nodes = [{"name": name} for name in names]
     number = 0
     while len(nodes) > 1:
@@ -50,7 +50,7 @@ def random_tree(rng, names):
 
 
 def random_table(rng, n_bits=10, n_attributes=None):
-    """A small table, and taxonomies for some of its attributes; not all values of a domain occur."""
+    """Build a small table with unused values, and some taxonomies."""
     n_attributes = int(rng.integers(1, 6)) if n_attributes is None else n_attributes
     sizes = [int(rng.integers(1, 6)) for _ in range(n_attributes)]
     while sum(sizes) - len(sizes) > n_bits:
@@ -89,7 +89,7 @@ def random_losses(rng, n):
 
 
 def random_problem(seed):
-    """One after the other every loss with every suppression, alone and beside k; and constraints with each of these."""
+    """Cycle through losses and suppressions, alone, beside k, and with constraints."""
     rng = np.random.default_rng(seed)
     table, taxonomies = random_table(rng)
     n = table.n_rows
@@ -112,14 +112,13 @@ def random_problem(seed):
 
 
 def front_of_all(problem):
-    """The front of all valid strings."""
     X = np.array(list(product([False, True], repeat=problem.n_var)))
     X, F = problem.compute_feasible(X[problem.is_valid(X)])
     return merge_front(X[:0], F[:0], X, F)[1]
 
 
 def in_order(F):
-    """A front in order. Equal losses may differ in their last bits, by the order in which cells are added up."""
+    """Sort a front. Equal losses may differ in their last bits, by the order in which cells are added up."""
     rounded = np.round(F, 9)
     front = merge_front(rounded[:0], rounded[:0], rounded, rounded)[1]
     return front[np.lexsort(front.T[::-1])]
@@ -171,18 +170,18 @@ def test_a_wide_tolerance_of_k_passes_over_thresholds():
 
 @pytest.mark.parametrize("seed", range(175, 215))
 def test_stopped_early_the_open_bounds_hold(seed, monkeypatch):
-    """After every part of the work: what of the whole front no member covers is above some row of the bounds."""
+    """Check after each part that bounds lie below uncovered front points."""
     monkeypatch.setattr(strings, "_SLICE", 1)
     monkeypatch.setattr(strings, "_TURN", (1, 100)[seed % 2])
     problem = random_problem(seed)
-    # A search from nothing: what is found first is not the optimum.
+    # The search starts from nothing. Its first find is not the optimum.
     monkeypatch.setattr(strings, "improve_within", lambda instance, cuts, *args: ([cuts], 0.0))
     expected = front_of_all(problem)
     proof = prove(problem, slices=0)
     n_open = 0
     while not proof.certified:
         bounds = proof.open_bounds()
-        # What is missing, but for the rounding of values that are not whole.
+        # Uncovered members, up to the rounding of fractional values.
         covered = (proof.F[None] <= expected[:, None] + 1e-9 * np.abs(expected[:, None])).all(axis=2).any(axis=1)
         missing = expected[~covered]
         assert (bounds[None] <= missing[:, None]).all(axis=2).any(axis=1).all()
@@ -211,7 +210,7 @@ def test_threads_and_the_order_of_attributes_and_tuples_change_nothing(seed):
 
 
 def shuffle(table, rng, attributes):
-    """The same rows in another order, and perhaps the attributes in another order."""
+    """Reorder the rows, and optionally the attributes."""
     names = list(table.quasi_identifiers)
     others = rng.permutation(len(names)) if attributes else np.arange(len(names))
     # Every row once: its tuple and its values.
@@ -234,7 +233,7 @@ def shuffle(table, rng, attributes):
 
 @pytest.mark.parametrize("seed", a_third_at_once(range(240, 330)))
 def test_no_string_gains_more_than_the_bound_of_its_part(seed):
-    """Every number of fixed attributes, every multiplier: bounds of random parts against all strings in them."""
+    """Compare bounds of random parts with all their strings."""
     rng = np.random.default_rng(seed)
     # Up to seven attributes, so that some are neither fixed nor tabled.
     table, taxonomies = random_table(rng, 9, int(rng.integers(1, 8)))
@@ -258,7 +257,7 @@ def test_no_string_gains_more_than_the_bound_of_its_part(seed):
 
 @dataclass
 class Parts:
-    """All strings of an instance, what they gain, and how many rows they suppress."""
+    """All strings of an instance, with their gains and suppressed rows."""
 
     instance: StringInstance
     X: np.ndarray
@@ -284,7 +283,7 @@ def check_bounds(parts, k, limit, rng):
             assert walk is not None or not inside.any()
             nothing_left_out = len({*fixed, *tabled} - {space.none}) == space.none
             if walk is not None and limit in (0, instance.n_rows) and not instance.slack and nothing_left_out:
-                # The table says exactly what the string gains.
+                # The table holds the exact gain of the string.
                 boxes = np.ix_(*[cuts[a] if a < space.none else [0] for a in tabled])
                 (at,) = np.flatnonzero((instance.bits_of(cuts) == parts.X).all(axis=1))
                 kept = instance.n_rows - parts.suppressed[at]
@@ -336,7 +335,7 @@ def test_minimize_proves_and_goes_on_elsewhere():
 
 
 def test_a_search_that_is_interrupted_loses_nothing(monkeypatch):
-    """Ctrl-C at every evaluation and at every table: the proof goes on and ends in the same front."""
+    """Interrupt at every evaluation and table, and still prove the same front."""
     problem = next(p for p in map(random_problem, range(1000)) if p.n_obj == 2 and len(front_of_all(p)) > 3)
     expected = in_order(front_of_all(problem))
     monkeypatch.setattr(strings, "improve_within", lambda instance, cuts, *args: ([cuts], 0.0))
@@ -368,7 +367,7 @@ def test_a_search_that_is_interrupted_loses_nothing(monkeypatch):
 
 
 def test_little_memory_and_small_tables_find_the_same(monkeypatch):
-    """Parts by depth instead of bound, and walks without the first of the three tabled attributes."""
+    """Choose parts by depth, and walk without the first tabled attribute."""
     monkeypatch.setattr(instances, "_LARGEST_OF_FOUR", 1 << 8)
     for seed in range(330, 350):
         problem = random_problem(seed)

@@ -1,4 +1,4 @@
-"""Tables of gains, their nested bounds, walks and searches, against sums over tuples and all paths."""
+"""Tables of gains, nested bounds, walks and searches, against sums and enumeration."""
 
 from dataclasses import replace
 from itertools import product
@@ -15,7 +15,7 @@ from pymoo_anon.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_multi
 
 
 def plain_table(strings, fixed, tabled, free, multiplier):
-    """The gain of every box of four attributes, tuple by tuple, and the rows that it keeps."""
+    """Compute gain and kept rows of every four-attribute box, tuple by tuple."""
     own, k = strings.instance, strings.k
     spans = [*own.spans, np.array([[0, 1]])]
     worths = [*own.worths, np.zeros(1)]
@@ -44,7 +44,7 @@ def plain_table(strings, fixed, tabled, free, multiplier):
 
 @pytest.mark.parametrize("seed", range(24))
 def test_tables_hold_the_gain_of_every_box(seed):
-    """Classes of any number of fixed attributes, four that are tabled, and others that are left out."""
+    """Vary the fixed attributes, table four, and leave the others out."""
     rng = np.random.default_rng(seed)
     strings = invented(seed, sizes=tuple(rng.integers(1, 4, 6).tolist()))
     order = rng.permutation(6).tolist()
@@ -68,13 +68,13 @@ def test_tables_hold_the_gain_of_every_box(seed):
     changed = np.zeros(table.shape)
     add_multiplier(table, rows, filled, 5.0, changed)
     assert np.array_equal(changed, gains + 5 * kept)
-    # What is given back is zero when it is taken again.
+    # A returned table is zero when it is taken again.
     space._give(table, filled)
     assert not space._take(table.shape).any()
 
 
 def all_spans(rng, n):
-    """All intervals, or some of them: at least the single values."""
+    """Return all or some intervals, including all single values."""
     return [(i, j) for i in range(n) for j in range(i + 1, n + 1) if j == i + 1 or rng.random() < 0.7]
 
 
@@ -88,7 +88,7 @@ def paths(spans, n):
 
 
 class Tabled:
-    """A random table of four attributes of a few values, with the gain of every string."""
+    """A random table of four small attributes, with every string's gain."""
 
     def __init__(self, rng, sizes):
         of = [all_spans(rng, n) for n in sizes]
@@ -103,7 +103,7 @@ class Tabled:
         self.gains = {string: self.table[np.ix_(*map(list, string))].sum() for string in strings}
 
     def path(self, values, attribute):
-        """The greatest sum over the paths of one attribute."""
+        """Return the greatest sum over the paths of one attribute."""
         return max(sum(values[g] for g in path) for path in paths(self.of[attribute], self.sizes[attribute]))
 
     def pair(self, block):
@@ -111,7 +111,7 @@ class Tabled:
         return min(own)
 
     def bound(self, block, stage):
-        """The nested bound by its definition."""
+        """Compute the nested bound by its definition."""
         if stage == 3:
             return block
         if stage == 2:
@@ -137,7 +137,7 @@ def test_nested_bounds_are_longest_paths_of_longest_paths(seed):
 
 @pytest.mark.parametrize("seed", range(24))
 def test_a_walk_finds_all_that_gains_more(seed):
-    """From nothing to all but the best, in one go and in many; of strings also those alone that keep enough rows."""
+    """Vary the needed gain, the budget and the rows to keep."""
     rng = np.random.default_rng(seed)
     own = Tabled(rng, rng.integers(1, 4, 4).tolist())
     values = sorted(set(own.gains.values()))
@@ -165,7 +165,7 @@ def test_a_walk_finds_all_that_gains_more(seed):
 
 
 def found_by(walk, need, budget):
-    """All that a walk finds, and what it says that each gains at most."""
+    """Return all strings found by a walk, with their gain bounds."""
     found = []
     while (told := walk.go(need, budget)) != DONE:
         assert told == FOUND or budget == 1
@@ -176,7 +176,7 @@ def found_by(walk, need, budget):
 
 
 def test_what_is_needed_may_rise_on_the_way():
-    """Every string that is found raises it: the last one is the best, and the same for any budget."""
+    """Raise it at every find, so the last string is the best."""
     for seed in range(12):
         rng = np.random.default_rng(seed)
         own = Tabled(rng, [3, 2, 3, 3])
@@ -191,7 +191,7 @@ def test_what_is_needed_may_rise_on_the_way():
 
 @pytest.mark.parametrize("lowest", [1, 7, 40, 300, 5000])
 def test_the_multiplier_is_one_that_no_step_makes_better(lowest):
-    """A bound that is convex in the multiplier: both directions, the ends, and a bound that is low enough at once."""
+    """Use a convex bound in both directions, and one low at once."""
 
     def bound(multiplier):
         assert 4 <= multiplier <= 2000
@@ -208,7 +208,7 @@ def test_the_multiplier_is_one_that_no_step_makes_better(lowest):
 
 @pytest.mark.parametrize("seed", a_third_at_once(range(24)))
 def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed):
-    """Nothing but the best strings is asked for. Where memory lacks, every k begins anew."""
+    """Request only the best strings. Where memory lacks, every k begins anew."""
     strings = invented(seed, sizes=(2, 3, 2, 3, 2, 1))
     own, n_rows = strings.instance, strings.instance.n_rows
     space, ks = StringSpace(own), (2, 3, 5, 8, 12)
@@ -235,7 +235,7 @@ def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed)
 
 
 def reached_by_the_best(strings, k, limit):
-    """How many rows the best string within a limit suppresses."""
+    """Count the rows that the best string within a limit suppresses."""
     at = replace(strings, k=k)
     suppressed = {string: at.suppressed(string) for string in at.strings()}
     return suppressed[max((one for one in suppressed if suppressed[one] <= limit), key=at.gain)]

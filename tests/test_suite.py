@@ -1,4 +1,4 @@
-"""The suite: two programs agree on every instance, its problems are pymoo's, and algorithms are ranked."""
+"""The suite: agreement of two programs, pymoo problems, and ranked algorithms."""
 
 import copy
 import json
@@ -32,13 +32,13 @@ DATA = ROOM / "data"
 
 
 def told(name):
-    """An instance as its file tells it."""
+    """Read the file of an instance."""
     return json.loads((DATA / "instances" / "json" / f"PymooAnon26_{name}.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", suite.names())
 def test_two_programs_agree(name):
-    """The verifier, which evaluates the suite's problems, and the engine, at random points and members of the front."""
+    """Compare verifier and engine at random points and members of the front."""
     problem = suite.load(name)
     instance, engine = problem.instance, of_package(problem.instance)
     members, rng = problem.pareto_set()[:: len(problem.pareto_set()) // 2], np.random.default_rng(3)
@@ -232,7 +232,7 @@ def test_stored_results_of_others_stay(tmp_path, monkeypatch):
     ],
 )
 def test_proofs_give_the_stored_fronts(name):
-    """In `noise` many losses are equal, and differ in the last bit of their floats."""
+    """Include `noise`, where many equal losses differ in their last bit."""
     problem = suite.load(name)
     X, n_evaluated, proof = make_suite.prove(of_package(problem.instance))
     made = make_suite.exact_front(problem.instance, X)[:, problem.n_var :] * problem.instance.signs
@@ -256,7 +256,7 @@ def test_the_types_of_members_are_those_of_the_convex_hull():
 
 
 def test_nothing_of_the_package_is_part_of_an_instance():
-    """The rest of the package may change; what an instance means may not."""
+    """Fix the meaning of an instance, while the package may change."""
     known = {"pymoo_anon._messages", "pymoo_anon.suite"}
     for path in ROOM.glob("*.py"):
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -266,7 +266,7 @@ def test_nothing_of_the_package_is_part_of_an_instance():
 
 
 def test_the_verifier_runs_alone(tmp_path):
-    """Somewhere else, without this package on the path."""
+    """Run it elsewhere, without this package on the path."""
     copied = tmp_path / "verify.py"
     copied.write_bytes((ROOM / "verify.py").read_bytes())
     code = f"import sys; sys.modules['pymoo_anon'] = sys.modules['pymoo'] = None; sys.argv[1:] = [{str(DATA)!r}, \
@@ -278,7 +278,7 @@ def test_the_verifier_runs_alone(tmp_path):
 
 @pytest.mark.slow
 def test_all_members_and_certificates_hold(capsys):
-    """All points are recounted by `python verify.py data`, which takes minutes; here those of the small instances."""
+    """Recount small instances only. All take minutes, with `python verify.py data`."""
     assert main([str(DATA), "--most", "1000"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(suite.names()) + 1
@@ -305,7 +305,7 @@ def test_the_page_runs_and_tells_every_instance():
 
 
 def test_features_are_those_of_the_front():
-    """The share of unsupported members, as the types in MOrepo's file have it."""
+    """Compute the share of unsupported members from the types in MOrepo's file."""
     for name in suite.names():
         problem = suite.load(name)
         result = json.loads((DATA / "results" / f"PymooAnon26_{name}_result.json").read_text(encoding="utf-8"))

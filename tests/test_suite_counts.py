@@ -1,4 +1,4 @@
-"""The suite on invented instances of every kind: it counts as the package does, and as the definitions say."""
+"""The suite on invented instances, against the package and the definitions."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ MEASURES = ("k", "l", "S_k", "S_l", "classes", "GLM", "CM", "DM")
 
 
 def random_nodes(rng, first, last):
-    """A tree over at least two values: the whole, and perhaps trees over its parts."""
+    """Build a tree over two or more values, perhaps with subtrees."""
     nodes = [[first, last]]
     middle = int(rng.integers(first, last))
     for begin, end in ((first, middle), (middle + 1, last)):
@@ -21,7 +21,7 @@ def random_nodes(rng, first, last):
 
 
 def random_instance(rng):
-    """A small instance of any kind, with all measures as objectives and two constraints."""
+    """Build a small instance with all measures and two constraints."""
     bits = rng.random() < 0.4
     sizes = rng.integers(1, 5, 3) if bits else rng.integers(1, 9, 3)
     sizes[0] = max(sizes[0], 2)
@@ -58,7 +58,7 @@ def random_instance(rng):
 
 
 def is_cut(told, x):
-    """By the definition: every group of an attribute with a taxonomy is one value, or all those of one node."""
+    """Check by definition that each group is one value or a node."""
     bits = iter(x)
     for own in told["attributes"]:
         groups = [[0]]
@@ -76,7 +76,7 @@ def points(upper, n, rng):
 
 
 def test_the_suite_counts_as_the_package_does():
-    """Whatever is suppressed, even all; on random instances with every measure and constraint."""
+    """Compare random instances under any suppression, with every measure and constraint."""
     rng = np.random.default_rng(1)
     all_lost = invalid = 0
     for _ in range(150):
@@ -106,7 +106,7 @@ def test_the_suite_counts_as_the_package_does():
 
 
 def test_more_combinations_than_a_number_holds_are_counted():
-    """Nine attributes of 256 values: the first would be shifted out of 64 bits."""
+    """Use nine attributes of 256 values, beyond 64 bits."""
     rng = np.random.default_rng(4)
     made = random_instance(rng)
     levels = [list(range(256)), [value // 128 for value in range(256)], [0] * 256]
@@ -138,7 +138,7 @@ def test_a_walk_of_the_verifier_meets_every_point():
 
 
 def test_violating_suppresses_what_breaks_a_constraint_and_nothing_else():
-    """Three classes: 2 persons, 6 persons of one value, 4 persons of two. Smallest first would keep the second."""
+    """Use classes of 2, 6 and 4 persons. Smallest first would keep the second, of one value."""
     made = {
         **random_instance(np.random.default_rng(0)),
         "space": "levels",
@@ -158,7 +158,7 @@ def test_violating_suppresses_what_breaks_a_constraint_and_nothing_else():
 
 
 def test_strings_that_are_no_cuts_break_a_constraint():
-    """Of the nine drugs, 0 to 3 and 4 to 8 are nodes, and 6 to 8 within the second."""
+    """Use nine drugs with the nodes 0–3, 4–8 and 6–8."""
     problem = suite.load("pharmacy-trees-k-l-GLM-CM-s20-v1")
     strings = np.zeros((4, problem.n_var))
     strings[1, 3] = strings[2, 4] = strings[3, [0, 5]] = 1

@@ -1,4 +1,4 @@
-"""The verifier finds what was damaged on purpose, in instances, fronts, results and certificates."""
+"""The verifier on deliberately damaged instances, fronts, results and certificates."""
 
 import json
 import re
@@ -37,13 +37,13 @@ class Files:
             (folder / place).write_text(text, encoding="utf-8", newline="\n")
 
     def edit(self, path, change):
-        """Change what a JSON file holds."""
+        """Change the content of a JSON file."""
         read = json.loads(path.read_text())
         change(read)
         path.write_text(json.dumps(read))
 
     def renew(self):
-        """Make the hashes and the numbers of the certificate right again, as a forger would."""
+        """Correct the hashes and numbers of the certificate, like a forger."""
         lines = self.front.read_text().splitlines()
         new = {
             "instance sha256": digest(self.instance),
@@ -53,7 +53,7 @@ class Files:
         self.edit(self.certificate, lambda read: read.update(new))
 
     def edit_front(self, change):
-        """Change the list of members, and let the result and the certificate follow."""
+        """Change the list of members, and update result and certificate."""
         header, *lines = self.front.read_text().splitlines()
         members = [[int(word) for word in line.split(",")] for line in lines]
         change(members)
@@ -70,7 +70,7 @@ class Files:
         self.renew()
 
     def edit_instance(self, change):
-        """Change the instance, and let the certificate follow."""
+        """Change the instance, and update the certificate."""
         self.edit(self.instance, change)
         self.renew()
 
@@ -84,7 +84,7 @@ def files(tmp_path):
 
 
 def shops():
-    """Goods and town have taxonomies, that of the town without a node below its root; age has none."""
+    """Return a table with two taxonomies and one plain attribute. The town's tree has only a root."""
     rng, n = np.random.default_rng(2), 200
     rows = {"goods": skewed(rng, n, 6, 0.5), "town": skewed(rng, n, 3), "age": rng.integers(0, 4, n)}
     rows["reason"] = (rows["goods"] + skewed(rng, n, 4, 2)) % 4
@@ -94,7 +94,7 @@ def shops():
 
 @pytest.fixture(scope="module")
 def made():
-    """What the files of a small instance hold that has taxonomies and suppresses what violates constraints."""
+    """Return the files of a small instance with taxonomies and `violating`."""
     wanted = {"table": "shops", "objectives": ["k", "GLM"], "space": "bits", "limit": 11, "rule": "violating"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(make_suite.TABLES, "shops", shops)
@@ -108,7 +108,7 @@ def grown(tmp_path, made):
 
 
 def put(*path, value):
-    """A change that sets one entry."""
+    """Return a change that sets one entry."""
 
     def change(read):
         for step in path[:-1]:
@@ -219,7 +219,7 @@ GROWN_INSTANCES = {
 
 
 def no_cut(members):
-    """Bits of goods that part 0 from 1 to 3: no node."""
+    """Return bits of goods that part 0 from 1 to 3: no node."""
     members[2][:5] = [1, 0, 0, 1, 0]
 
 
@@ -251,7 +251,7 @@ def test_taxonomies_and_violated_constraints_hold(grown):
     assert re.fullmatch(r"\d+ members and all 112 points recounted", recounted)
 
 
-#: What is damaged, by the files of which instance and how these are edited.
+#: The damages by instance and kind of edit.
 DAMAGES = {
     ("files", "edit_instance"): INSTANCES,
     ("files", "edit_front"): FRONTS,

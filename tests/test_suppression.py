@@ -1,4 +1,4 @@
-"""Rules of suppression: limits, sizes, and what is refused."""
+"""Rules of suppression: limits, sizes, and refusals."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The sweep of targets: which points it makes, that it ends, and what its front is worth."""
+"""The sweep of targets: points, termination, and worth of its front."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_prices_are_swept_where_the_number_of_classes_counts(census, objective):
 
 
 def test_prices_find_what_no_target_finds(census):
-    """At equal mean risk a price loses less than a larger k."""
+    """Lose less by a price than by a larger k at equal risk."""
     problem = top_down(census, [GeneralLossMetric(), MarketerRisk()], [KAnonymity() >= 2])
     front = problem.front(minimize(problem, TargetSweep(), seed=1))
     plain = problem.front(sweep_of(top_down(census, constraints=[KAnonymity() >= 2]), 58))

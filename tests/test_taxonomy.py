@@ -36,7 +36,7 @@ PAIRS = {"name": "root", "children": [flat(2, f"pair{i}") for i in range(6)]}
 
 
 def nodes(tree, first=0):
-    """Every node as (name, depth, first leaf, leaf after the last, is a leaf), in preorder, by recursion."""
+    """Return name, depth, leaf range and kind of every node in preorder."""
     found, at = [], first
     for child in tree.get("children", []):
         below = nodes(child, at)
@@ -46,7 +46,7 @@ def nodes(tree, first=0):
 
 
 def n_tilings(tree):
-    """How often nodes laid end to end cover all leaves: counted from left to right, not from the leaves to the root."""
+    """Count the node sequences that cover all leaves, from left to right."""
     spans = [(first, last) for _, _, first, last, _ in nodes(tree)]
     ways = {0: 1}
     for end in range(1, spans[0][1] + 1):
@@ -55,14 +55,14 @@ def n_tilings(tree):
 
 
 def nearest(tree, strings):
-    """The cuts, and which of them are nearest to each string, by all distances."""
+    """Return all cuts, and a mask of those nearest to each string."""
     every = np.array(cuts(tree), dtype=bool)
     distances = (strings[:, None] != every).sum(axis=2)
     return every, distances == distances.min(axis=1, keepdims=True)
 
 
 def assert_alike(counts, n_kinds):
-    """Chi-square far below what would be found once in a million."""
+    """Check that chi-square stays far below its one-in-a-million quantile."""
     assert len(counts) == n_kinds
     counts = np.array(list(counts))
     mean = counts.sum() / n_kinds
@@ -116,7 +116,7 @@ def assert_nearest(tree):
         assert found.dtype == bool
         chosen = (found[:, None] == every).all(axis=2)
         assert ((chosen & best).sum(axis=1) == 1).all()
-    # Without a random state the most general one: it keeps apart only what all nearest ones keep apart.
+    # Without a random state it is the most general one. It splits only where all nearest ones split.
     common = np.array([every[row].all(axis=0) for row in best])
     np.testing.assert_array_equal(plain, common)
     valid = taxonomy.is_valid(strings)
@@ -124,7 +124,7 @@ def assert_nearest(tree):
 
 
 def test_the_closest_cut_is_the_most_general_of_however_many():
-    """More cuts are nearest than a float can count: 2^1101 that split the root, and the root itself."""
+    """Tie 2^1101 cuts that split the root with the root itself."""
     n = 1101
     taxonomy = Taxonomy({"name": "root", "children": [flat(3, f"n{i}:") for i in range(n)]})
     # Each group of three is as near to being split as to being one, and the root, too.
@@ -193,7 +193,7 @@ def test_one_string_or_many(tree, seed):
     assert taxonomy.closest(strings[:0]).shape == (0, taxonomy.n_bits)
     assert taxonomy.is_valid(strings[:0]).shape == (0,)
     assert taxonomy.is_valid(before[0].tolist()) is taxonomy.is_valid(before[0])
-    # Loops are compiled once, whatever array they are given.
+    # Loops are compiled once for all kinds of arrays.
     assert len(closest_cuts.signatures) == len(valid_cuts.signatures) == 1
 
 

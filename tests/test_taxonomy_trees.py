@@ -1,4 +1,4 @@
-"""Taxonomies: which trees and files are read, and what is refused."""
+"""Taxonomies: accepted trees and files, and refusals."""
 
 import copy
 import json
@@ -73,7 +73,7 @@ def test_only_none_and_an_empty_list_are_no_children(children):
 
 
 def deep(n, inner=None):
-    """A tree of n levels: at each a leaf, and all below."""
+    """Build a tree of n levels with a leaf at each."""
     tree = {"name": "v0"} if inner is None else inner
     for level in range(1, n):
         tree = {"name": f"n{level}", "children": [tree, {"name": f"v{level}"}]}
@@ -97,7 +97,7 @@ def test_trees_may_be_nested_deeply():
 
 
 class Grown(Mapping):
-    """A node that makes its children anew whenever it is asked for them."""
+    """A node that makes its children anew at every access."""
 
     def __init__(self, name, depth):
         self.name, self.depth = name, depth
@@ -173,7 +173,7 @@ def test_bad_files_are_refused(tmp_path):
 
 
 def test_groups_of_a_release_have_names_of_their_own():
-    """Two nodes of one name would be one group in a hierarchy and in a released table, and two in the search."""
+    """Reject equal names, which merge in a release, unlike the search."""
     others = [{"name": "Other", "children": [{"name": f"{a}{i}"} for i in range(2)]} for a in "ab"]
     leaf_and_node = {
         "name": "root",

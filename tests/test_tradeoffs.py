@@ -1,4 +1,4 @@
-"""Trade-offs between points: how much each falls short, which step is next, and where a front bends."""
+"""Trade-offs between points: shortfalls, next steps, and knees of a front."""
 
 from itertools import product
 from time import process_time
@@ -53,7 +53,7 @@ def test_from_a_knee_every_step_costs_much(ks, losses, knee):
 
 
 def test_the_knee_of_a_long_front_is_found_at_once():
-    """It takes a tenth of a second, and took two minutes when every point was held against all others."""
+    """Take a tenth of a second. Comparing all pairs of points took two minutes."""
     x = np.linspace(0, 1, 100_000)
     began = process_time()
     assert knee_of(np.column_stack([x, 1 - x**2, x % 0.3]), [False] * 3) is not None

@@ -1,4 +1,4 @@
-"""Two searches that write to one folder at once: the second is refused, and a killed one is in nobody's way."""
+"""Two concurrent searches in one folder: one refused, a killed one harmless."""
 
 import os
 import subprocess

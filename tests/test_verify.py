@@ -1,4 +1,4 @@
-"""Counting a released table again: any table, ours or not, from the rows alone."""
+"""Recounts of released tables: any table, ours or not, from rows alone."""
 
 from itertools import permutations
 
@@ -96,7 +96,7 @@ def test_a_table_of_stars_is_one_class_unless_it_is_said_to_be_suppressed():
 
 
 class Mine(KAnonymity):
-    """A measure of one's own that is something else than the one it derives from."""
+    """A custom measure that differs from its base class."""
 
     def evaluate(self, classes):
         return 2 * super().evaluate(classes)
@@ -160,7 +160,7 @@ def test_losses_need_what_fits_the_release():
 
 
 def test_a_hierarchical_distance_is_the_papers():
-    """Li et al. 2007, section 4.2: 0.15 of the table is worth moving one level in the tree of four values."""
+    """Follow section 4.2 of Li et al. (2007). There 0.15 of the table is worth moving one level in the tree of four."""
     tree = Hierarchy([list("abcd"), ["ab", "ab", "cd", "cd"], ["*"] * 4])
     frame = pd.DataFrame({"age": ["x"] * 2 + ["y"] * 2, "sex": "*", "diagnosis": list("abcd")})
     # Each class has too much of its half, which moves across the root.
@@ -178,7 +178,7 @@ ABOVE = {letter: {letter, "ab" if letter in "ab" else "cd", "*"} for letter in "
 
 
 def laid_over(released, original, measures=(), **kwargs):
-    """Whether the rows of a release can be laid over those of an original, or why not."""
+    """Match released rows to original rows, or return the error."""
     frames = [pd.DataFrame(rows, columns=["p", "q", "s"]) for rows in (released, original)]
     hierarchies = {"p": LETTERS, "q": LETTERS}
     try:

@@ -1,4 +1,4 @@
-"""ARX's rule: the classes that break a constraint are suppressed, and no other."""
+"""ARX's rule: only the classes that break a constraint are suppressed."""
 
 from collections import Counter
 
@@ -57,7 +57,7 @@ def shares(values):
     return {value: count / len(values) for value, count in Counter(values).items()}
 
 
-#: What a class of rows has of each measure, given its values of "s0" and "s1", and what shares all rows have of "s0".
+#: The plain measures of a class, given its values and the overall shares of "s0".
 PLAIN = {
     "k": lambda s0, s1, whole: len(s0),
     "l": lambda s0, s1, whole: len(set(s0)),
@@ -86,7 +86,7 @@ MEASURES = {
     st.dictionaries(st.sampled_from(list(PLAIN)), st.floats(0.05, 3), min_size=1, max_size=2),
 )
 def test_what_is_suppressed_is_what_the_rows_say(seed, node, bounds):
-    """Against a loop over the classes."""
+    """Compare with a loop over the classes."""
     frame, table = invented_frame(seed), invented(seed)
     whole = shares(frame.s0.tolist())
     constraints = [constraint_of(MEASURES[name], bound) for name, bound in bounds.items()]
@@ -117,7 +117,6 @@ def test_what_is_suppressed_is_what_the_rows_say(seed, node, bounds):
 
 
 def invented_frame(seed):
-    """The rows of `invented`."""
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 4, 60)
     frame = pd.DataFrame({f"q{j}": (group * 4 + rng.integers(0, 8, 60)) % 16 for j in range(4)})
@@ -129,7 +128,7 @@ def invented_frame(seed):
 @pytest.mark.parametrize(("measure", "bound"), KINDS_OF_CLASSES, ids=str)
 @given(data=st.data(), table=tables())
 def test_every_kind_of_constraint_is_kept_by_what_is_left(measure, bound, data, table):
-    """Classes are suppressed where they alone, as a table, break the constraint."""
+    """Suppress exactly the classes that break the constraint as a table."""
     node = data.draw(nodes(table))
     constraint = constraint_of(measure, bound)
     classes = table.microdata.equivalence_classes(table.generalization(node), Violating(0.5), [constraint])
@@ -155,7 +154,7 @@ def test_the_certified_front_is_exact_for_every_kind_of_constraint(measure, boun
         res = minimize(task.problem, BranchAndBound(), seed=seed)
         np.testing.assert_array_equal(found(res, task.problem), task.front)
         pruned += res.algorithm.n_pruned
-    # Where nothing is bounded, what members prune are projections, which come first.
+    # Where nothing is bounded, members prune projections, which come first.
     assert pruned > 0 or measure.bounding is None
 
 
@@ -168,7 +167,7 @@ SURE = [(measure, bound) for measure, bound in KINDS_OF_CLASSES if measure.bound
     ids=str,
 )
 def test_a_wrong_count_of_sure_suppression_is_found_out(monkeypatch, measure, bound):
-    """A test of the test: one tuple more for each class that breaks the constraint, and a front is no longer exact."""
+    """Overcount by one tuple, and expect that some front is not exact."""
     family = measure.bounding
 
     def broken(self, classes, constraint):
@@ -190,7 +189,7 @@ def test_a_wrong_count_of_sure_suppression_is_found_out(monkeypatch, measure, bo
 
 @given(data=st.data(), table=tables())
 def test_suppression_only_grows_where_parts_of_a_class_are_no_better(data, table):
-    """For k, k in persons and distinct l, from a node to its specializations; for the others at least what is sure."""
+    """Require exact sure suppression for k and l, at least for others."""
     top = data.draw(nodes(table))
     below = tuple(data.draw(st.integers(0, level)) for level in top)
     measure, bound = data.draw(st.sampled_from(SURE))
@@ -243,7 +242,7 @@ def test_bit_strings_and_lattices_agree():
 
 
 def test_a_class_too_uniform_is_removed_whatever_its_size():
-    """Smallest first cannot remove the class of 7 with one value; the rule does."""
+    """Remove the class of 7 with one value, unlike smallest first."""
     frame = pd.DataFrame({"q": [0] * 7 + [1] * 5 + [2] * 8, "s": ["a"] * 7 + list("abcde") + list("abcdefgh")})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1, 2])}, sensitive="s")
     constraints = [DistinctLDiversity("s") >= 3]
@@ -256,7 +255,7 @@ def test_a_class_too_uniform_is_removed_whatever_its_size():
 
 
 def test_values_depend_on_what_the_rule_suppresses_alone():
-    """A node that loses more than the limit is infeasible, and has the values of what is left."""
+    """Evaluate the remaining rows even if a node exceeds the limit."""
     task = Task(invented(1), list(KINDS), [(KAnonymity(), True, 4)], 0, violating=True)
     problem = task.problem
     nodes_ = problem.nodes(0, 40)

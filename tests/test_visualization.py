@@ -1,4 +1,4 @@
-"""The pictures of fronts: the data that is drawn, and that drawing it works."""
+"""Pictures of fronts: their data, and that drawing works."""
 
 import os
 import re
@@ -183,7 +183,7 @@ def test_plots(objectives, n_fronts, tmp_path):
 
 
 def test_of_four_objectives_loss_privacy_and_a_colour_are_shown_or_what_is_asked_for():
-    """The values are those of the labels."""
+    """Compare the values with those of the labels."""
     problem = problem_of(K, L, CM, GLM)
     F = np.array([[-1.0, -10.0, 100.0, 1000.0], [-3000.0, -20.0, 200.0, 2000.0]])
     for axes, shown in (((), (CM, K, L)), ((GLM, L, K), (GLM, L, K)), ((GLM,), (GLM, K, L))):
@@ -260,7 +260,7 @@ DRAWN = ["a$b$", "$x_2$ of $5", "a\\$b", "_hidden", "one\\ntwo", "\\x1b[1mbold",
 
 
 def drawn(text):
-    """What matplotlib puts on the canvas for a text, and whether it takes it for a formula."""
+    """Return the text that matplotlib draws, and whether it is a formula."""
     return text._preprocess_math(text.get_text())
 
 
@@ -280,7 +280,7 @@ def test_names_elsewhere_are_drawn_as_they_stand(name, expected, tmp_path):
     named, other = DistinctLDiversity(name), DistinctLDiversity("other")
     for objectives in ([named, other], [GLM, other, named], [GLM, named, other, K]):
         problem = LatticeProblem(table, objectives)
-        # Once on a canvas: what no font has would be warned of.
+        # One picture is saved. Drawing warns of glyphs that no font has.
         path = tmp_path / "front.png" if len(objectives) == 3 else None
         figure = plot_fronts(problem, {name: problem.pareto_front()}, path)
         title, formula = drawn(figure._suptitle)
@@ -361,7 +361,7 @@ def test_without_open_bounds_nothing_is_open():
     [
         # Loss from 100 on may have a k of 60; the member of loss 900 has 50.
         ([K, GLM], [[-50, 900], [-5, 300]], [[-60, 400]], [[300, 5, 5], [400, 5, 60], [900, 50, 60]]),
-        # The columns of the axes, whatever the order of the objectives.
+        # The columns follow the axes, for any order of the objectives.
         ([GLM, K], [[900, -50], [300, -5]], [[400, -60]], [[300, 5, 5], [400, 5, 60], [900, 50, 60]]),
         # Before the first member there is nothing; where a member is as good, nothing is open.
         ([K, GLM], [[-50, 900], [-5, 300]], [[-20, 200], [-30, 950]], [[200, 5, 20], [300, 5, 20], [900, 50, 50]]),

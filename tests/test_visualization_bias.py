@@ -1,4 +1,4 @@
-"""The pictures of property vectors: the data that is drawn, and that drawing it works."""
+"""Pictures of property vectors: their data, and that drawing works."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Pictures of the lattice and of convergence: the data that is drawn, and that drawing it works."""
+"""Pictures of lattice and convergence: their data, and that drawing works."""
 
 from itertools import product
 
@@ -27,7 +27,6 @@ K, GLM = KAnonymity(), GeneralLossMetric()
 
 
 def problem_of(*lengths):
-    """A lattice of these lengths."""
     chain = [[0, 1, 2, 3, 4, 5, 6, 7], [0, 0, 0, 1, 1, 2, 2, 2], [0, 0, 0, 0, 0, 1, 1, 1], [0] * 8]
     names = [f"q{j}" for j in range(len(lengths))]
     hierarchies = {n: Hierarchy([*chain[:length], chain[-1]]) for n, length in zip(names, lengths, strict=True)}

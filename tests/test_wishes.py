@@ -1,4 +1,4 @@
-"""Wishes by attribute: levels that every search, proof and operator keeps to, and weights by name."""
+"""Wishes by attribute: levels for searches, proofs and operators, weights by name."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def census(levels, objectives=(), constraints=()):
 
 @st.composite
 def narrowed(draw, **kind):
-    """A task, levels for some of its columns, and the front of the nodes that keep to them."""
+    """Draw a task, levels of some columns, and the front within them."""
     task = draw(tasks(**kind))
     names = task.table.quasi_identifiers
     ranges = {name: st.tuples(*[st.integers(0, own.length)] * 2).map(sorted) for name, own in names.items()}

@@ -1,4 +1,4 @@
-"""Steps of commands: what each says that it does, and when."""
+"""Steps of commands: their texts and timing."""
 
 import io
 import re
@@ -60,7 +60,7 @@ def test_on_a_terminal_a_line_moves_and_is_gone_afterwards(monkeypatch):
     assert "\x1b[?25h" in error.getvalue()
 
 
-#: What each command says, in turn.
+#: The messages of each command, in turn.
 STEPS = {
     ("init", "mine.csv"): ["Step 1 of 2: reading the table", "Step 2 of 2: guessing roles and drafting hierarchies"],
     ("search", "mine.toml", "--algorithm", "exhaustive"): [

@@ -1,4 +1,4 @@
-"""Property vectors: random ones for hypothesis and those of the paper; slow, obvious twins of the comparators."""
+"""Property vectors: random ones, the paper's, and slow twins of the comparators."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ REAL = st.floats(0, 100).filter(lambda value: value == 0 or value > 1e-6)
 
 @dataclass
 class Group:
-    """Vectors of one property on one table, with a count for each value."""
+    """Vectors of one property on one table, with counts of the values."""
 
     vectors: list[PropertyVector]
 
     @property
     def plain(self) -> list[np.ndarray]:
-        """The same as arrays of all tuples, higher is better."""
+        """All tuples as arrays, with higher as better."""
         return [one.expand() * (1 if one.maximize else -1) for one in self.vectors]
 
 
 def table_of(counts: Sequence[int]) -> DistinctTuples:
-    """A table of so many distinct tuples with these counts."""
+    """Build a table with one distinct tuple per count."""
     return DistinctTuples(np.arange(len(counts))[:, None], np.array(counts), (len(counts),))
 
 
@@ -40,7 +40,7 @@ def table_of(counts: Sequence[int]) -> DistinctTuples:
 def groups(
     draw: st.DrawFn, of: st.SearchStrategy[float] = REAL, n: int = 2, maximize: bool | None = True, size: int = 8
 ) -> Group:
-    """`n` vectors on one table; `maximize=None` draws the direction."""
+    """Draw `n` vectors on one table, with one direction for all."""
     counts = draw(st.lists(st.integers(1, 5), min_size=1, max_size=size))
     table = table_of(counts)
     up = draw(st.booleans()) if maximize is None else maximize
@@ -78,14 +78,14 @@ def volume(a: Sequence[float], b: Sequence[float]) -> Fraction:
 
 
 def log_of(number: Fraction) -> float:
-    """Natural logarithm of an exact number, however large or small."""
+    """Compute the natural logarithm of an exact number of any size."""
     if number == 0:
         return -math.inf
     return math.log(number.numerator) - math.log(number.denominator)
 
 
 def measured(prop, name):
-    """A property of one of the paper's anonymizations."""
+    """Measure a property of one of the paper's anonymizations."""
     return prop.measure(paper.TABLE.equivalence_classes(paper.GENERALIZATIONS[name]))
 
 
@@ -94,7 +94,7 @@ UTILITIES = {name: measured(TupleUtility(), name) for name in paper.GENERALIZATI
 
 
 class BetterOff(Comparator):
-    """A comparator of one's own: P_binary of section 3, the number of tuples that are better off."""
+    """A custom comparator: P_binary of section 3, counting tuples better off."""
 
     name = "better off"
 
