@@ -138,7 +138,6 @@ class OwnSearch(Search):
         return F, G
 
     def _keep_closest(self, X: NDArray[Any], F: Values, G: Values) -> None:
-        """Keep the point that violates the constraints least."""
         least = [int(np.maximum(G, 0).sum(axis=1).argmin())]
         self._closest = least_infeasible(self._closest, evaluated(X[least], F[least], G[least]))
 

@@ -199,7 +199,6 @@ class ParetoLocalSearch(Search):
         return X
 
     def _unexplored(self, distance: int) -> list[Individual]:
-        """Return the members not explored up to a distance."""
         return [one for one in self._members if self._explored.get(one.X.tobytes(), 0) < distance]
 
 
@@ -223,7 +222,6 @@ class _SeenElimination(DuplicateElimination):  # type: ignore[misc]
 
 
 def _operators_of(problem: Problem) -> dict[str, Any]:
-    """Return the default operators for a problem."""
     if isinstance(problem, BitStringProblem):
         return {
             "sampling": BitStringSampling(),

@@ -167,5 +167,4 @@ def _grid(problem: Problem) -> tuple[NDArray[np.float64] | None, list[bool] | No
 
 
 def _union(pop: Population, archive: BoxArchive) -> Population:
-    """Return the distinct nodes of archive and population."""
     return Population(list({one.X.tobytes(): one for one in (*archive, *pop)}.values()))

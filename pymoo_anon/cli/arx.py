@@ -96,7 +96,6 @@ def taken_over(path: Path, names_of: Callable[[Sequence[str]], list[str]], data:
 
 
 def _check_entries(path: Path, archive: zipfile.ZipFile) -> None:
-    """Raise ValueError for an archive that is not safe to read."""
     entries = archive.infolist()
     outside = [
         one.filename

@@ -232,7 +232,6 @@ def _connect() -> Any:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as a literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -320,7 +320,6 @@ def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[s
 
 
 def _values(path: Path, table: str, given: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
-    """Read the values of a table of the file."""
     _check_keys(path, f"[{table}]", given, tuple(readers))
     return {
         name.replace("-", "_"): _value(path, f"[{table}] {name}", readers[name], value) for name, value in given.items()

@@ -242,7 +242,6 @@ def _warning(one: Mapping[str, Any], same_file: bool) -> str:
 
 
 def _remember(project: Project, done: Mapping[str, Any]) -> None:
-    """Record a release beside the front."""
     known = [*(one for one in _releases(project) if one != done), done]
     with replaced(project.output / RELEASES) as path:
         path.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
@@ -369,7 +368,6 @@ def _opened(table: str, engine: str) -> Any:
 
 
 def _agree(claims: pd.DataFrame, content: Mapping[str, Any]) -> bool:
-    """Return whether evidence has the claims of search and recount."""
     told = content["claims"]
     return len(told) == len(claims) and all(
         _same(one[key], as_json(other[key]))

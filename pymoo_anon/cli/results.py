@@ -116,7 +116,6 @@ def as_written(path: Path, by: str, hint: str = "") -> Iterator[None]:
 
 
 def _record(path: Path) -> dict[str, Any]:
-    """Read and check the record of a run."""
     with as_written(path, "search wrote with a project file"):
         record: dict[str, Any] = json.loads(content_of(path))
         options = record["options"]

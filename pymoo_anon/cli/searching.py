@@ -320,7 +320,6 @@ def _searched(problem: Searched, name: str, settings: Settings) -> Found:
 
 
 def _check_found(problem: Searched, front: Front, settings: Settings) -> None:
-    """Raise ValueError for an empty front."""
     if len(front) == 0 and isinstance(problem, LocalRecodingProblem):
         raise ValueError(f"no local recoding found satisfies {' and '.join(settings.require)}; require less")
     if len(front) == 0:

@@ -165,5 +165,4 @@ def _value(found: Mapping[str, str]) -> Any:
 
 
 def _measures(problem: Any) -> list[Objective]:
-    """List the measures of the problem, and k of the default constraint."""
     return list(dict.fromkeys([*problem.measured, problem.default_constraint.objective]))

@@ -78,7 +78,6 @@ def _check_there(name: str, found: Sequence[str], wanted: Sequence[str]) -> None
 
 
 def _check_same(name: str, found: list[str], columns: Sequence[str]) -> None:
-    """Raise on an undecided or missing column."""
     nameless = [place for place, column in enumerate(found, start=1) if not column]
     if nameless:
         raise ValueError(f"{name} must name every column, got no name for column {examples(nameless)}")

@@ -341,7 +341,6 @@ def means(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark
 
 
 def _mean(rows: Ints, numbers: Values) -> float:
-    """Return the mean of the rows that have a number."""
     there = ~np.isnan(numbers)
     return float(rows[there] @ numbers[there] / rows[there].sum()) if rows[there].any() else np.nan
 

@@ -239,5 +239,4 @@ def is_set(given: Any) -> bool:
 
 
 def _kind(vector: Vector) -> str:
-    """Describe a vector in a message."""
     return repr(vector) if isinstance(vector, PropertyVector) else f"an array of shape {np.shape(vector)}"

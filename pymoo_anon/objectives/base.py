@@ -233,7 +233,6 @@ class Objective(Boundable):
 
 
 def _same(own: object, other: object) -> bool:
-    """Compare two attributes, which may be arrays."""
     if isinstance(own, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(own, other)  # type: ignore[arg-type]
     return own == other

@@ -314,7 +314,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return values
 
     def _measures(self) -> tuple[Objective, ...]:
-        """Return the objectives and the measures of constraints, each once."""
         return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
 
     def compute(self, X: NDArray[Any]) -> Values:
@@ -369,7 +368,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return values
 
     def _read_by(self, measures: Sequence[Objective]) -> tuple[Hashable, ...]:
-        """Return the columns that measures and constraints read."""
         readers: list[Objective | Constraint] = [*measures, *self.constraints]
         return tuple(dict.fromkeys(name for one in readers for name in one.reads(self.table.sensitive)))
 
@@ -542,5 +540,4 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return [", ".join(map("{} {}".format, names, row)) for row in frame.to_numpy().tolist()]
 
     def _variables_frame(self, X: NDArray[Any]) -> pd.DataFrame:
-        """Return points as a table with one column per quasi-identifier."""
         raise NotImplementedError

@@ -41,7 +41,7 @@ from pymoo_anon.problems.arguments import (
     measure_names,
     texts_of,
 )
-from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, logarithmic, next_steps, shortfalls, with_share
+from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, next_steps, shortfalls, with_share
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
 
@@ -232,10 +232,6 @@ class Front:
         if not len(places):
             raise ValueError(f"row must be a point that satisfies the constraints of its problem, got {row}")
         return int(places[0])
-
-    def logarithmic(self, measure: Objective) -> bool:
-        """Tell whether the values of a measure count in logarithms."""
-        return logarithmic(self.values(measure))
 
     def shortfalls(self, measures: Sequence[Objective] | None = None) -> Values:
         """Return the (m, n_measures) shortfalls: 0 for the best, 1 for the worst.
@@ -481,7 +477,6 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
 
 
 def _check_ways(**given: Any) -> None:
-    """Raise unless at most one argument chooses the point."""
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) > 1:
         raise ValueError(f"one of best, row, knee and weights must say which point to take, got {listed(asked)}")

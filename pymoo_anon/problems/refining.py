@@ -131,7 +131,6 @@ def _divided(
 
 
 def _check_groups(problem: AnonymizationProblem, generalization: Generalization) -> None:
-    """Raise if a group of the point is no node of its hierarchy."""
     others = []
     for name, hierarchy in problem.table.quasi_identifiers.items():
         nodes, groups = hierarchy.nodes, generalization.groups[name]

@@ -144,7 +144,6 @@ class Proof(ABC):
         self._update_front(X, F, G)
 
     def _update_front(self, X: NDArray[Any], F: Values, G: Values) -> None:
-        """Merge the feasible points into the front."""
         feasible = (G <= 0).all(axis=1)
         if feasible.any():
             X, G = np.concatenate([self.X, X[feasible]]), np.concatenate([self.G, G[feasible]])

@@ -111,7 +111,6 @@ def _frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
 
 
 def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, int | None, float]]:
-    """Return the rows of a kept column that was made coarser."""
     if kept.hierarchy is not None and kept.level is not None:
         places = by_group(kept.hierarchy.groups[kept.level])
         for label, own in zip(kept.hierarchy.labels[kept.level], places, strict=True):

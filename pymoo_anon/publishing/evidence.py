@@ -182,7 +182,6 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
 
 
 def _released(problem: AnonymizationProblem, choice: Choice, released: Release) -> dict[str, Any]:
-    """Return the facts of the released table."""
     return {
         "suppressed": {"rows": released.n_suppressed, "of": problem.table.n_rows, "how": released.suppressed},
         "claims": _claims(problem, choice, released.claims),
@@ -195,7 +194,6 @@ def _released(problem: AnonymizationProblem, choice: Choice, released: Release) 
 
 
 def _asked(choice: Choice) -> list[str]:
-    """Return the requirements of the choice in words."""
     return [plain(bound(one, one.objective.full_name)) for one in choice.requirements]
 
 
@@ -219,7 +217,6 @@ def _claims(problem: AnonymizationProblem, choice: Choice, claims: pd.DataFrame)
 
 
 def _columns(columns: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return role and reason of every column."""
     return [
         {
             "column": column_name(own["column"]),
@@ -404,7 +401,6 @@ def check_content(content: Any, name: str) -> None:
 
 
 def _check_shape(value: Any, shape: Any, name: str, place: str) -> None:
-    """Refuse a value of another shape, and tell where it stands."""
     where = plain(f"{name}: {place}" if place else name)
     if isinstance(shape, _Kind):
         if not shape.holds(value):
@@ -430,7 +426,6 @@ def _check_shape(value: Any, shape: Any, name: str, place: str) -> None:
 
 
 def _check_whole(content: Mapping[str, Any], name: str) -> None:
-    """Refuse parts that contradict each other."""
     measures = [measure["name"] for measure in content["settings"]["measures"]]
     columns = [column["name"] for column in content["table"]["quasi_identifiers"]]
     chosen, front = content["chosen"], content["front"]

@@ -324,7 +324,6 @@ class Recoded:
         }
 
     def _recount(self, written: Renamed, columns: Sequence[Name]) -> Recount:
-        """Return the recount of a table with the promised columns."""
         if [*map(str, written.names)] != [*map(str, self._released)]:
             text = f"the columns are {examples(written.names)} where {examples(self._released)} were promised"
             raise self._refusal([text])

@@ -151,7 +151,6 @@ def _by_number(numbers: Ints) -> list[Ints]:
 
 
 def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
-    """Return the class of every tuple of one block."""
     class_of = _cubed(trees, sizes.k, price, lambda rest: _divided(rest, sizes, price))
     return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
 

@@ -292,7 +292,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _tells_contact(text: str) -> bool:
-    """Tell whether a text holds a phone number or e-mail address."""
     found = (match.group().strip() for match in _CONTACT.finditer(text[:_LOOKED_AT]))
     return any("@" in one or _PATTERNS["phone numbers"].fullmatch(one) for one in found)
 
@@ -386,7 +385,6 @@ def _by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tupl
 
 
 def _repeats(profile: Profile) -> bool:
-    """Tell whether a value stands in five rows on average."""
     return profile.n_rows >= TELLING and profile.n_rows - profile.n_missing >= 5 * profile.n_distinct
 
 

@@ -366,7 +366,6 @@ def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
 
 
 def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Sequence[Hashable]]) -> None:
-    """Raise if a level splits groups of the one below."""
     below, own = groups[level - 1], groups[level]
     parent = np.empty(len(labels[level - 1]), dtype=np.int64)
     parent[below] = own

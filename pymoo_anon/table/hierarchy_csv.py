@@ -104,7 +104,6 @@ def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
 
 
 def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
-    """Raise if rows have several lengths."""
     unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if unequal:
         message = (

@@ -426,7 +426,6 @@ def _other_columns(
 
 
 def _check_values(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
-    """Refuse values that a recount merges."""
     numbers = {value for value in values if is_number(value) and value in (0, 1)}
     both = [value for value in values if isinstance(value, bool | np.bool_) and value in numbers]
     if both:

@@ -104,7 +104,6 @@ def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:
 
 
 def _check_labels(groups: Ints, labels: Sequence[Sequence[Hashable]], ancestors: Ints) -> None:
-    """Raise if a label names two nodes."""
     named: dict[str | None, tuple[int, int]] = {}
     for level, (own, nodes) in enumerate(zip(groups, ancestors, strict=True)):
         node_of = np.empty(len(labels[level]), dtype=np.int64)

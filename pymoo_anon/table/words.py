@@ -114,7 +114,6 @@ def role_of_lettered(word: str) -> str | None:
 
 
 def _parts(word: str) -> tuple[str, ...]:
-    """Split a word into known ones, or into none."""
     for end in range(len(word), 1, -1):
         if word[:end] in WORDS["joined"]:
             rest = word[end:]

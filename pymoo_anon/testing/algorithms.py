@@ -237,7 +237,6 @@ def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, s
 
 
 def _check_result(trial: Trial, res: Result) -> None:
-    """Check the result of a run."""
     problem, name = trial.problem, trial.name
     if res.X is None:
         if not problem.has_constraints():
@@ -319,7 +318,6 @@ def _check_evaluated(trial: Trial, expected: Result) -> None:
 
 
 def _check_again(trial: Trial, expected: Result) -> None:
-    """Check that the seed decides, and nothing else."""
     own = np.random.get_state()  # noqa: NPY002
     try:
         for number in range(2):
@@ -336,7 +334,6 @@ def _check_again(trial: Trial, expected: Result) -> None:
 
 
 def _check_copies(trial: Trial, expected: Result) -> None:
-    """Check that copies of every generation go on as if nothing had been."""
     for n_gen in range(trial.n_gen):
         for how, made in COPIES.items():
             when = f"from {how} " + (f"after generation {n_gen}" if n_gen else "before the first generation")
@@ -345,7 +342,6 @@ def _check_copies(trial: Trial, expected: Result) -> None:
 
 
 def _check_watched(trial: Trial, expected: Result) -> None:
-    """Check output, progress bar, callback, history and archive."""
     name, n_done = trial.name, int(expected.algorithm.n_gen) - 1
     counting, everything = Counting(), Everything()
     options: dict[str, dict[str, Any]] = {
@@ -387,7 +383,6 @@ def _check_watched(trial: Trial, expected: Result) -> None:
 
 
 def _check_terminations(trial: Trial, expected: Result) -> None:
-    """Check that every termination of pymoo ends a run."""
     name = trial.name
     for termination in _terminations(trial.problem, expected):
         kind = type(termination).__name__

@@ -141,7 +141,6 @@ def _of_one(known: Known, method: str, classes: EquivalenceClasses) -> float:
 
 
 def _check_floors(known: Known) -> None:
-    """Check floors of nodes and of their generalizations."""
     known.bound_below("no node is below its floor", known.floors)
     for node, one in enumerate(known.case.classes):
         bounds = np.where(known.below[node], _of_one(known, "floor_of_generalizations", one), -np.inf)
@@ -149,7 +148,6 @@ def _check_floors(known: Known) -> None:
 
 
 def _check_specializations(known: Known) -> None:
-    """Check bounds of specializations, case by case."""
     problem = known.case.problem
     limit = problem.suppression.limit_of(problem.table.n_rows)
     # Points over the limit are infeasible, whatever their values.
@@ -211,7 +209,6 @@ def _check_thresholds(known: Known) -> None:
 
 
 def _check_reach(known: Known) -> None:
-    """Check that `reach` is the other direction of `at`."""
     values = np.unique(np.concatenate([known.family.values_of(one).astype(float) for one in known.case.classes]))
     at = np.asarray(known.family.at(values), dtype=float)
     for need in np.unique(at):
@@ -226,7 +223,6 @@ def _check_reach(known: Known) -> None:
 
 
 def _check_squares(known: Known) -> None:
-    """Check the sums over kept classes of specializations."""
     n_suppressed = known.counts.astype(float)
     for node, one in enumerate(known.case.classes):
         most = _of_one(known, "most_of_specializations", one)

@@ -109,7 +109,6 @@ def _tables(objective: Objective, table: Microdata | None, rng: np.random.Genera
 
 
 def _check_words(objective: Objective) -> None:
-    """Check name, direction, step and families."""
 
     def is_family(given: Any) -> bool:
         return given is None or (isinstance(given, type) and issubclass(given, Bounding))
@@ -226,14 +225,12 @@ def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> 
 
 
 def _check_same(objective: Objective, case: Case, values: Values, duty: str) -> None:
-    """Check that values are those of a case, but for rounding."""
     row = first_difference(case.values, values, exact=False)
     if row is not None:
         raise ContractError(f"{objective!r} must {duty}, got {values[row]} and not {case.values[row]}, {case.at(row)}")
 
 
 def _check_again(objective: Objective, case: Case, when: str) -> None:
-    """Check that the same classes have the same values as before."""
     copied = pickled(objective)
     for rows, batch in case.batches:
         for who, values in (("", objective.evaluate(batch)), ("a pickle of ", copied.evaluate(batch))):
@@ -246,14 +243,12 @@ def _check_again(objective: Objective, case: Case, when: str) -> None:
 
 
 def _check_threads(objective: Objective, case: Case) -> None:
-    """Check that several threads may evaluate at once."""
     with ThreadPoolExecutor(4) as pool:
         found = np.concatenate(list(pool.map(objective.evaluate, case.classes)))
     _check_same(objective, case, found, "give the same value in several threads at once")
 
 
 def _check_worst(objective: Objective, case: Case) -> None:
-    """Check that the value is that of the worst kept class, if stated."""
     if not objective.worst_class:
         return
     for row, one in enumerate(case.classes):
@@ -273,7 +268,6 @@ def _check_worst(objective: Objective, case: Case) -> None:
 
 
 def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -> None:
-    """Check that the recount of a release equals the value."""
     table = case.problem.table
     read = objective.reads(table.sensitive)
     if not objective.recountable or {*read} & {*table.quasi_identifiers}:

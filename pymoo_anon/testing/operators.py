@@ -92,7 +92,6 @@ def _name(operator: Operator) -> str:
 
 
 def _check_made(operator: Operator, problem: Problem, made: Points, repair: Repair | None, seed: int) -> None:
-    """Check the output of an operator."""
     if isinstance(operator, Selection) or not len(made):
         return
     if repair is not None and isinstance(operator, Crossover | Mutation):
@@ -125,7 +124,6 @@ def _check_draws(operator: Operator, act: Callable[[Operator], Points], made: Po
 
 
 def _check_repaired(operator: Repair, problem: Problem, seed: int) -> None:
-    """Check that a repaired point stays unchanged."""
     once = _repaired(operator, problem=problem, X=np.empty(0), n=_SIZES[-1], seed=seed)
     twice = _apply(operator, problem, once, seed + 1)
     row = first_difference(once, twice)
@@ -222,7 +220,6 @@ def _rows(operator: Operator, pop: Any, n: int) -> Points:
 
 
 def _check_unchanged(operator: Operator, given: Points, X: Points) -> None:
-    """Check that an array is as it was."""
     row = first_difference(X, given)
     if row is not None:
         raise ContractError(

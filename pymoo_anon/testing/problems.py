@@ -78,7 +78,6 @@ def _check_filled(problem: Problem, X: Points, names: Iterable[str]) -> None:
 
 
 def _check_numbers(problem: Problem, X: Points, values: Values) -> None:
-    """Check shapes, and that all are numbers."""
     lengths = {"F": problem.n_obj, "G": problem.n_ieq_constr, "H": problem.n_eq_constr}
     for name, own in values.items():
         expected = (len(X), lengths[name])
@@ -96,7 +95,6 @@ def _check_numbers(problem: Problem, X: Points, values: Values) -> None:
 
 
 def _check_same(problem: Problem, X: Points, values: Values, seed: int) -> None:
-    """Check that values depend on x alone."""
     name = type(problem).__name__
     order = np.random.default_rng(seed).permutation(len(X))
     twice = np.repeat(np.arange(len(X)), 2)
@@ -174,7 +172,6 @@ def _check_groups(problem: AnonymizationProblem, X: Points) -> None:
 
 
 def _check_natural(problem: AnonymizationProblem, X: Points, values: Values) -> None:
-    """Check F and G against the classes of every point."""
     name = type(problem).__name__
     natural = problem.natural(values["F"])
     for row, x in enumerate(X):

@@ -130,7 +130,6 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
 
 
 def _check(vectors: Mapping[Hashable, PropertyVector]) -> None:
-    """Raise if the vectors are not comparable."""
     if not vectors or not all(isinstance(vector, PropertyVector) for vector in vectors.values()):
         raise ValueError(f"vectors must be a dict of at least one name and its PropertyVector, got {vectors!r:.80}")
     align(list(vectors.values()))

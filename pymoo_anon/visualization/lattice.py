@@ -133,7 +133,6 @@ def _by_layer(nodes: Ints, n_layers: int) -> tuple[int, ...]:
 
 
 def _places(nodes: Ints, counts: list[int]) -> NDArray[np.float64]:
-    """Place the nodes of each layer side by side, around its middle."""
     within = np.concatenate([np.arange(count) - (count - 1) / 2 for count in counts])
     return np.column_stack([within, nodes.sum(axis=1)])
 
@@ -144,7 +143,6 @@ def _is_in(nodes: Ints, some: Ints) -> NDArray[np.bool_]:
 
 
 def _lines(nodes: Ints) -> Ints:
-    """Return pairs of neighbours, the lower one first."""
     steps = nodes - nodes[:, np.newaxis]
     return np.argwhere((steps.min(axis=2) >= 0) & (steps.sum(axis=2) == 1))
 

@@ -309,7 +309,6 @@ class Precision(LossObjective):
         return np.repeat(-self.attribute_terms(tuples, maps) / tuples.n_rows, tuples.domain_sizes, axis=1)
 
     def _lengths(self, tuples: DistinctTuples) -> Ints:
-        """Return the height of each hierarchy, at least 1."""
         return np.array([max(len(levels) - 1, 1) for levels in tuples.levels], dtype=np.int64)
 
     def _levels(self, tuples: DistinctTuples, maps: Ints) -> Ints:
@@ -358,7 +357,6 @@ def _numerators_of(classes: EquivalenceClasses) -> Ints:
 
 
 def _kept_rows(classes: EquivalenceClasses) -> Ints:
-    """Return the kept rows of each class as a column."""
     return np.where(classes.kept, classes.sizes, 0)[:, np.newaxis]
 
 

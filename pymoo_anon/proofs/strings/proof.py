@@ -408,7 +408,6 @@ class StringProof(Proof):
         self._k = k
 
     def _best(self) -> int | None:
-        """Return the best member at the current threshold."""
         return self._goal.best(self.F, self._k)
 
     def _covered_from(self, loss: float) -> float:
