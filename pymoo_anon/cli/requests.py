@@ -24,9 +24,7 @@ class InitRequest(Invocation):
         metavar="DATA",
         argument=True,
     )
-    names: str | None = option(
-        None, "The columns of a CSV file whose first row does not name them.", metavar="NAME,NAME,..."
-    )
+    names: str | None = option(None, "Column names of a CSV file without a header.", metavar="NAME,NAME,...")
     role: list[str] = option(
         [],
         "The role of all columns of a name such as 'Q*', in place of the guess; may be given more than once, the last "
@@ -45,9 +43,9 @@ class InitRequest(Invocation):
         choices=("raise", "drop", "keep"),
         shown="keep where there are any",
     )
-    engine: str = option("auto", "What reads the table.", choices=ENGINES)
-    output: Path = option(Path(), "Where the files go.", metavar="FOLDER")
-    force: bool = option(False, "Replace files that are there.")
+    engine: str = option("auto", "Engine for the table.", choices=ENGINES)
+    output: Path = option(Path(), "Folder of the files.", metavar="FOLDER")
+    force: bool = option(False, "Replace existing files.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,29 +61,29 @@ class Wish(Invocation):
     )
     risk: float | None = option(
         None,
-        "The greatest chance to find a person, 1 / k: 0.09, as EMA and Health Canada ask, needs k >= 12.",
+        "Greatest chance to identify a person, 1 / k. 0.09 (EMA, Health Canada) needs k >= 12.",
         metavar="CHANCE",
         panel=_HOLDS,
     )
     least: str | None = option(
         None,
-        "The least of a measure of which lower is better.",
+        "Take the least value of a measure, for measures with lower as better.",
         metavar="NAME",
         shown="the first objective that is a loss",
         panel=_TAKES,
     )
     most: str | None = option(
-        None, "The greatest of a measure of which higher is better.", metavar="NAME", panel=_TAKES
+        None, "Take the greatest value of a measure, for measures with higher as better.", metavar="NAME", panel=_TAKES
     )
     row: int | None = option(None, "The row of front.csv, 1 is the first.", metavar="N", panel=_TAKES)
-    knee: bool = option(False, "The point from which every further gain costs most.", panel=_TAKES)
+    knee: bool = option(False, "Take the knee: beyond it every gain costs much more.", panel=_TAKES)
     weights: str | None = option(
         None,
-        'How much measures matter, such as "k=1,GLM=2": the least weighted shortfall.',
+        'Weights of measures, such as "k=1,GLM=2", for the least weighted shortfall.',
         metavar="NAME=W,...",
         panel=_TAKES,
     )
-    explain: bool = option(False, "Say what the choice means: levels, people, what others would cost.")
+    explain: bool = option(False, "Explain the choice: levels, people, and the cost of other points.")
 
     def check(self) -> None:
         """Raise ValueError for options that are wrong with every front."""
@@ -116,9 +114,7 @@ class ReleaseRequest(Invocation):
     """Options of `pymoo-anon release`."""
 
     file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
-    row: int | None = option(
-        None, "A row of the front, from 1, instead of the one that pick chose.", metavar="N", least=1
-    )
+    row: int | None = option(None, "A row of the front, from 1, in place of the choice of pick.", metavar="N", least=1)
     suppressed: str | None = option(
         None,
         "Mark suppressed rows with * in their quasi-identifiers, or drop them.",
@@ -134,13 +130,13 @@ class ReleaseRequest(Invocation):
     )
     lower_bound: int | None = option(
         None,
-        "After a local search, prove how far the loss is from the least possible, in so many passes.",
+        "After a local search, bound the distance from the least loss. More passes give a better bound.",
         metavar="PASSES",
         least=1,
     )
     anyway: str | None = option(
         None,
-        "Release a table with k = 1, or a point that misses a requirement, for a reason of at least five words.",
+        "Release despite k = 1 or an unmet requirement, for a reason of at least five words.",
         metavar="REASON",
         shown="refuse them",
     )
@@ -163,19 +159,19 @@ class VerifyRequest(Invocation):
     sensitive: list[str] = option([], "TABLE: a sensitive column; repeatable.", metavar="NAME", idle=(PROJECT,))
     require: list[str] = option(
         [],
-        'TABLE: what has to hold, such as "k>=5" or "l:diagnosis>=3"; repeatable. Names are those of search '
+        'TABLE: a bound, such as "k>=5" or "l:diagnosis>=3"; repeatable. Names are those of search '
         "--objectives that need no hierarchy.",
         metavar="NAME>=N|NAME<=N",
         idle=(PROJECT,),
     )
     original: str | None = option(
         None,
-        "TABLE: what was released, for measures that compare with it.",
+        "TABLE: the original table, for measures that compare with it.",
         metavar="TABLE",
         shown="none",
         idle=(PROJECT,),
     )
-    engine: str = option("auto", "TABLE: what reads it.", choices=ENGINES, idle=(PROJECT,))
+    engine: str = option("auto", "TABLE: its engine.", choices=ENGINES, idle=(PROJECT,))
 
     def check(self) -> None:
         """Raise ValueError for a table without quasi-identifiers, and for options without use."""
@@ -191,10 +187,8 @@ class ReportRequest(Invocation):
     """Options of `pymoo-anon report`."""
 
     file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
-    external: bool = option(False, "For people outside: what the released rows and the codebook tell, no more.")
-    threshold: float = option(
-        0.09, "A risk to be found that is shown for comparison; pick --risk requires one.", metavar="RISK"
-    )
+    external: bool = option(False, "Report for outsiders, from the released rows and the codebook alone.")
+    threshold: float = option(0.09, "Risk shown for comparison. pick --risk requires one.", metavar="RISK")
     population: str | None = option(
         None,
         "A table of the population with the same quasi-identifiers, for the journalist risk: a CSV or Parquet file, "
@@ -203,7 +197,7 @@ class ReportRequest(Invocation):
     )
     population_size: int | None = option(
         None,
-        "How many persons the rows were drawn from, for an estimate of who is unique among them.",
+        "Size of the population, for an estimate of its unique persons.",
         metavar="N",
         least=1,
         in_file=True,
@@ -221,26 +215,24 @@ class ReportRequest(Invocation):
 class DraftRequest(Invocation):
     """Options of `pymoo-anon hierarchy draft`."""
 
-    data: Path = option(
-        ..., "The table, or the project file that says how it is read.", metavar="DATA.csv|FILE.toml", argument=True
-    )
+    data: Path = option(..., "The table, or a project file.", metavar="DATA.csv|FILE.toml", argument=True)
     column: list[str] = option(
         [],
-        "A column to draft a hierarchy for; repeatable.",
+        "A column; repeatable.",
         metavar="NAME",
         shown="all of them; of a project all quasi-identifiers",
     )
     output: Path = option(
         Path("hierarchies"),
-        "Where the hierarchy of the column NAME goes, as NAME.csv, as init names it; of a project beside it.",
+        "Folder of the hierarchies NAME.csv. Those of a project go beside it.",
         metavar="FOLDER",
     )
     kind: str = option(
         "auto",
-        f"What the values are, and become: {'; '.join(f'{name}: {words}' for name, words in KINDS.items())}.",
+        f"Kind of the values: {'; '.join(f'{name}: {words}' for name, words in KINDS.items())}.",
         choices=tuple(KINDS),
     )
-    force: bool = option(False, "Replace files that are there.")
+    force: bool = option(False, "Replace existing files.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,14 +26,14 @@ class Settings(Invocation):
 
     file: Path | None = option(
         None,
-        "The project file that pymoo-anon init wrote; it says what the table is, and options win over it.",
+        "The project file of pymoo-anon init. Options win over it.",
         metavar="[FILE.toml]",
         argument=True,
         recorded=False,
     )
     demo: str = option(
         "census",
-        "What is searched without a project: invented rows like Adult's, or UCI's Adult.",
+        "Table without a project: invented rows like Adult's, or UCI's Adult.",
         choices=TABLES,
         panel=_TABLE,
         idle=(PROJECT,),
@@ -75,13 +75,13 @@ class Settings(Invocation):
     )
     level: list[str] = option(
         [],
-        "The least and the greatest level that a quasi-identifier may have; repeatable.",
+        "Least and greatest level of a quasi-identifier; repeatable.",
         metavar="NAME=LEAST..GREATEST",
         panel=_GOALS["panel"],
     )
     weight: list[str] = option(
         [],
-        "How much a quasi-identifier counts in GLM and NWP, where others count 1; repeatable.",
+        "Weight of a quasi-identifier in GLM and NWP, by default 1; repeatable.",
         metavar="NAME=W",
         panel=_GOALS["panel"],
     )
@@ -120,7 +120,7 @@ class Settings(Invocation):
     )
     time_limit: float | None = option(
         None,
-        "Stop after so long, with the best found so far.",
+        "Time limit of the search, which then returns its best points.",
         metavar="SECONDS",
         shown="none",
         read=declaring.read_seconds,
