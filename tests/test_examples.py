@@ -22,7 +22,9 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 #: These start processes that import the example again.
 SLOW = [ROOT / "examples/parallel.py"]
-README, GUIDE, RESULTS = PAGES = [ROOT / name for name in ("README.md", "examples/README.md", "benchmarks/README.md")]
+README, GUIDE, RESULTS = (ROOT / name for name in ("README.md", "examples/README.md", "benchmarks/README.md"))
+GUIDES = sorted((ROOT / "examples" / "guide").glob("*.md"))
+PAGES = [README, GUIDE, *GUIDES, RESULTS]
 LIMITS = ROOT / "examples/limits.md"
 ROOMS = ["algorithms", "comparison", "datasets", "fronts", "objectives", "operators", "problems", "publishing", "table"]
 
@@ -134,10 +136,16 @@ def test_pages_run(page, tmp_path, monkeypatch, capsys):
 
 
 def test_project_files_of_the_guide_are_understood():
-    for block in blocks(GUIDE, "toml"):
+    for block in (block for page in GUIDES for block in blocks(page, "toml")):
         read = tomlkit.parse(block).unwrap()
         assert read.keys() <= {"adversary", "columns"}
         assert all(bounds_of_adversary(one) for one in read.get("adversary", []))
+
+
+def test_the_guide_has_nine_short_pages():
+    assert len(GUIDES) == 9
+    assert set(re.findall(r"\(guide/([\w-]+\.md)\)", read(GUIDE))) == {page.name for page in GUIDES}
+    assert all(3_000 <= page.stat().st_size <= 9_500 for page in GUIDES)
 
 
 def test_the_readme_is_short():
@@ -176,7 +184,7 @@ def test_links_lead_somewhere(page):
             assert not anchor or anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("page", [README, GUIDE], **by_name)
+@pytest.mark.parametrize("page", [README, *GUIDES], **by_name)
 def test_names_exist(page):
     """Find every called name of the text among the rooms' public names."""
     public = {name for room in ROOMS for name in import_module(f"pymoo_anon.{room}").__all__}
@@ -184,7 +192,7 @@ def test_names_exist(page):
     assert named <= public | {"NSGA2"}, named - public
 
 
-@pytest.mark.parametrize("page", [README, GUIDE], **by_name)
+@pytest.mark.parametrize("page", [README, *GUIDES], **by_name)
 def test_options_exist(page):
     commands = [typer.main.get_command(app)]
     for command in commands:
@@ -198,7 +206,7 @@ def test_the_guide_tells_what_pymoo_s_algorithms_make_of_constraints():
 
     Constraints are kept, broken in some rows, or refused.
     """
-    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| works?\b.* \| (.*) \|$", read(GUIDE), re.M)
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| works?\b.* \| (.*) \|$", "".join(map(read, GUIDES)), re.M)
     verdicts = {"kept": True, "refused by pymoo": None}
     told = {name: verdicts.get(verdict, False) for names, verdict in rows for name in re.findall(r"\w+", names)}
     assert told == {name: verdict for name, (_, verdict) in test_pymoo_algorithms.ALGORITHMS.items()}

@@ -89,7 +89,7 @@ def row_of(kind):
 
 @pytest.mark.parametrize("room", ["privacy", "loss"])
 def test_the_guide_s_table_is_what_the_classes_say(room):
-    page = Path(__file__).parents[1] / "examples" / "README.md"
+    page = Path(__file__).parents[1] / "examples" / "guide" / "extending.md"
     _, _, section = page.read_text(encoding="utf-8").partition(f"In `pymoo_anon.objectives.{room}`:\n\n")
     written = section.partition("\n\n")[0].splitlines()[2:]
     rows = [row_of(kind) for kind in KINDS if kind.__module__.startswith(f"pymoo_anon.objectives.{room}.")]

@@ -30,6 +30,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 INCLUDED = {
     "README.md": "readme",
     "examples/README.md": "guide",
+    **{f"examples/guide/{path.name}": f"guide/{path.stem}" for path in sorted((ROOT / "examples/guide").glob("*.md"))},
     "examples/limits.md": "limits",
     "benchmarks/README.md": "results",
     "pymoo_anon/suite/README.md": "suite",
@@ -54,7 +55,7 @@ def write(folder):
 
 def write_anew(folder):
     """Write all that is generated, in an empty folder."""
-    for name in ("images", "scripts", "reference", "instances", "results", "pictures"):
+    for name in ("images", "scripts", "reference", "instances", "results", "pictures", "guide"):
         (folder / name).mkdir(parents=True)
     for path, name in included().items():
         text = with_links((ROOT / path).read_text(encoding="utf-8"), ROOT / path, folder)

@@ -24,6 +24,7 @@ DRAWN = {
     "adversaries": "plot_bars({who: row['GLM'] for who, row in rows.items()}, 'general loss')",
     "benchmark_your_algorithm": "plot_instance(problem, fronts[0])",
     "bit_strings": "plot_front(several, res)",
+    "choose_and_explain": "plot_front(problem, front)",
     "compare_two_releases": "plot_quantiles(sizes)",
     "constraint_preserving_crossover": "plot_bars(losses, 'general loss')",
     "draft_hierarchies": "plot_front(problem, problem.pareto_set())",
