@@ -206,7 +206,7 @@ def _medians(problems: Mapping[str, Mapping[str, Any]], budget: str, measure: st
 
 
 def _counts(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Marks by algorithm, counted over all problems."""
+    """Return the marks by algorithm over all problems."""
     counts: dict[str, dict[tuple[str, str], dict[str, int]]] = {}
     for found in parts.values():
         for one in found["problems"].values():

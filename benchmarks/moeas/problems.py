@@ -180,7 +180,7 @@ def population_of(problem: AnonymizationProblem) -> int:
 
 
 def operators_of(problem: AnonymizationProblem) -> dict[str, Any]:
-    """This package's operators of the search space."""
+    """Return this package's operators of the search space."""
     if isinstance(problem, BitStringProblem):
         own = {
             "sampling": BitStringSampling(),
@@ -211,7 +211,7 @@ def _random_search(problem: AnonymizationProblem) -> Algorithm:
 
 
 def _of_pymoo(kind: Callable[..., Algorithm], **options: Any) -> Callable[[AnonymizationProblem], Algorithm]:
-    """Makes an algorithm that is told the size of its population and our operators."""
+    """Return a factory from a population size and our operators."""
 
     def make(problem: AnonymizationProblem) -> Algorithm:
         own = {name: option() for name, option in options.items()}
@@ -221,7 +221,7 @@ def _of_pymoo(kind: Callable[..., Algorithm], **options: Any) -> Callable[[Anony
 
 
 def _by_directions(kind: Callable[..., Algorithm], **options: Any) -> Callable[[AnonymizationProblem], Algorithm]:
-    """Makes an algorithm that is told as many reference directions."""
+    """Return a factory from a number of reference directions."""
 
     def make(problem: AnonymizationProblem) -> Algorithm:
         return kind(directions(problem.n_obj, population_of(problem)), **operators_of(problem), **options)

@@ -169,7 +169,7 @@ def country_trees(problem: BitStringProblem) -> dict[str, Taxonomy]:
 
 
 def search_space(problem: BitStringProblem) -> tuple[list[list[str]], list[dict[str, str]]]:
-    """Valid strings by tree of countries, and the paper's numbers of bits and strings."""
+    """Return valid strings by tree of countries, with the paper's numbers."""
     trees = country_trees(problem)
     without = problem.n_strings // problem.taxonomies["native-country"].n_cuts
     sizes = {name: without * tree.n_cuts for name, tree in trees.items()}

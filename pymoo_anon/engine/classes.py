@@ -305,7 +305,7 @@ def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type:
 
 @njit(cache=True, nogil=True, allocates=False)
 def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts):  # type: ignore[no-untyped-def]
-    """Number the classes that agree on some attributes and are kept alike.
+    """Assign numbers to classes that agree on some attributes and are kept alike.
 
     Written are the number of each class, which rise from generalization to generalization, the first class of each
     number, and where the numbers of each generalization begin. There are a power of 2 of slots.

@@ -136,7 +136,7 @@ def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type: ignore[no-untyped-def]
-    """Number the rows of every changed join, and of the root.
+    """Assign numbers to the rows of every changed join, and of the root.
 
     Children come before their join, so their numbers are up to date when it reads them. Returns how many numbers the
     root has, and writes the first row of each to `firsts`; `members` is scratch.
@@ -167,7 +167,7 @@ def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type:
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
-    """Number equal pairs alike, by first appearance, and return the count.
+    """Assign one number to equal pairs, by first appearance, and return the count.
 
     A pair (l, r) of numbers is the key l * n_right + r. Both are below 2^32, so the key is below 2^64.
 
@@ -192,7 +192,7 @@ def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-def]
-    """Number pairs with a slot per key."""
+    """Assign numbers to pairs with a slot per key."""
     left, right, left_ids, right_ids, _, n_right = pairs
     n = U(0)
     # Invariant: the pairs before p hold n distinct keys, and the slot of each of them its number.
@@ -211,7 +211,7 @@ def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
-    """Number pairs by open addressing.
+    """Assign numbers to pairs by open addressing.
 
     At most half of the slots are ever taken, so there is always an empty one.
     """

@@ -183,7 +183,7 @@ def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
 
 
 def _laid_out(n_tuples: int, blocks: list[Ints], classes: list[Ints]) -> Ints:
-    """Number the classes of all blocks consecutively."""
+    """Assign consecutive numbers to the classes of all blocks."""
     class_of, n_classes = np.full(n_tuples, -1), 0
     for block, own in zip(blocks, classes, strict=True):
         class_of[block] = np.where(own < 0, -1, own + n_classes)

@@ -179,7 +179,7 @@ class _Facet(NamedTuple):
 
 
 def _facet_of(tuples: DistinctTuples, requirement: Requirement, groups: Ints, first: int) -> _Facet:
-    """Number the values of a column or their groups, from `first` on."""
+    """Assign numbers to the values of a column or their groups, from `first` on."""
     column = tuples.columns[requirement.column]
     rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
     totals, entries, stop = [], [], first

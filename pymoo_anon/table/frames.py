@@ -325,7 +325,7 @@ def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Serie
 
 
 def keyed(columns: Iterable[NDArray[Any]]) -> NDArray[np.int64]:
-    """Number the rows of columns of codes, equal rows alike."""
+    """Assign numbers to the rows of columns of codes, equal rows alike."""
     keys, n = np.zeros(1, dtype=np.int64), 1
     for codes in columns:
         # Numbers of pairs must not outgrow 64 bits.
