@@ -92,7 +92,8 @@ def test_names_that_duckdb_cannot_address(tmp_path, monkeypatch, old):
     assert isinstance(frame, pd.DataFrame)
     assert list(frame) == ["age", "Age", 'b"x']
     assert cells(frame) == [("1", "2", "3"), (None, "4", None)]
-    assert isinstance(open_frame(reading, lambda found: [found[1], found[2]]), pd.DataFrame) == old
+    is_old = engines.version("duckdb").startswith("1.")
+    assert isinstance(open_frame(reading, lambda found: [found[1], found[2]]), pd.DataFrame) == is_old
 
 
 def test_what_the_cells_are(tmp_path):

@@ -144,7 +144,7 @@ def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> N
         other = _other_rows_in_memory(recoding, names, written)
     else:
         n = nw.col(COUNT)
-        other = max(totals(balance, more=nw.when(n > 0).then(n).sum(), fewer=nw.when(n < 0).then(-n).sum()))
+        other = max(totals(balance, more=nw.when(n > 0).then(n).sum(), fewer=nw.when(n < 0).then(n * -1).sum()))
     if other:
         raise ValueError(f"{other:,} rows are other than the recoding makes them")
 
