@@ -19,6 +19,7 @@ from pymoo_anon.cli.declaring import (
     check_values,
     file_keys,
     option,
+    options_named,
     options_of,
     reader_of,
     record_of,
@@ -172,3 +173,14 @@ def test_every_option_has_help_and_every_idle_choice_is_one(asked):
     for own in known.values():
         assert own.help.endswith(".")
         assert set(own.idle) <= every
+
+
+@pytest.mark.parametrize(
+    ("in_file", "named"), [(["k>=five"], "my.toml: [search] require is wrong"), ([], "--require is wrong")]
+)
+def test_an_error_names_an_option_as_typed_or_by_its_place_in_the_file(in_file, named):
+    project = SimpleNamespace(path="my.toml", search={"require": in_file})
+    asked = VerifyRequest(file="my.csv", require=["k>=five"])
+    with pytest.raises(ValueError, match="is wrong") as raised, options_named(asked, project):
+        raise ValueError("require is wrong")
+    assert str(raised.value) == named

@@ -309,3 +309,11 @@ def test_nothing_given_is_changed():
     before = HOSPITAL.copy(deep=True)
     release(HOSPITAL, hospital(), [2, 1], anyway="it is only a test", **ROLES)
     pd.testing.assert_frame_equal(HOSPITAL, before)
+
+
+def test_a_missing_value_gets_the_label_of_its_group():
+    frame = pd.DataFrame({"age": [None, None, "a", "a"]})
+    ways = {"age": Hierarchy([[None, "a"], ["unknown", "known"], ["*", "*"]])}
+    problem = LatticeProblem(Microdata.from_frame(frame, ways, missing="keep"), [KAnonymity(), GeneralLossMetric()])
+    assert release(frame, problem, [1]).frame["age"].tolist() == ["known", "known", "unknown", "unknown"]
+    assert release(frame, problem, [0]).frame["age"].tolist()[:2] == ["a", "a"]

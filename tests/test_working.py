@@ -117,3 +117,8 @@ def test_every_command_says_what_it_does_and_how_far_it_is(tmp_path, monkeypatch
         said.clear()
         run(*command)
         assert re.fullmatch("\n".join(steps), "\n".join(said)), (command, said)
+
+
+def test_numbers_stand_on_the_right():
+    table = console.new_table(["row", "levels"], right=["row"])
+    assert [column.justify for column in table.columns] == ["right", "left"]
