@@ -127,7 +127,7 @@ class Reading(NamedTuple):
 class Inputs(NamedTuple):
     """Inputs of a search."""
 
-    reading: Reading | None  # The user's table, or None
+    reading: Reading  # The user's table
     hierarchies: Mapping[str, Path]  # By quasi-identifier the file with its hierarchy
     sensitive: Sequence[str] = ()  # Names of the sensitive columns
     label: str | None = None  # Name of the column with the class labels, or None
@@ -139,16 +139,14 @@ class Inputs(NamedTuple):
     @property
     def paths(self) -> list[Path]:
         """All input files."""
-        own = None if self.reading is None else self.reading.source.path
+        own = self.reading.source.path
         return [*([] if own is None else [own]), *self.hierarchies.values()]
 
     def checksums(self) -> dict[str, str | None]:
         """Return the sha256 of every file, or None for a table in a database."""
-        found: dict[str, str | None] = {}
-        if self.reading is not None:
-            source = self.reading.source
-            found[str(source)] = None if source.path is None or source.table is not None else checksum(source.path)
-        return found | {str(path): checksum(path) for path in self.hierarchies.values()}
+        source = self.reading.source
+        own = None if source.path is None or source.table is not None else checksum(source.path)
+        return {str(source): own} | {str(path): checksum(path) for path in self.hierarchies.values()}
 
 
 def source_of(text: str, folder: Path) -> Source:

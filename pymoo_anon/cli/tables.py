@@ -46,7 +46,6 @@ def columns_of(path: Path) -> list[str]:
 
 def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
     """Return some columns of a table, as a frame of its engine."""
-    assert inputs.reading is not None
     name = str(inputs.reading.source)
 
     def choose(found: list[str]) -> Sequence[str]:
