@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
-from pymoo.core.evaluator import Evaluator
 from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
@@ -194,10 +193,10 @@ class BranchAndBound(OwnSearch):
 
     def _count(self, X: NDArray[Any]) -> None:
         """Count evaluated points, and show them to the user's evaluator and archive."""
-        if self.archive is None and type(self.evaluator) is Evaluator and self.evaluator.callback is None:
-            self.evaluator.n_eval += len(X)
-        else:
+        if self._shows_individuals:
             self._evaluated(X)
+        else:
+            self.evaluator.n_eval += len(X)
 
     def _set_optimum(self) -> None:
         X, F, G = self.proof.X, self.proof.F, self.proof.G

@@ -122,11 +122,16 @@ class OwnSearch(Search):
         name = type(self).__name__
         raise NotImplementedError(f"{name} evaluates nodes itself; call next() or run() instead of ask and tell")
 
+    @property
+    def _shows_individuals(self) -> bool:
+        """Whether an archive or the user's own evaluator sees the individuals."""
+        return self.archive is not None or type(self.evaluator) is not Evaluator or self.evaluator.callback is not None
+
     def _evaluated(self, X: NDArray[Any]) -> tuple[Values, Values]:
         """Return F and G of points by pymoo's evaluator."""
         evaluator = self.evaluator
-        if self.archive is None and type(evaluator) is Evaluator and evaluator.callback is None:
-            # Nobody sees the individuals. Each takes 10 microseconds to make, which is more than its evaluation.
+        if not self._shows_individuals:
+            # Each individual takes 10 microseconds to make, which is more than its evaluation.
             names = evaluator.evaluate_values_of
             out = self.problem.evaluate(X, return_values_of=names, return_as_dictionary=True, algorithm=self)
             evaluator.n_eval += len(X)
