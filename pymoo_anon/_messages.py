@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from html import escape
 from itertools import islice
 from math import isfinite
@@ -117,6 +117,15 @@ def share(part: int, whole: int, unit: str) -> str:
     ('301 of 30,162 rows (1.0 %)', 'none of 10 people', '1 of 30,162 rows (less than 0.1 %)')
     """
     return f"{part:,} of {whole:,} {unit} ({percent(part / whole)})" if part else f"none of {whole:,} {unit}"
+
+
+def unit_of_rows(person: Hashable | None) -> str:
+    """Return "people", or "rows" if a column identifies persons.
+
+    >>> unit_of_rows(None), unit_of_rows("patient")
+    ('people', 'rows')
+    """
+    return "people" if person is None else "rows"
 
 
 def counted(n: int, one: str, several: str) -> str:

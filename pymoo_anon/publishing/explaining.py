@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import label_words, listed, number, percent, plain, share
+from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
 from pymoo_anon.comparison.bias import gains, worst_off
 from pymoo_anon.comparison.comparators import Gainers, Spread
 from pymoo_anon.comparison.properties import ClassSize, TupleUtility
@@ -28,8 +28,8 @@ from pymoo_anon.table.microdata import Microdata
 # So many labels are examples enough.
 _LABELS = 3
 
-# Who gains is told by attributes of at most so many groups, of groups with at least such a share of the rows, and only
-# where their shares differ by more than this.
+# Most groups of an attribute by which gains are told, the least share of the rows in a group, and the least difference
+# between the gains of two groups.
 _GROUPS = 12
 _SHARE = 0.02
 _DIFFERENCE = 0.05
@@ -100,7 +100,7 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
     steps = front.steps(front.place_of(choice))
     return Explanation(
         tuple(_levels(problem, choice)),
-        share(choice.n_suppressed, problem.table.n_rows, _rows(problem.table)),
+        share(choice.n_suppressed, problem.table.n_rows, unit_of_rows(problem.table.person)),
         tuple(_utility(front, choice, steps, suppressed)),
         tuple(steps),
         tuple(_people(problem, front, choice, steps)),
@@ -183,7 +183,8 @@ def _utility(front: Front, choice: Choice, steps: Sequence[Step], suppressed: st
     found = queries.summary(
         {row: problem.equivalence_classes(front.X[front.place_of(row)]) for row in rows}, suppressed
     )
-    asked = f"Of {queries.n:,} random counts, such as that of {_rows(problem.table)} with {queries.words(0)},"
+    unit = unit_of_rows(problem.table.person)
+    asked = f"Of {queries.n:,} random counts, such as that of {unit} with {queries.words(0)},"
     lines = []
     for row, errors in zip(rows, found.to_numpy().tolist(), strict=True):
         half, most = map(percent, errors)
@@ -220,9 +221,9 @@ def _worst(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
     """Describe the smallest class."""
     n, classes, size = int(worst["tuples"].sum()), len(worst), int(worst["size"].iloc[0])
     if n == choice.n_suppressed and all(label == ROOT for label in worst.index[0]):
-        return f"Worst off are the {n:,} {_rows(table)} that are suppressed, a class of their own."
+        return f"Worst off are the {n:,} {unit_of_rows(table.person)} that are suppressed, a class of their own."
     where = f"a class of {size:,}" if classes == 1 else f"{classes:,} classes of {size:,}"
-    return f"Worst off are {share(n, table.n_rows, _rows(table))}, in {where}."
+    return f"Worst off are {share(n, table.n_rows, unit_of_rows(table.person))}, in {where}."
 
 
 def _verdict(table: Microdata, chosen: list[PropertyVector], other: list[PropertyVector], better: str) -> str:
@@ -231,10 +232,11 @@ def _verdict(table: Microdata, chosen: list[PropertyVector], other: list[Propert
     (smaller, larger), (less, more) = ((int(own[0, 1]), int(own[1, 0])) for own in played)
     spread = _SPREAD.tournament([chosen[0], other[0]]).indices
     mean = (spread[1, 0] - spread[0, 1]) / table.n_rows
+    those = share(larger, table.n_rows, unit_of_rows(table.person))
     return (
-        f"With {better}, {share(larger, table.n_rows, _rows(table))} would stand in a larger class and {smaller:,} in "
-        f"a smaller one, of {number(round(abs(mean), 1))} {'more' if mean >= 0 else 'fewer'} on average; {more:,} "
-        f"would keep more of their information and {less:,} less."
+        f"With {better}, {those} would stand in a larger class and {smaller:,} in a smaller one, of "
+        f"{number(round(abs(mean), 1))} {'more' if mean >= 0 else 'fewer'} on average; {more:,} would keep more of "
+        f"their information and {less:,} less."
     )
 
 
@@ -256,8 +258,3 @@ def _who(table: Microdata, chosen: PropertyVector, other: PropertyVector) -> str
             text = plain(f"By {name}, from {fewest} to {most} would stand in a larger class.")
             best = (float(shares.max() - shares.min()), text)
     return best[1]
-
-
-def _rows(table: Microdata) -> str:
-    """Return "people", or "rows" if a person may have several."""
-    return "people" if table.person is None else "rows"

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymoo_anon._messages import counted, one_of
+from pymoo_anon._messages import counted, one_of, unit_of_rows
 from pymoo_anon.comparison.individual import by_class
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -208,8 +208,8 @@ class Subject:
 
     @property
     def unit(self) -> str:
-        """Unit of counts: "people", or "rows" if a person may have several."""
-        return "people" if self.table.person is None else "rows"
+        """Unit of counts of rows."""
+        return unit_of_rows(self.table.person)
 
     def rows(self, n: int) -> str:
         """Format a number of rows, or of people if each has one row."""
