@@ -11,8 +11,6 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.bounds.base import Bounding, SuppressionBudget, suppression_budget
 from pymoo_anon.problems.lattice import LatticeProblem
 
-Matrix = Values
-
 
 class BoundsReader:
     """Reader of bounds from levels and from equivalence classes.

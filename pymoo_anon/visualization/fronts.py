@@ -17,14 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from pymoo.core.algorithm import Algorithm
 
 from pymoo_anon._messages import examples, number
+from pymoo_anon.engine.arrays import Values
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale, tick
-
-Matrix = NDArray[np.float64]
 
 # Marks after the first are hollow and larger, so that equal fronts all stay visible.
 _SIZES = (22, 80, 140, 200, 320, 400)
@@ -67,9 +66,9 @@ class FrontPicture:
 
     title: str
     axes: tuple[Axis, ...]
-    fronts: dict[str, Matrix]
-    noted: tuple[tuple[Matrix, str], ...]
-    open_bounds: Matrix
+    fronts: dict[str, Values]
+    noted: tuple[tuple[Values, str], ...]
+    open_bounds: Values
 
 
 def front_picture(
@@ -120,7 +119,7 @@ def front_picture(
     return FrontPicture(title, drawn, natural, noted, problem.natural(bounds)[:, order])
 
 
-def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Matrix:
+def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Values:
     values = np.array(F, dtype=float)
     if values.shape == (problem.n_obj,):
         # pymoo returns a single member without its first dimension.
@@ -177,7 +176,7 @@ def plot_fronts(
     return saved(_draw(front_picture(problem, fronts, axes=axes)), path)
 
 
-def _axis(problem: AnonymizationProblem, index: int, values: Matrix) -> Axis:
+def _axis(problem: AnonymizationProblem, index: int, values: Values) -> Axis:
     objective, name = problem.objectives[index], problem.objective_names[index]
     words = name.replace(objective.name, objective.words or objective.name, 1)
     direction = "higher" if objective.maximize else "lower"
@@ -185,7 +184,7 @@ def _axis(problem: AnonymizationProblem, index: int, values: Matrix) -> Axis:
     return Axis(label, name, objective.maximize, objective.whole, logarithmic(values), float(values.max()), loss)
 
 
-def _noted(axes: Sequence[Axis], front: Matrix) -> tuple[tuple[Matrix, str], ...]:
+def _noted(axes: Sequence[Axis], front: Values) -> tuple[tuple[Values, str], ...]:
     """Label both ends and the knee."""
     knee = knee_of(front, [axis.maximize for axis in axes])
     rows = dict.fromkeys([0, len(front) - 1, *([] if knee is None else [knee])])
@@ -260,7 +259,7 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
         )
 
 
-def open_region(picture: FrontPicture) -> Matrix:
+def open_region(picture: FrontPicture) -> Values:
     """Return steps of x, best y found and best y open."""
     (front, *_), bounds = picture.fronts.values(), picture.open_bounds
     signs = np.array([-1.0 if axis.maximize else 1.0 for axis in picture.axes])
@@ -271,7 +270,7 @@ def open_region(picture: FrontPicture) -> Matrix:
     for place in x:
         best = members[members[:, 0] <= place, 1].min(initial=worst[1])
         rows.append([place, best, least[least[:, 0] <= place, 1].min(initial=best)])
-    region: Matrix = np.array(rows) * signs[[0, 1, 1]]
+    region: Values = np.array(rows) * signs[[0, 1, 1]]
     return region
 
 
@@ -352,7 +351,7 @@ class ConvergencePicture:
 
     label: str
     log: bool
-    curves: dict[str, Matrix]
+    curves: dict[str, Values]
 
 
 def convergence_picture(
