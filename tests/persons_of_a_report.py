@@ -14,6 +14,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.front import Front
 from pymoo_anon.publishing import write_report
+from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 SCRIPT, BRACES, DOTTED = "<script>window.broken=1</script>", "{{7*7}}", 'a.b["c"]\'\\'
@@ -116,6 +117,12 @@ EVIDENCE = {
     ],
     "dropped": ["name", "<i>phone"],
 }
+
+
+def subject_of(front, row=None, evidence=None, threshold=0.09):
+    """Return the subject of a report on a point, chosen by its row."""
+    told = {"suppressed": "mark", "population": None, "external": False, "about": {}}
+    return checked_subject(front, front.choose(row=row), evidence=evidence, threshold=threshold, **told)
 
 
 def report(path, own=None, points=X, chosen=CHOSEN, *, require=(), certified=None, gap=None, **options):

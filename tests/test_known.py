@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from persons_of_a_report import subject_of
 from pymoo.optimize import minimize
 from strategies import fewer, nodes, promised, tables, times
 from tasks import Task, found, invented
@@ -29,7 +30,6 @@ from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingP
 from pymoo_anon.publishing import release, verify
 from pymoo_anon.publishing.report.decision import decision_view
 from pymoo_anon.publishing.report.page import _definitions
-from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 from pymoo_anon.testing import check_objective
 
@@ -447,8 +447,7 @@ def test_few_tuples_that_hold_nothing_alone_are_joined_by_others():
 def test_a_report_says_of_whom_it_speaks():
     problem = LatticeProblem(invented(1), [KAnonymity(known=ONE), GeneralLossMetric()])
     front = problem.front([problem.lengths])
-    told = {"evidence": None, "about": {}, "population": None, "external": False}
-    subject = checked_subject(front, front.choose(row=0), suppressed="mark", threshold=0.1, **told)
+    subject = subject_of(front, row=0, threshold=0.1)
     words = _definitions(subject)["k (q0, q1 | q2, q3)"]
     assert words.endswith(
         "a class is all rows that agree on what one of the adversaries knows; who knows more finds smaller ones."

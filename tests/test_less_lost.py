@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import run
+from persons_of_a_report import subject_of
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, refine
 from pymoo_anon.publishing import less_lost as room
 from pymoo_anon.publishing.less_lost import less_lost
-from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.publishing.report.values import usefulness
 from pymoo_anon.table import Hierarchy, Microdata
 
@@ -120,14 +120,6 @@ def test_the_verdict_on_usefulness_names_columns_without_detail(x, gone):
     frame = pd.DataFrame({"sex": ["F", "M"] * 10, "age": list("aabbccddee") * 2})
     ways = {"sex": Hierarchy.flat(["F", "M"]), "age": Hierarchy.flat(list("abcde"))}
     front = LatticeProblem(Microdata.from_frame(frame, ways), [KAnonymity(), GeneralLossMetric()]).front([x])
-    about = {
-        "evidence": None,
-        "suppressed": "mark",
-        "threshold": 0.09,
-        "population": None,
-        "external": False,
-        "about": {},
-    }
-    said = usefulness(checked_subject(front, front.choose(), **about))
+    said = usefulness(subject_of(front))
     assert said.startswith("Good for counts: half are off by at most 0")
     assert said.endswith(f"of the detail is lost.{gone}")

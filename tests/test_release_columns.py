@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES, QUASI, persons
+from persons_of_a_report import subject_of
 from test_release import HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import RecountError, evidence, release
 from pymoo_anon.publishing.release import said_of
-from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.publishing.report.values import columns_view
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
@@ -268,16 +268,7 @@ def test_a_sensitive_column_that_is_nearly_unique_is_said():
     front = problem.front([[0]])
     inside = evidence(problem, front, front.choose(row=0), made, checksums={}, search={})
     assert inside["uniqueness"][2] == {"columns": "sensitive column salary", "unique": 27, "rows": 30}
-    subject = checked_subject(
-        front,
-        front.choose(row=0),
-        evidence=inside,
-        suppressed="mark",
-        threshold=0.1,
-        population=None,
-        external=False,
-        about={},
-    )
+    subject = subject_of(front, row=0, evidence=inside, threshold=0.1)
     assert columns_view(subject).sentences[-1] == (
         "30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive columns and 27 (90.0 %) "
         "by sensitive column salary."

@@ -8,14 +8,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from persons_of_a_report import BRACES, DOTTED, HOSTILE, SCRIPT, X, frame, payload, problem, read, report
+from persons_of_a_report import BRACES, DOTTED, HOSTILE, SCRIPT, X, frame, payload, problem, read, report, subject_of
 from strategies import times
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import evidence, release
 from pymoo_anon.publishing.report.charts import charts
-from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
 
 
@@ -84,15 +83,7 @@ def test_expressions_hold_no_name_of_the_data():
     both = []
     for table, goals in ((problem().table, hostile_goals), (other, plain_goals)):
         front = LatticeProblem(table, goals).front(X)
-        told = {
-            "evidence": None,
-            "suppressed": "mark",
-            "threshold": 0.09,
-            "population": None,
-            "external": False,
-            "about": {},
-        }
-        both.append(charts(checked_subject(front, front.choose(row=0), **told), ["front", "risks", "bars"]))
+        both.append(charts(subject_of(front, row=0), ["front", "risks", "bars"]))
     assert without_titles(both[0]) == without_titles(both[1])
     assert "expr" not in both[0]["bars"]
 
