@@ -188,7 +188,7 @@ def own_logs(counts, logs):  # type: ignore[no-untyped-def]
 
 
 def logs_up_to(most: int) -> NDArray[np.float64]:
-    """Logarithms of 0 to m - 1 and n log n as pairs, (m, 4) float."""
+    """Return log n and n log n for n from 0 to m - 1, each as a pair of floats, (m, 4) float."""
     return _logs(min(1 << max(int(most).bit_length(), 12), _MOST_KEPT))
 
 

@@ -29,8 +29,8 @@ from pymoo_anon.recoding import Kind, Requirement
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 
-# The least weight of an attribute whose loss no objective counts, as a share of the greatest: its cells stay as fine as
-# they can at no cost to others.
+# Weight of an attribute whose loss no objective counts, as a share of the greatest weight. It is not zero, so
+# that its cells are generalized no further than they must be.
 _LEAST_WEIGHT = 1e-3
 
 

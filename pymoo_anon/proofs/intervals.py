@@ -243,7 +243,7 @@ class IntervalProof(LatticeProof):
         return [read[place] for place in places.ravel().tolist()]
 
     def _put(self, interval: Interval) -> None:
-        """Store an interval unless it is fathomed, on the stack if the heap is full."""
+        """Store an open interval, on the stack if the heap is full."""
         bounds = self._open_bounds([interval])
         if len(bounds) == 0:
             self.n_pruned += 1

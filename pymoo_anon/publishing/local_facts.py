@@ -30,9 +30,10 @@ from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.suppression import AtMost, Suppression, Violating
 
-# What levels of whole columns may suppress beside a local recoding, which suppresses nothing; and so many nodes are
-# evaluated for the best of them at most, which proves it on lattices of a few columns.
-_SUPPRESSED, _MOST_NODES = 0.01, 2000
+# A local recoding suppresses nothing. Levels of whole columns beside it may suppress this share of the rows.
+_SUPPRESSED = 0.01
+# Budget for the best of these levels, in nodes. On lattices of a few columns it is enough to prove them the best.
+_MOST_NODES = 2000
 
 
 def local_facts(

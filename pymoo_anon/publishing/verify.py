@@ -175,7 +175,7 @@ def _labelled(recoding: Recoding, rows: Any, weights: Ints) -> _Labelled:
 
 
 def _other_rows_in_memory(recoding: Recoding, names: Sequence[Name], written: Renamed) -> int:
-    """Count the rows of a table that differ from those of the original, with codes for all values."""
+    """Count the rows that differ from the original, by codes of all values."""
     (given, weights), (there, n_there) = rows_of(recoding.values), rows_of(written.frame)
     kept, numbers, texts = _labelled(recoding, given, weights)
     columns = []

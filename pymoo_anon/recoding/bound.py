@@ -327,7 +327,7 @@ def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, allocates=False, inner=True)
 def _next_node(depth, trees, walk):  # type: ignore[no-untyped-def]
-    """Return the items of the next node of a depth, and the cost so far."""
+    """Return begin and end of the next node's items, and the cost with it."""
     turn = walk.turn[depth]
     if turn == walk.n_nodes[depth]:
         return np.int64(0), np.int64(0), 0.0

@@ -26,9 +26,10 @@ from pymoo_anon.recoding.trees import Trees, cells_of_classes
 _BLOCK = 30_000
 _ROWS_OF_K = 500
 
-# For each tuple of a block, a cube may look at so many, whatever k is. A round of growth has one budget for all sizes
-# of blocks: small ones try every seed, and in large ones a few seeds give nearly the same classes.
+# Budget of the cubes, in looks at a tuple for each tuple of a block. It does not depend on k.
 _LOOKS = 1_000
+# Budget of a round of growth. Small blocks try every seed within it. Large ones try a few, which give nearly the same
+# classes.
 _GROWN = 16_000_000
 
 # Tuples that a cube leaves are recoded in blocks of about so many tuples, and again in blocks of so many classes.

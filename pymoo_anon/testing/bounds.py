@@ -150,7 +150,7 @@ def _check_floors(known: Known) -> None:
 def _check_specializations(known: Known) -> None:
     problem = known.case.problem
     limit = problem.suppression.limit_of(problem.table.n_rows)
-    # Points over the limit are infeasible, whatever their values.
+    # A bound may be above the values of infeasible points.
     possible = known.counts <= (problem.table.n_rows if limit is None else limit)
     k = np.array(
         [int(one.sizes[one.kept].min()) if one.kept.any() else problem.table.n_rows for one in known.case.classes]

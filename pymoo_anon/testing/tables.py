@@ -218,7 +218,7 @@ _TREE = Taxonomy(
 
 
 def _invented(names: list[str]) -> Microdata:
-    """Invent 40 rows: "a", "b", "c" give 48 nodes or 16 bits, "d" 2 or 1."""
+    """Invent 40 rows of some of the attributes "a" to "d"."""
     rng = np.random.default_rng(5)
     eight = Hierarchy.intervals(0, 8, widths=[2, 4])
     hierarchies = {"a": eight, "b": eight, "c": Hierarchy(_TREE.levels()), "d": Hierarchy.flat([0, 1])}

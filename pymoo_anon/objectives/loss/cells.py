@@ -134,9 +134,9 @@ class _WeightedLoss(LossObjective):
 class GeneralLossMetric(_WeightedLoss):
     """GLM, the general loss metric: the sum over cells of (values in the group - 1) / (values in the domain - 1).
 
-    A suppressed cell costs 1 (Iyengar 2002). From 0 to
-    rows times quasi-identifiers, not normalised (Dewri et al. 2010, section 7); lower is better. Cells are added up in
-    whole numbers over one denominator, so that a value is the float next to the exact one.
+    A suppressed cell costs 1 (Iyengar 2002). From 0 to rows times quasi-identifiers, not normalised (Dewri et al. 2010,
+    section 7); lower is better. Cells are added up in whole numbers over one denominator, so that a value is the float
+    next to the exact one.
 
     Formula:
         Σ w (|g| - 1) / (|A| - 1), over the cells; g the group, A the domain, w the weight of the cell

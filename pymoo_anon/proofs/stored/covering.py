@@ -140,8 +140,8 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
 def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Return a member that alone covers a node, or -1.
 
-    It is -2 if the node breaks a constraint. `hint` is the member to try first.
-    `scratch` holds the levels and the floors of the node.
+    It is -2 if the node breaks a constraint. `hint` is the member to try first. `scratch` holds the levels and the
+    floors of the node.
     """
     n_values = nodes.tops.shape[1]
     for h in range(n_values):
