@@ -305,3 +305,22 @@ def renamed(tree: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 def rule_of(policy):
     """Return the rule of suppression for the engine's policy."""
     return Below(policy["below"]) if policy.get("below") else AtMost(policy.get("limit", 0))
+
+
+def nested(n_values: int) -> Hierarchy:
+    """Build a hierarchy of n values by pairs, fours and so on."""
+    columns, width = [[f"v{i}" for i in range(n_values)]], 2
+    while width < n_values:
+        columns.append([f"{width}:{i // width}" for i in range(n_values)])
+        width *= 2
+    return Hierarchy([*columns, ["*"] * n_values])
+
+
+def invented_frame(seed: int) -> pd.DataFrame:
+    """Build 60 rows with four columns and two sensitive ones, all correlated."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 4, 60)
+    frame = pd.DataFrame({f"q{j}": (group * 4 + rng.integers(0, 8, 60)) % 16 for j in range(4)})
+    frame["s0"] = np.array(list("abcd"))[(group + rng.choice(4, 60, p=[0.4, 0.3, 0.2, 0.1])) % 4]
+    frame["s1"] = group + rng.integers(0, 2, 60)
+    return frame

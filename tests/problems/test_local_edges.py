@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pymoo.optimize import minimize
-from test_recode import members_of
+from recodings import members_of
 
 from pymoo_anon.algorithms import TargetSweep
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness

@@ -12,7 +12,7 @@ import pytest
 
 from pymoo_anon.engine.compiled import njit
 
-PACKAGE = Path(__file__).parents[1] / "pymoo_anon"
+PACKAGE = Path(__file__).parents[2] / "pymoo_anon"
 
 ROOMS = "import pymoo_anon.table, pymoo_anon.objectives, pymoo_anon.problems, pymoo_anon.algorithms"
 

@@ -1,6 +1,5 @@
 """Local recoding of large, wide tables: blocks, growth, and thread independence."""
 
-from importlib import import_module
 from unittest.mock import patch
 
 import numpy as np
@@ -8,7 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_recode import cells_by_tuple, members_of, microdata, nested, setting
+from recodings import blocks, members_of, small_blocks
+from strategies import nested
+from test_recode import cells_by_tuple, microdata, setting
 
 from pymoo_anon.recoding import Requirements, Trees, growth, recode
 from pymoo_anon.recoding.cube import Cube, bottom_up
@@ -17,14 +18,6 @@ from pymoo_anon.recoding.moves import repair
 from pymoo_anon.recoding.top_down import top_down
 from pymoo_anon.recoding.trees import FORBIDDEN, by_first_step, cells_of_classes
 from pymoo_anon.table import Microdata
-
-# The room lists the function of this name.
-blocks = import_module("pymoo_anon.recoding.recode")
-
-
-def small_blocks(block, looks, left):
-    """Lower the limits so that few tuples count as many."""
-    return patch.multiple(blocks, _BLOCK=block, _ROWS_OF_K=1, _LOOKS=looks, _LEFT=left, _CLASSES=3)
 
 
 def random_trees(seed, n, n_columns, n_values, apart=None):

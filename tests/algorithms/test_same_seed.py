@@ -17,7 +17,7 @@ from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.fronts.archive import front_order
 from pymoo_anon.proofs.base import gap
 
-SCRIPT = Path(__file__).with_name("stopped_runs.py")
+SCRIPT = Path(__file__).parents[1] / "stopped_runs.py"
 ROOT = SCRIPT.parents[1]
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recodings import small_blocks
 from strategies import times
-from test_recode_blocks import small_blocks
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (

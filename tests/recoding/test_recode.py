@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recodings import members_of
+from strategies import nested
 
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives import (
@@ -29,15 +31,6 @@ from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
 
 VALUES = "abcd"
-
-
-def nested(n_values):
-    """Build a hierarchy of n values by pairs, fours and so on."""
-    columns, width = [[f"v{i}" for i in range(n_values)]], 2
-    while width < n_values:
-        columns.append([f"{width}:{i // width}" for i in range(n_values)])
-        width *= 2
-    return Hierarchy([*columns, ["*"] * n_values])
 
 
 @st.composite
@@ -107,14 +100,6 @@ def setting(table):
 
 def cells_by_tuple(table, cells):
     return {tuple(codes): tuple(own) for codes, own in zip(table.tuples.codes.tolist(), cells.tolist(), strict=True)}
-
-
-def members_of(cells):
-    """Group tuples with equal cells into classes."""
-    members = {}
-    for i, own in enumerate(map(tuple, cells.tolist())):
-        members.setdefault(own, []).append(i)
-    return list(members.values())
 
 
 def histogram(table, column, members):

@@ -141,7 +141,7 @@ def test_the_contract_of_algorithms_reads_both(with_rows):
 )
 def test_examples_of_one_objective_run_with_rows(name, with_rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    path = Path(__file__).parents[1] / "examples" / f"{name}.py"
+    path = Path(__file__).parents[2] / "examples" / f"{name}.py"
     runpy.run_path(str(path), run_name="__main__")
     alone = capsys.readouterr().out
     with_rows()

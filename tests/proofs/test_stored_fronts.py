@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pymoo.optimize import minimize
+from strategies import invented_frame
 from tasks import Task, found, invented
 
 from pymoo_anon.algorithms import BranchAndBound
@@ -74,8 +75,6 @@ def test_what_is_known_of_every_node_does_not_depend_on_threads():
 
 def shuffled(seed, order):
     """Return a table of `invented` with its distinct tuples in another order."""
-    from test_violating import invented_frame
-
     frame = invented_frame(seed).sample(frac=1, random_state=order)
     return Microdata.from_frame(frame, invented(seed).quasi_identifiers, sensitive=["s0", "s1"])
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import nodes, tables, times
+from strategies import invented_frame, nodes, tables, times
 from tasks import KINDS, Task, found, invented, values_of
 
 from pymoo_anon.algorithms import BranchAndBound
@@ -114,15 +114,6 @@ def test_what_is_suppressed_is_what_the_rows_say(seed, node, bounds):
             worst = min(least[name]) if measure.maximize else max(least[name])
             assert values[name] == pytest.approx(worst, rel=1e-12, abs=1e-12)
         assert (G[0, :-1] <= 0).all()
-
-
-def invented_frame(seed):
-    rng = np.random.default_rng(seed)
-    group = rng.integers(0, 4, 60)
-    frame = pd.DataFrame({f"q{j}": (group * 4 + rng.integers(0, 8, 60)) % 16 for j in range(4)})
-    frame["s0"] = np.array(list("abcd"))[(group + rng.choice(4, 60, p=[0.4, 0.3, 0.2, 0.1])) % 4]
-    frame["s1"] = group + rng.integers(0, 2, 60)
-    return frame
 
 
 @pytest.mark.parametrize(("measure", "bound"), KINDS_OF_CLASSES, ids=str)

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from test_recode import nested
+from strategies import nested
 
 from benchmarks.local import attacks
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity

@@ -17,7 +17,7 @@ import pymoo_anon.testing
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
 yaml = pytest.importorskip("yaml")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WORKFLOWS = {path.stem: path.read_text(encoding="utf-8") for path in (GITHUB / "workflows").glob("*.yml")}
@@ -101,7 +101,7 @@ def test_the_report_s_tests_fail_where_a_browser_must_be(tmp_path, missing):
     known = {key: value for key, value in os.environ.items() if key not in ("CI", "PYMOO_ANON_CHROMIUM")}
     for ci, code in (("true", 2), ("", 5)):
         done = subprocess.run(
-            [*command, ROOT / "tests" / "test_report_browser.py"],
+            [*command, ROOT / "tests" / "publishing" / "test_report_browser.py"],
             cwd=ROOT,
             env={**known, "CI": ci, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "PATH": str(tmp_path)},
             capture_output=True,
@@ -122,7 +122,7 @@ def test_the_tests_meet_the_package_that_is_installed(tmp_path):
             "0",
             "-p",
             "no:cacheprovider",
-            ROOT / "tests" / "test_init.py",
+            ROOT / "tests" / "cli" / "test_init.py",
         ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},

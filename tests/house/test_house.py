@@ -13,7 +13,7 @@ import pytest
 
 from pymoo_anon._messages import repeated
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "pymoo_anon"
 
 #: The rooms in building order. The suite is frozen, so it stands as low as pymoo permits, below rooms that change.
@@ -239,7 +239,7 @@ def test_profiles_say_how_many_examples_are_drawn():
 
     `more` and `times` of tests/strategies.py follow the profile.
     """
-    paths = sorted((ROOT / "tests").glob("test_*.py"))
+    paths = sorted((ROOT / "tests").rglob("test_*.py"))
     assert paths
     own = re.compile(r"@settings\(max_examples=")
     assert [path.name for path in paths if own.search(path.read_text(encoding="utf-8"))] == []

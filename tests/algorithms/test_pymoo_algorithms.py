@@ -1,5 +1,8 @@
 """pymoo's multi-objective algorithms with our operators, with and without constraints."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,3 +92,15 @@ def test_algorithms_of_pymoo_search_both_spaces(name, space):
             assert frame["feasible"].all()
         elif constraints:
             assert frame["feasible"].tolist() == (res.G <= 0).all(axis=1).tolist()
+
+
+def test_the_guide_tells_what_pymoo_s_algorithms_make_of_constraints():
+    """Compare the guide with the verdicts in the tests of these algorithms.
+
+    Constraints are kept, broken in some rows, or refused.
+    """
+    guide = (Path(__file__).parents[2] / "examples" / "guide" / "algorithms.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| works?\b.* \| (.*) \|$", guide, re.M)
+    verdicts = {"kept": True, "refused by pymoo": None}
+    told = {name: verdicts.get(verdict, False) for names, verdict in rows for name in re.findall(r"\w+", names)}
+    assert told == {name: verdict for name, (_, verdict) in ALGORITHMS.items()}

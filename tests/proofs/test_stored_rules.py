@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from pymoo.optimize import minimize
+from strategies import invented_frame
 from tasks import found, invented, sorted_rows
-from test_violating import invented_frame
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import (

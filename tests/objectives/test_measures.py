@@ -89,7 +89,7 @@ def row_of(kind):
 
 @pytest.mark.parametrize("room", ["privacy", "loss"])
 def test_the_guide_s_table_is_what_the_classes_say(room):
-    page = Path(__file__).parents[1] / "examples" / "guide" / "extending.md"
+    page = Path(__file__).parents[2] / "examples" / "guide" / "extending.md"
     _, _, section = page.read_text(encoding="utf-8").partition(f"In `pymoo_anon.objectives.{room}`:\n\n")
     written = section.partition("\n\n")[0].splitlines()[2:]
     rows = [row_of(kind) for kind in KINDS if kind.__module__.startswith(f"pymoo_anon.objectives.{room}.")]
@@ -98,7 +98,7 @@ def test_the_guide_s_table_is_what_the_classes_say(room):
 
 
 def test_the_front_page_counts_the_measures():
-    page = Path(__file__).parents[1] / "README.md"
+    page = Path(__file__).parents[2] / "README.md"
     assert f"another of {len(KINDS)} measures" in page.read_text(encoding="utf-8")
 
 
@@ -275,7 +275,7 @@ output = "front"
 @pytest.fixture
 def contributed(monkeypatch):
     """Load the class of the contributors' page as a module for pickling."""
-    page = (Path(__file__).parents[1] / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^ +```python\n(.*?)^ +```", page, re.DOTALL | re.MULTILINE)
     module = ModuleType("contributed")
     monkeypatch.setitem(sys.modules, "contributed", module)

@@ -16,7 +16,7 @@ from pymoo_anon import algorithms, operators, problems, suite, visualization
 from pymoo_anon.objectives import Constraint, GeneralLossMetric
 from pymoo_anon.problems import LatticeProblem
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SITE = ROOT / "examples" / "site"
 TOUR = SITE / "tour.ipynb"
 
