@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
 from pymoo.core.sampling import Sampling
@@ -16,13 +15,13 @@ from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, least_infeasible
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import ParetoArchive, in_order, merge_front
 from pymoo_anon.operators.sampling import BitStringSampling
-from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.strings.instance import StringInstance, asks_no_more, goal
 from pymoo_anon.proofs.strings.pairs import improve_within
 from pymoo_anon.proofs.strings.space import StringSpace
+from pymoo_anon.typing import Bools, Floats
 
 
 class BitStringLocalSearch(Search):
@@ -72,7 +71,7 @@ class BitStringLocalSearch(Search):
     def __init__(
         self,
         n_starts: int = 12,
-        sampling: Sampling | Population | NDArray[np.bool_] | None = None,
+        sampling: Sampling | Population | Bools | None = None,
         output: Output | None = None,
         **kwargs: Any,
     ) -> None:
@@ -149,11 +148,11 @@ class _PairWalk:
         """Return a copy that shares all arrays."""
         return copy.copy(self)
 
-    def begin(self, x: Bits) -> None:
+    def begin(self, x: Bools) -> None:
         """Begin at a string, with the smallest k."""
         self._at, self._k, self._multiplier = x, self._goal.k, 0.0
 
-    def ask(self, random_state: np.random.Generator) -> Bits:
+    def ask(self, random_state: np.random.Generator) -> Bools:
         """Return the (n, n_var) strings that pairs lead to."""
         starts, best = [self._at], self._goal.best(self._F, self._k)
         if best is not None:
@@ -166,7 +165,7 @@ class _PairWalk:
         self._next_multiplier = found[0][1]
         return np.unique([instance.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
 
-    def tell(self, X: Bits, F: Values, violations: Values) -> bool:
+    def tell(self, X: Bools, F: Floats, violations: Floats) -> bool:
         """Return whether the walk has ended with these values.
 
         It goes on above the k of the best string.

@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
@@ -26,6 +25,7 @@ from pymoo_anon.proofs.base import Proof, check_epsilon, gap, share_off, toleran
 from pymoo_anon.proofs.intervals import IntervalProof
 from pymoo_anon.proofs.stored.proof import StoredLatticeProof, bytes_of
 from pymoo_anon.proofs.strings.proof import StringProof
+from pymoo_anon.typing import Array, Floats, Ints
 
 
 class BranchAndBound(OwnSearch):
@@ -81,7 +81,7 @@ class BranchAndBound(OwnSearch):
     def __init__(
         self,
         epsilon: float | str | Sequence[float | str] | None = None,
-        sampling: Sampling | Population | NDArray[np.int64] | None = None,
+        sampling: Sampling | Population | Ints | None = None,
         output: Output | None = None,
         max_bytes: int = 2 << 30,
         **kwargs: Any,
@@ -116,16 +116,16 @@ class BranchAndBound(OwnSearch):
         return int(self.proof.n_pruned)
 
     @property
-    def open_bounds(self) -> NDArray[np.float64]:
+    def open_bounds(self) -> Floats:
         """Lower bounds of the open points.
 
         An (m, n_obj) float array of minimised values. Every open point is in no objective lower than some row.
         """
-        bounds: NDArray[np.float64] = self.proof.open_bounds()
+        bounds: Floats = self.proof.open_bounds()
         return bounds
 
     @property
-    def gap(self) -> NDArray[np.float64]:
+    def gap(self) -> Floats:
         """Possible improvements of the members of `opt`.
 
         An (n, n_obj) float array. Only open points that are at least as good in all other objectives count. A proven
@@ -191,7 +191,7 @@ class BranchAndBound(OwnSearch):
                 if not len(self.proof.X):
                     self._keep_closest(X, F, G)
 
-    def _count(self, X: NDArray[Any]) -> None:
+    def _count(self, X: Array) -> None:
         """Count evaluated points, and show them to the user's evaluator and archive."""
         if self._shows_individuals:
             self._evaluated(X)
@@ -220,7 +220,7 @@ class _ProofRecord:
         self.n_pruned = proof.n_pruned
         self.n_undecided = proof.n_undecided
 
-    def open_bounds(self) -> NDArray[np.float64]:
+    def open_bounds(self) -> Floats:
         """Return the recorded bounds, as `Proof.open_bounds`."""
         return self._open_bounds
 

@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.initialization import Initialization
@@ -20,9 +19,9 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import examples, plain
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import evaluated, in_order
 from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
+from pymoo_anon.typing import Array, Floats
 
 # The arguments that every algorithm of pymoo takes.
 _OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
@@ -127,7 +126,7 @@ class OwnSearch(Search):
         """Whether an archive or the user's own evaluator sees the individuals."""
         return self.archive is not None or type(self.evaluator) is not Evaluator or self.evaluator.callback is not None
 
-    def _evaluated(self, X: NDArray[Any]) -> tuple[Values, Values]:
+    def _evaluated(self, X: Array) -> tuple[Floats, Floats]:
         """Return F and G of points by pymoo's evaluator."""
         evaluator = self.evaluator
         if not self._shows_individuals:
@@ -142,7 +141,7 @@ class OwnSearch(Search):
         F, G = pop.get("F", "G")
         return F, G
 
-    def _keep_closest(self, X: NDArray[Any], F: Values, G: Values) -> None:
+    def _keep_closest(self, X: Array, F: Floats, G: Floats) -> None:
         least = [int(np.maximum(G, 0).sum(axis=1).argmin())]
         self._closest = least_infeasible(self._closest, evaluated(X[least], F[least], G[least]))
 

@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
@@ -27,6 +26,7 @@ from pymoo_anon.algorithms.common import Search, check_arguments
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import BitStringSampling
+from pymoo_anon.typing import Array, Ints
 
 # Births that give a duplicate are repeated as often as in pymoo's mating.
 _ATTEMPTS = 100
@@ -97,7 +97,7 @@ class GENITOR(Search):
         )
         # The population: strings and individuals by row, the rows from the best to the worst, and in this order the
         # constraint violation and the value of each.
-        self._X: NDArray[Any] = np.empty((0, 0))
+        self._X: Array = np.empty((0, 0))
         self._members: list[Individual] = []
         self._order: list[int] = []
         self._values: list[tuple[float, float]] = []
@@ -128,13 +128,13 @@ class GENITOR(Search):
             child = self._child()
         return Population.new(X=child)
 
-    def _child(self) -> NDArray[Any]:
+    def _child(self) -> Array:
         """Return one child, as an array of one row."""
         rows = [self._order[rank] for rank in self._ranks()]
         parents = self._X[rows][:, np.newaxis]
         # The operators take arrays, as in pymoo's `do`, but without individuals in between.
         rng = self.random_state
-        child: NDArray[Any] = parents[0]
+        child: Array = parents[0]
         if rng.random() < self.crossover.prob.get():
             child = _apply(self.crossover, self.problem, parents, rng)
         if rng.random() <= self.mutation.prob.get():
@@ -163,13 +163,13 @@ class GENITOR(Search):
         self.pop = Population([self._members[row] for row in self._order])
         self.opt = self.pop[:1]
 
-    def _ranks(self) -> NDArray[np.int64]:
+    def _ranks(self) -> Ints:
         """Draw two ranks by the linear distribution of the bias."""
         u = self.random_state.random(2)
         n, b = len(self._order), self.bias
         # This is (b - root) / (2 (b - 1)), without a division by 0 for a bias of 1.
         shares = 2 * u / (b + np.sqrt(b * b - 4 * (b - 1) * u))
-        ranks: NDArray[np.int64] = np.minimum((n * shares).astype(np.int64), n - 1)
+        ranks: Ints = np.minimum((n * shares).astype(np.int64), n - 1)
         return ranks
 
     def _insert(self, child: Individual) -> None:
@@ -186,7 +186,7 @@ class GENITOR(Search):
         self._X[row], self._members[row] = child.X, child
         self._count(child.X, 1)
 
-    def _count(self, x: NDArray[Any], more: int) -> None:
+    def _count(self, x: Array, more: int) -> None:
         key = x.tobytes()
         self._keys[key] = self._keys.get(key, 0) + more
         if self._keys[key] == 0:
@@ -198,11 +198,11 @@ def _value(one: Individual) -> tuple[float, float]:
     return float(one.cv), float(one.F[0])
 
 
-def _apply(operator: Operator, problem: Problem, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+def _apply(operator: Operator, problem: Problem, X: Array, rng: np.random.Generator) -> Array:
     """Apply an operator with its own type and repair."""
     if operator.vtype is not None:
         X = X.astype(operator.vtype)
-    made: NDArray[Any] = operator._do(problem, X, random_state=rng)
+    made: Array = operator._do(problem, X, random_state=rng)
     child = made[0] if made.ndim == 3 else made
     if operator.repair is not None:
         child = operator.repair._do(problem, child, random_state=rng)

@@ -12,9 +12,9 @@ from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon.algorithms.common import FrontOutput, Search, check_arguments, one_of_each
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.fronts.archive import satisfies_constraints
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.typing import Ints
 
 
 class _Heuristic(Search):

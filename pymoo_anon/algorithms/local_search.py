@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.crossover import Crossover
 from pymoo.core.duplicate import DuplicateElimination
 from pymoo.core.individual import Individual
@@ -25,7 +24,6 @@ from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, has_own_columns, in_type_of_problem
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import (
     BoxArchive,
     ParetoArchive,
@@ -39,6 +37,7 @@ from pymoo_anon.operators.mutation import RandomImmigrantMutation, SingleStepMut
 from pymoo_anon.operators.neighborhood import BitStringNeighborhood, LevelNeighborhood, Neighborhood
 from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling
 from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.typing import Array, Bools, Floats
 
 # Children cost little beside an evaluation, so that 8 are made for each that is wanted. The search ends where 3 matings
 # in a row bring nothing new.
@@ -86,7 +85,7 @@ class ParetoLocalSearch(Search):
         self,
         n_offsprings: int = 16,
         epsilon: float | Sequence[float] | None = None,
-        sampling: Sampling | Population | NDArray[Any] | None = None,
+        sampling: Sampling | Population | Array | None = None,
         neighborhood: Neighborhood | None = None,
         selection: Selection | None = None,
         crossover: Crossover | None = None,
@@ -99,7 +98,7 @@ class ParetoLocalSearch(Search):
         unexplored = Column("unexplored", width=10, func=attrgetter("n_unexplored"))
         super().__init__(**{"output": ArchiveOutput("front", unexplored), **kwargs})
         self.n_offsprings: int = n_offsprings
-        self.epsilon: Values | None = None if epsilon is None else checked_epsilon(epsilon)
+        self.epsilon: Floats | None = None if epsilon is None else checked_epsilon(epsilon)
         self.selection: Selection = RandomSelection() if selection is None else selection
         given = {"sampling": sampling, "neighborhood": neighborhood, "crossover": crossover, "mutation": mutation}
         self._given: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
@@ -158,9 +157,9 @@ class ParetoLocalSearch(Search):
         self.pop = self._members
         self.opt = in_order(self.pop) if len(self.front) else filter_optimum(self.pop, least_infeasible=True)
 
-    def _neighbors(self) -> NDArray[Any]:
+    def _neighbors(self) -> Array:
         """Return up to `n_offsprings` new neighbors, near ones first."""
-        proposed: dict[bytes, NDArray[Any]] = {}
+        proposed: dict[bytes, Array] = {}
         for distance in range(1, self.neighborhood.reach + 1):
             # A selection may choose one member twice and leave others out, so the loop asks until all are explored.
             while not proposed and (left := self._unexplored(distance)):
@@ -172,7 +171,7 @@ class ParetoLocalSearch(Search):
                         self._explore(one, distance, proposed)
         return np.array(list(proposed.values())[: self.n_offsprings])
 
-    def _explore(self, one: Individual, distance: int, proposed: dict[bytes, NDArray[Any]]) -> None:
+    def _explore(self, one: Individual, distance: int, proposed: dict[bytes, Array]) -> None:
         """Propose new neighbors of a member at one distance."""
         X = self.neighborhood.do(self.problem, one.X, distance, algorithm=self, random_state=self.random_state)
         X = X[self.random_state.permutation(len(X))]
@@ -182,7 +181,7 @@ class ParetoLocalSearch(Search):
         for key, x in new.items():
             proposed.setdefault(key, x)
 
-    def _children(self) -> NDArray[Any]:
+    def _children(self) -> Array:
         """Return up to `n_offsprings` new children of members."""
         mating = Mating(
             self.selection,
@@ -195,7 +194,7 @@ class ParetoLocalSearch(Search):
         children = mating.do(self.problem, self._members, wanted, algorithm=self, random_state=self.random_state)
         if not len(children):
             return np.empty((0, self.problem.n_var))
-        X: NDArray[Any] = in_type_of_problem(children[: self.n_offsprings], self.problem).get("X")
+        X: Array = in_type_of_problem(children[: self.n_offsprings], self.problem).get("X")
         return X
 
     def _unexplored(self, distance: int) -> list[Individual]:
@@ -209,7 +208,7 @@ class _SeenElimination(DuplicateElimination):  # type: ignore[misc]
         super().__init__()
         self.problem, self.seen = problem, seen
 
-    def _do(self, pop: Population, other: Population | None, is_duplicate: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _do(self, pop: Population, other: Population | None, is_duplicate: Bools) -> Bools:
         known = set(self.seen) if other is None else set(self._keys(other))
         for i, key in enumerate(self._keys(pop)):
             is_duplicate[i] = key in known
@@ -237,7 +236,7 @@ def _operators_of(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _violations(pop: Population) -> Values:
+def _violations(pop: Population) -> Floats:
     """Return the (n, n_constraints) violations of individuals.
 
     Of individuals with CV alone it is their total.

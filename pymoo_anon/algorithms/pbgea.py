@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.algorithms.base.genetic import GeneticAlgorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
@@ -26,6 +25,7 @@ from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.operators.selection import DominanceCountTournament
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.typing import Floats
 
 # The arguments of pymoo's GeneticAlgorithm that Algorithm 2 leaves open.
 _OPTIONS = ("repair", "eliminate_duplicates")
@@ -89,7 +89,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
             output=ArchiveOutput("box_archive") if output is None else output,
             **kwargs,
         )
-        self.epsilon: NDArray[np.float64] | None = None if epsilon is None else checked_epsilon(epsilon)
+        self.epsilon: Floats | None = None if epsilon is None else checked_epsilon(epsilon)
         self.box_archive: BoxArchive = BoxArchive()
 
     def _begin(self, problem: Problem) -> None:
@@ -154,7 +154,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
             self.opt = filter_optimum(Population.merge(self._closest, self.pop), least_infeasible=True)
 
 
-def _grid(problem: Problem) -> tuple[NDArray[np.float64] | None, list[bool] | None]:
+def _grid(problem: Problem) -> tuple[Floats | None, list[bool] | None]:
     """Return the default sides of boxes, and the maximised objectives."""
     if not isinstance(problem, AnonymizationProblem):
         return np.ones(1), None

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.crossover import Crossover
@@ -29,8 +28,9 @@ from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.operators.mutation import ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.arguments import free_name
-from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.preference import PreferredPoint
+from pymoo_anon.typing import Bools, Floats, Ints
 
 # The arguments of pymoo's genetic algorithms that are left to the caller.
 _OPTIONS = ("survival", "eliminate_duplicates", "n_offsprings", "mating")
@@ -143,8 +143,8 @@ class PreferenceOutput(Output):  # type: ignore[misc]
             self.columns.append(Column(f"lowest f{number + 1}", width=13, func=partial(_lowest, number)))
 
 
-def _feasible_F(algorithm: PreferenceNSGA2) -> NDArray[np.float64]:
-    F: NDArray[np.float64] = algorithm.opt.get("F")
+def _feasible_F(algorithm: PreferenceNSGA2) -> Floats:
+    F: Floats = algorithm.opt.get("F")
     return F[F[:, -1] <= -algorithm.k]
 
 
@@ -157,7 +157,7 @@ def _lowest(number: int, algorithm: PreferenceNSGA2) -> float | None:
     return float(F[:, number].min()) if len(F) else None
 
 
-def prefer_feasible(pop: Population, P: NDArray[np.int64], k: int, **kwargs: Any) -> NDArray[np.int64]:
+def prefer_feasible(pop: Population, P: Ints, k: int, **kwargs: Any) -> Ints:
     """Return the winners of tournaments by the paper's four rules.
 
     A feasible individual wins against an infeasible one. Two feasible ones are compared by rank and then by crowding
@@ -189,7 +189,7 @@ def prefer_feasible(pop: Population, P: NDArray[np.int64], k: int, **kwargs: Any
     return np.where(second_wins, P[:, 1], P[:, 0])[:, np.newaxis]
 
 
-def picks(problem: BitStringProblem, X: Bits, k: int) -> pd.DataFrame:
+def picks(problem: BitStringProblem, X: Bools, k: int) -> pd.DataFrame:
     """Return the solution of every preferred point (Dewri et al. 2009, section 5.3).
 
     Of the strings with at least k it is the one of the smallest achievement. Of equal ones it is the one of the

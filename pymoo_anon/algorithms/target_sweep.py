@@ -7,7 +7,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.output import Output
@@ -17,6 +16,7 @@ from pymoo_anon.algorithms.common import FrontOutput, Search, check_arguments, o
 from pymoo_anon.objectives.loss import AverageClassSize
 from pymoo_anon.objectives.privacy import MarketerRisk
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+from pymoo_anon.typing import Ints
 
 # The number of targets that are combined with prices. Where a price binds, k is only a floor, so that more targets
 # would find the same recodings.
@@ -100,7 +100,7 @@ class TargetSweep(Search):
         self.opt = one_of_each(self.opt)
 
 
-def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> NDArray[np.int64]:
+def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> Ints:
     """Return the (n, n_var) points of a sweep.
 
     The targets come first, in ascending order, and then targets with prices.

@@ -41,7 +41,6 @@ from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
 from pymoo_anon.cli.results import write_front
 from pymoo_anon.cli.settings import Settings
 from pymoo_anon.cli.tables import problem_of, table_of
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, any_of
 from pymoo_anon.operators.crossover import LevelCrossover
@@ -54,6 +53,7 @@ from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Suppression, Violating
+from pymoo_anon.typing import Ints
 
 #: Branch and bound is known to be quick up to so many nodes times distinct tuples: k and GLM, with l or without, take
 #: about a second for each 1.5 billion. Where bounds fathom little it visits all, which takes some times as long.

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon.cli.names import Inputs
 from pymoo_anon.engine.tuples import ValueCounts
@@ -27,6 +26,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Array, Ints
 
 # Values that stand in JSON as text, under the name of their type.
 _TYPES: Mapping[str, Callable[[str], Any]] = {
@@ -80,9 +80,9 @@ class Stored(NamedTuple):
     """Content of the file of a search."""
 
     table: Microdata
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Mapping[str, Array]
 
-    def front(self, problem: Any, X: NDArray[Any], certified: bool | None) -> Front:
+    def front(self, problem: Any, X: Array, certified: bool | None) -> Front:
         """Build the front from its stored values.
 
         Args:
@@ -135,7 +135,7 @@ def read_search(data: bytes, inputs: Inputs) -> Stored:
     return Stored(Microdata(hierarchies, codes, rows, columns, dict(others), *roles), arrays)
 
 
-def _counts(arrays: Mapping[str, NDArray[Any]], i: int, n_values: int, rows: NDArray[np.int64]) -> ValueCounts:
+def _counts(arrays: Mapping[str, Array], i: int, n_values: int, rows: Ints) -> ValueCounts:
     """Read and check the value counts of a column."""
     lengths, values, counts = (arrays[f"{name} {i}"].astype(np.int64) for name in ("lengths", "values", "counts"))
     starts = np.concatenate([[0], np.cumsum(lengths)])

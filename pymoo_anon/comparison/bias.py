@@ -11,22 +11,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
 from pymoo_anon.comparison.properties import Property, released
 from pymoo_anon.comparison.vectors import PropertyVector, Vector, align, finite_values, quantiles
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.table.domain_values import ROOT, is_whole
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression
+from pymoo_anon.typing import Array, Floats, Ints
 
 #: The quantiles of a distribution by name, as shares of the tuples.
 QUANTILES = {"minimum": 0.0, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, "maximum": 1.0}
 
 
-def lorenz_curve(vector: Vector) -> Values:
+def lorenz_curve(vector: Vector) -> Floats:
     """Return the share of the sum for the tuples with least (Lorenz 1905).
 
     Args:
@@ -177,7 +176,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
     first, second = aligned.values[:, places]
     difference = d1.values[places] - d2.values[places]
 
-    def added(weights: NDArray[Any]) -> NDArray[Any]:
+    def added(weights: Array) -> Array:
         return np.bincount(groups, weights, len(names))
 
     found = pd.DataFrame(
@@ -225,7 +224,7 @@ def people_by(
     )
 
 
-def _ascending(vector: Vector) -> tuple[Values, Ints]:
+def _ascending(vector: Vector) -> tuple[Floats, Ints]:
     """Return the sorted different values, and their counts."""
     if isinstance(vector, PropertyVector):
         return vector.ascending

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from pymoo_anon.comparison.indices import coverages, distances, hypervolumes, spreads
 from pymoo_anon.comparison.vectors import Aligned, Vector, align, align_sets, is_set
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.table.domain_values import is_number
+from pymoo_anon.typing import Bools, Floats
 
 Outcomes = NDArray[np.int8]
-Truths = NDArray[np.bool_]
 
 #: The verdicts of the outcomes 0, 1, 2 and -1.
 VERDICTS = ("equal", "better", "incomparable", "worse")
@@ -33,7 +32,7 @@ class Tournament:
             worse, 0 where they are equal and 2 where they are incomparable.
     """
 
-    indices: Values
+    indices: Floats
     outcomes: Outcomes
 
     @property
@@ -107,7 +106,7 @@ class Comparator:
         """
         return self._play(vectors)
 
-    def shares(self, indices: Values) -> Values:
+    def shares(self, indices: Floats) -> Floats:
         """Return both indices of each pair as shares of their sum.
 
         Indices of different units can then be added up.
@@ -119,7 +118,7 @@ class Comparator:
             (n, n) float array: each index divided by the sum of the absolute values of its pair; 0 where that is 0.
         """
         both = np.abs(indices) + np.abs(indices.T)
-        found: Values = np.divide(indices, both, out=np.zeros_like(both), where=both > 0)
+        found: Floats = np.divide(indices, both, out=np.zeros_like(both), where=both > 0)
         return found
 
     def _play(self, vectors: Sequence[Any]) -> Tournament:
@@ -142,14 +141,14 @@ class Comparator:
         return f"{type(self).__name__}()"
 
 
-def judged(indices: Values, maximize: bool, tolerance: float = 0) -> Tournament:
+def judged(indices: Floats, maximize: bool, tolerance: float = 0) -> Tournament:
     """Return the tournament that the better index of each pair wins."""
     above = leads(indices) > tolerance
     wins = above if maximize else above.T
     return Tournament(indices, wins.astype(np.int8) - wins.T.astype(np.int8))
 
 
-def leads(indices: Values) -> Values:
+def leads(indices: Floats) -> Floats:
     """Return the index of the row less that of the column.
 
     (n, n) float array, 0 where both are the same infinity.
@@ -224,7 +223,7 @@ class Rank(_OfOne):
         found = distances(aligned.values, aligned.counts.astype(float), self._point(aligned))
         return judged(_by_row(found), self.maximize, self.tolerance)
 
-    def _point(self, aligned: Aligned) -> Values:
+    def _point(self, aligned: Aligned) -> Floats:
         """Return the point such that higher is better. (m,) float array."""
         known, point = aligned.known, self.point
         if point is None:
@@ -237,7 +236,7 @@ class Rank(_OfOne):
                 raise ValueError(f"point must be finite, got {point!r}")
             higher_is_better = known is None or known.maximize
             return np.full(aligned.values.shape[1], float(point) if higher_is_better else -float(point))
-        own: Values = align([aligned.vectors[0], point]).values[1]
+        own: Floats = align([aligned.vectors[0], point]).values[1]
         return own
 
     def __repr__(self) -> str:
@@ -337,7 +336,7 @@ class Hypervolume(Comparator):
         # The volume of whole numbers is whole: an error of the logarithm below one half is none.
         return float(round(found)) if whole else found
 
-    def shares(self, indices: Values) -> Values:
+    def shares(self, indices: Floats) -> Floats:
         """Return both volumes of each pair as shares of their sum.
 
         Args:
@@ -360,7 +359,7 @@ class Hypervolume(Comparator):
         return Tournament(*hypervolumes(aligned.values, logs, aligned.counts.astype(float)))
 
 
-def _by_row(of_vectors: Values) -> Values:
+def _by_row(of_vectors: Floats) -> Floats:
     """Return an index of one vector against every other. (n, n) float array."""
     return np.repeat(of_vectors[:, np.newaxis], len(of_vectors), axis=1)
 
@@ -396,11 +395,11 @@ class _Dominance(Comparator):
     def _play(self, vectors: Sequence[Any]) -> Tournament:
         # A vector weakly dominates another if it covers it in all tuples.
         covers = [coverages(part.values, part.counts) == part.counts.sum() for part in self._aligned(vectors)]
-        weak: Truths = np.logical_and.reduce(covers)
+        weak: Bools = np.logical_and.reduce(covers)
         outcomes = np.select([weak & weak.T, weak, weak.T], [0, 1, -1], default=2)
         return Tournament(self._holds(weak).astype(float), outcomes.astype(np.int8))
 
-    def _holds(self, weak: Truths) -> Truths:
+    def _holds(self, weak: Bools) -> Bools:
         """Tell where the relation holds. (n, n) Boolean array."""
         raise NotImplementedError
 
@@ -416,7 +415,7 @@ class WeakDominance(_Dominance):
 
     name = "weak dominance"
 
-    def _holds(self, weak: Truths) -> Truths:
+    def _holds(self, weak: Bools) -> Bools:
         return weak
 
 
@@ -428,7 +427,7 @@ class StrongDominance(_Dominance):
 
     name = "strong dominance"
 
-    def _holds(self, weak: Truths) -> Truths:
+    def _holds(self, weak: Bools) -> Bools:
         return weak & ~weak.T
 
 
@@ -441,5 +440,5 @@ class NonDominance(_Dominance):
 
     name = "non-dominance"
 
-    def _holds(self, weak: Truths) -> Truths:
+    def _holds(self, weak: Bools) -> Bools:
         return ~weak & ~weak.T

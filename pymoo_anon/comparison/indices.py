@@ -20,7 +20,7 @@ _CLOSE = 1e-9
 _ROUNDING = 2.0**-50
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def distances(values, counts, point):  # type: ignore[no-untyped-def]
     """Return the euclidean distance of each vector from a point. (n,) float array."""
     found = np.empty(len(values), dtype=np.float64)
@@ -34,7 +34,7 @@ def distances(values, counts, point):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def coverages(values, counts):  # type: ignore[no-untyped-def]
     """Count the tuples with vector i at least vector j. (n, n) int64 array.
 
@@ -55,7 +55,7 @@ def coverages(values, counts):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def spreads(values, counts):  # type: ignore[no-untyped-def]
     """Sum max(vector i - vector j, 0) over all tuples. (n, n) float array."""
     n = len(values)
@@ -75,7 +75,7 @@ def spreads(values, counts):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
     """Return the logarithms of volumes that one vector dominates alone.
 
@@ -114,7 +114,7 @@ def hypervolumes(values, logs, counts):  # type: ignore[no-untyped-def]
     return found, larger
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _log_ratios(a, b, log_a, log_b, counts):  # type: ignore[no-untyped-def]
     """Return the distance of two products of positive values, in logarithms.
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.frames import combinations_of
+from pymoo_anon.typing import Floats, Ints
 
 # From so many rows on, or where half of the persons are in the sample, so many terms of the series are enough.
 _MANY, _TERMS = 50, 60
@@ -79,7 +78,7 @@ def _pairs(
     return pairs, pd.MultiIndex.from_frame(classes.head(1), names=names)
 
 
-def _mean_share(sizes: NDArray[np.int64], population: Values) -> Values:
+def _mean_share(sizes: Ints, population: Floats) -> Floats:
     """Return the mean of 1 / persons. (n_classes,) float array.
 
     It is p times the integral of s^(f - 1) / (p + (1 - p) s) from 0 to 1.
@@ -90,7 +89,7 @@ def _mean_share(sizes: NDArray[np.int64], population: Values) -> Values:
     for i in range(_TERMS):
         term = term * (i + 1) / (f + i + 1) * (1 - p)
         total += term
-    risks: Values = p / f * total
+    risks: Floats = p / f * total
     few = np.flatnonzero((f < _MANY) & (p < 0.5))
     if len(few):
         p, f = p[few], f[few]

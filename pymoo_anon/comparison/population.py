@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.domain_values import is_whole
+from pymoo_anon.typing import Floats, Ints
 
 # A model fits where its equations hold to this share of their sides.
 _FITS = 1e-6
@@ -58,8 +58,8 @@ class PopulationUniques:
 class _Sample(NamedTuple):
     """The different class sizes of a table and their frequencies."""
 
-    sizes: Values
-    counts: Values
+    sizes: Floats
+    counts: Floats
     n_population: int
 
     @property
@@ -274,11 +274,11 @@ def _solved(
     """
     from scipy.optimize import least_squares
 
-    def inside(point: Values) -> tuple[np.float64, np.float64]:
+    def inside(point: Floats) -> tuple[np.float64, np.float64]:
         # Of numpy, as Python's floats raise an error where they divide by 0.
         return np.exp(point[0]), 1 / (1 + np.exp(-point[1]))
 
-    def off(point: Values) -> list[float]:
+    def off(point: Floats) -> list[float]:
         shares = [left / right - 1 for left, right in sides(*inside(point))]
         return shares if np.isfinite(shares).all() else [1e6, 1e6]
 

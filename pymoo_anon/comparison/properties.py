@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.comparison.vectors import PropertyVector
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.grouping import sort_by_class
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import checked_column
+from pymoo_anon.typing import Array, Floats, Ints
 
 
 class Property:
@@ -72,7 +71,7 @@ class Property:
             self.of_tuples(classes), tuples, self.label, self.maximize, self.unit, self.best(tuples), words
         )
 
-    def of_tuples(self, classes: EquivalenceClasses) -> NDArray[Any]:
+    def of_tuples(self, classes: EquivalenceClasses) -> Array:
         """Return the value of every tuple.
 
         Args:
@@ -138,9 +137,9 @@ class BreachProbability(Property):
     words = "probability of a privacy breach"
     maximize = False
 
-    def of_tuples(self, classes: EquivalenceClasses) -> Values:
+    def of_tuples(self, classes: EquivalenceClasses) -> Floats:
         class_of, sizes = released(classes)
-        chances: Values = (1 / sizes)[class_of]
+        chances: Floats = (1 / sizes)[class_of]
         return chances
 
     def best(self, tuples: DistinctTuples) -> float:
@@ -213,7 +212,7 @@ class TupleLoss(Property):
     words = "general loss of a tuple"
     maximize = False
 
-    def of_tuples(self, classes: EquivalenceClasses) -> Values:
+    def of_tuples(self, classes: EquivalenceClasses) -> Floats:
         domains = np.diff(classes.tuples.offsets)
         # A domain of one value has nothing to lose: 0 / 1.
         losses = (_extents(classes) / np.maximum(domains - 1, 1)).sum(axis=1)
@@ -235,7 +234,7 @@ class TupleUtility(Property):
     words = "utility of a tuple"
     maximize = True
 
-    def of_tuples(self, classes: EquivalenceClasses) -> Values:
+    def of_tuples(self, classes: EquivalenceClasses) -> Floats:
         utilities = (1 - (_extents(classes) + 1) / np.diff(classes.tuples.offsets)).sum(axis=1)
         utilities[classes.suppressed] = 0
         return _of_classes(classes, utilities)
@@ -278,14 +277,14 @@ def _extents(classes: EquivalenceClasses) -> Ints:
     return own
 
 
-def _of_classes(classes: EquivalenceClasses, values: Values) -> Values:
+def _of_classes(classes: EquivalenceClasses, values: Floats) -> Floats:
     """Return each distinct tuple's value from the values of classes."""
     assert classes.class_of is not None
-    found: Values = values[classes.class_of[0]]
+    found: Floats = values[classes.class_of[0]]
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def counts_in_class(class_of, n_classes, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
     """Count each entry's value in its class, and the class's values."""
     n_distinct = len(class_of)

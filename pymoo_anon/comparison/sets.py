@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon.comparison.comparators import Comparator, Tournament, judged, leads
 from pymoo_anon.comparison.vectors import align_sets, finite_values
-from pymoo_anon.engine.arrays import Values
+from pymoo_anon.typing import Floats
 
 
 class SetComparator(Comparator):
@@ -146,7 +146,7 @@ class Goal(SetComparator):
 
 def _of_properties(
     name: str, numbers: ArrayLike, comparators: Comparator | Sequence[Comparator]
-) -> tuple[Values, tuple[Comparator, ...]]:
+) -> tuple[Floats, tuple[Comparator, ...]]:
     """Return a number and a comparator for each property."""
     own = finite_values(numbers, name)
     each = [comparators] * len(own) if isinstance(comparators, Comparator) else list(comparators)
@@ -166,12 +166,12 @@ def _games(comparators: Sequence[Comparator], sets: Sequence[Any]) -> list[Tourn
     return [one.tournament(part.vectors) for one, part in zip(comparators, parts, strict=True)]
 
 
-def _higher_is_better(comparator: Comparator, indices: Values) -> Values:
+def _higher_is_better(comparator: Comparator, indices: Floats) -> Floats:
     """Negate indices that are better when lower."""
     return indices if comparator.maximize else -indices
 
 
-def _sums(terms: Sequence[Values]) -> Values:
+def _sums(terms: Sequence[Floats]) -> Floats:
     """Return the sum of (n, n) terms, rounded once.
 
     The order of the properties does not matter.

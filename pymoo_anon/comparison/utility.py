@@ -16,17 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import label_words, one_of, plain, positive_whole, whole_from_0
 from pymoo_anon.comparison.properties import released
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.table.domain_values import Name, day_of, is_day
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
+from pymoo_anon.typing import Bools, Floats, Ints
 
 
 class Column(NamedTuple):
@@ -37,7 +36,7 @@ class Column(NamedTuple):
     stop: Ints  # (n_groups,), the place after its last
     cells: Ints  # (n_blocks,), the group of each block
 
-    def shares(self, wanted: NDArray[np.bool_]) -> Values:
+    def shares(self, wanted: Bools) -> Floats:
         """Return the shares of wanted values as an (n_queries, n_groups) array.
 
         Args:
@@ -46,10 +45,10 @@ class Column(NamedTuple):
         before = np.zeros((len(wanted), wanted.shape[1] + 1), dtype=np.int64)
         before[:, 1 + self.places] = wanted
         before = np.cumsum(before, axis=1)
-        found: Values = (before[:, self.stop] - before[:, self.first]) / (self.stop - self.first)
+        found: Floats = (before[:, self.stop] - before[:, self.first]) / (self.stop - self.first)
         return found
 
-    def midpoints(self, numbers: Values) -> Values:
+    def midpoints(self, numbers: Floats) -> Floats:
         """Return the midpoint of each block's group.
 
         (n_blocks,) float array, NaN without numbers.
@@ -59,7 +58,7 @@ class Column(NamedTuple):
         # Each group is an interval of places. The gaps between the intervals are left out again.
         ends = np.column_stack([self.first, self.stop]).ravel()
         least, greatest = (np.asarray(end.reduceat(in_order, ends))[::2] for end in (np.fmin, np.fmax))
-        middle: Values = (least + greatest) / 2
+        middle: Floats = (least + greatest) / 2
         return middle[self.cells]
 
 
@@ -115,7 +114,7 @@ def _groups(classes: EquivalenceClasses, j: int) -> Column:
     return Column(forest.places[a:b], forest.first[start:end], forest.stop[start:end], nodes[:, j] - start)
 
 
-def numbers_of(hierarchy: Hierarchy) -> Values | None:
+def numbers_of(hierarchy: Hierarchy) -> Floats | None:
     """Return a domain of numbers or days as numbers, or None.
 
     (n_values,) float array. A bin has its middle, and a missing value NaN. A text with a zero in front is a code, such
@@ -205,11 +204,11 @@ class CountQueries:
         return tuple(queries)
 
     @cached_property
-    def true(self) -> Values:
+    def true(self) -> Floats:
         """The answers of the table. (n,) float array of whole numbers."""
         return self._counted(of_table(self.table))
 
-    def answers(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Values:
+    def answers(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Floats:
         """Return the answers of a release in rows. (n,) float array.
 
         Args:
@@ -221,13 +220,13 @@ class CountQueries:
         """
         return self._counted(of_release(self.table, classes, suppressed))
 
-    def errors(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Values:
+    def errors(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Floats:
         """Return the relative error of every answer. (n,) float array.
 
         From 0; lower is better. Arguments and errors are those of `answers`.
         """
         least = np.maximum(self.true, _SANITY * self.table.n_rows)
-        found: Values = np.abs(self.answers(classes, suppressed) - self.true) / least
+        found: Floats = np.abs(self.answers(classes, suppressed) - self.true) / least
         return found
 
     def summary(self, releases: Mapping[Hashable, EquivalenceClasses], suppressed: str = "mark") -> pd.DataFrame:
@@ -264,16 +263,16 @@ class CountQueries:
         return [None if own is None else np.argsort(own, kind="stable") for own in numbers]
 
     @cached_property
-    def _wanted(self) -> list[NDArray[np.bool_]]:
+    def _wanted(self) -> list[Bools]:
         """Values wanted by the queries of each quasi-identifier, as (n_queries, n_values) arrays."""
         sizes = self.table.tuples.domain_sizes
-        found: list[list[NDArray[np.bool_]]] = [[] for _ in sizes]
+        found: list[list[Bools]] = [[] for _ in sizes]
         for query in self.asked:
             for j, values in query.items():
                 found[j].append(np.isin(np.arange(sizes[j]), values))
         return [np.reshape(own, (len(own), n)) for own, n in zip(found, sizes, strict=True)]
 
-    def _counted(self, blocks: Blocks) -> Values:
+    def _counted(self, blocks: Blocks) -> Floats:
         """Count the rows of blocks that each query finds. (n,) float array."""
         counts, rows = np.empty(self.n), blocks.rows.astype(float)
         shares = [iter(own.shares(wanted)) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
@@ -340,7 +339,7 @@ def means(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark
     return pd.DataFrame(np.reshape([*found.values()], (-1, 2)), index, ["before", "after"])
 
 
-def _mean(rows: Ints, numbers: Values) -> float:
+def _mean(rows: Ints, numbers: Floats) -> float:
     there = ~np.isnan(numbers)
     return float(rows[there] @ numbers[there] / rows[there].sum()) if rows[there].any() else np.nan
 
@@ -450,7 +449,7 @@ def _shuffled(table: Microdata, target: Name, seed: int) -> tuple[Ints, Ints]:
     return np.repeat(np.arange(len(table.tuples)), np.diff(column.starts))[chosen], column.values[chosen]
 
 
-def _features(blocks: Blocks, numbers: list[Values | None]) -> Values:
+def _features(blocks: Blocks, numbers: list[Floats | None]) -> Floats:
     """Return midpoints of numbers and days, and groups of all else. (n_blocks, n_attributes) float array."""
     columns = []
     for column, own in zip(blocks.columns, numbers, strict=True):
@@ -482,7 +481,7 @@ def _learners(nominal: list[int], seed: int) -> dict[str, Any]:
     }
 
 
-def _accuracy(learner: Any, X: Values, values: Ints, train: Ints, test: Ints) -> float:
+def _accuracy(learner: Any, X: Floats, values: Ints, train: Ints, test: Ints) -> float:
     """Return the share of right predictions, or NaN without training rows."""
     from threadpoolctl import threadpool_limits  # scikit-learn brings it
 

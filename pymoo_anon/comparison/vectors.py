@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.sums import total
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon.typing import Floats, Ints
 
 # Squares of such values, and sums of these squares, are finite floats.
 _LARGEST = 1e150
@@ -53,7 +53,7 @@ class PropertyVector:
     ([2.0, 1.0], [2, 1], [2.0, 2.0, 1.0])
     """
 
-    values: Values
+    values: Floats
     tuples: DistinctTuples
     name: str
     maximize: bool
@@ -93,7 +93,7 @@ class PropertyVector:
         return self.tuples.n_rows
 
     @property
-    def oriented(self) -> Values:
+    def oriented(self) -> Floats:
         """The values such that higher is better. (m,) float array."""
         return self.values if self.maximize else -self.values
 
@@ -109,12 +109,12 @@ class PropertyVector:
         return self.tuples.columns[self.unit]
 
     @cached_property
-    def ascending(self) -> tuple[Values, Ints]:
+    def ascending(self) -> tuple[Floats, Ints]:
         """The different values in ascending order, and how many tuples have each."""
         different, places = np.unique(self.values, return_inverse=True)
         return different, np.bincount(places, self.counts).astype(np.int64)
 
-    def expand(self) -> Values:
+    def expand(self) -> Floats:
         """Return a value for each tuple, equal ones side by side. (N,) float array."""
         return np.repeat(self.values, self.counts)
 
@@ -122,7 +122,7 @@ class PropertyVector:
         """Return the mean over all tuples, P_s-avg for class sizes (section 3)."""
         return float(total(self.values.copy(), self.counts.astype(float)) / self.n_rows)
 
-    def quantiles(self, q: ArrayLike) -> Values:
+    def quantiles(self, q: ArrayLike) -> Floats:
         """Return quantiles over all N tuples, interpolated as by `numpy.quantile`.
 
         Args:
@@ -144,18 +144,18 @@ class PropertyVector:
         return f"PropertyVector({self.name!r} of {self.n_rows} tuples, {direction} is better)"
 
 
-def quantiles(ascending: Values, counts: Ints, shares: Values) -> Values:
+def quantiles(ascending: Floats, counts: Ints, shares: Floats) -> Floats:
     """Return quantiles of repeated values, interpolated as by `numpy.quantile`."""
     # Written out in a row, value i stands at the places from ends[i] - counts[i] to ends[i] - 1.
     ends = np.cumsum(counts)
     places = shares * (ends[-1] - 1)
     below = ascending[np.searchsorted(ends, np.floor(places), side="right")]
     above = ascending[np.searchsorted(ends, np.ceil(places), side="right")]
-    found: Values = below + (above - below) * (places % 1)
+    found: Floats = below + (above - below) * (places % 1)
     return found
 
 
-def finite_values(values: ArrayLike, name: str) -> Values:
+def finite_values(values: ArrayLike, name: str) -> Floats:
     """Return a checked copy of the values. (n,) float array."""
     try:
         own = np.array(values, dtype=float)
@@ -176,7 +176,7 @@ Vector = PropertyVector | ArrayLike
 class Aligned:
     """Vectors as given, and as rows such that higher is better."""
 
-    values: Values
+    values: Floats
     counts: Ints
     vectors: Sequence[Vector]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import positive_whole, whole_from_0
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, load_hierarchy
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Ints
 
 _SENSITIVE = "occupation"
 
@@ -91,7 +91,7 @@ def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
     )
 
 
-def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, NDArray[np.int64]]]:
+def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, Ints]]:
     n_rows, seed = positive_whole("n_rows", n_rows), whole_from_0("seed", seed)
     network, rng = _network(), np.random.default_rng(seed)
     return (_draw(network["columns"], min(_CHUNK, n_rows - start), rng) for start in range(0, n_rows, _CHUNK))
@@ -111,9 +111,9 @@ def _domains(hierarchies: dict[str, Hierarchy]) -> dict[str, Sequence[Hashable]]
     return {**own, _SENSITIVE: _network()["occupations"]}
 
 
-def _draw(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
+def _draw(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, Ints]:
     """Draw n rows, an (n,) int64 array of codes for each column."""
-    codes: dict[str, NDArray[np.int64]] = {}
+    codes: dict[str, Ints] = {}
     for name, column in network.items():
         counts = np.array(column["counts"], dtype=np.int64)
         parent = codes[column["parent"]] if column["parent"] is not None else np.zeros(n, dtype=np.int64)

@@ -13,15 +13,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.compiled import njit
-
-Ints = NDArray[np.int64]
-Ints32 = NDArray[np.int32]
-Numbers32 = NDArray[np.uint32]
-Flags = NDArray[np.bool_]
-Values = NDArray[np.float64]
+from pymoo_anon.engine.compiled import kernel
+from pymoo_anon.typing import Bools, Ints, Numbers32
 
 #: An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. Loops
 #: over rows and entries are a third faster.
@@ -35,7 +29,7 @@ class Request(NamedTuple):
     n_groups: Ints  # (n, n_attributes) int64, the number of groups of every attribute
     # (n,) int64, the number of an earlier and more specific generalization, or -1. Empty where none has one.
     sources: Ints
-    asked: Flags  # (n,) Boolean, the generalizations to output, or empty for all.
+    asked: Bools  # (n,) Boolean, the generalizations to output, or empty for all.
     # (n,) int64, the layer that holds the classes of a generalization, or 0; -1 for a source before it is grouped.
     # Empty where none is a source.
     layers: Ints
@@ -83,7 +77,7 @@ class Numbers(NamedTuple):
 
     ids: Numbers32  # (n_rows,) uint32, the number of every row of every node, where `Tree.starts` says
     n_ids: Ints  # (n_nodes,) int64, how many different numbers each node has; 0 before the first generalization
-    changed: Flags  # (n_nodes,) Boolean, the nodes with changed numbers
+    changed: Bools  # (n_nodes,) Boolean, the nodes with changed numbers
 
 
 class Slots(NamedTuple):
@@ -108,7 +102,7 @@ class Output(NamedTuple):
 
     sizes: Ints  # (class_room,) int64
     representatives: Ints  # (class_room + 1,) int64. The last element is only written past the end.
-    kept: Flags  # (class_room,) Boolean
+    kept: Bools  # (class_room,) Boolean
     value_starts: Ints  # (n_columns, class_room + 1) int64, where the value counts of each class begin
     values: Ints  # (n_columns, value_room + 1) int64. The last element is only written past the end.
     value_counts: Ints  # (n_columns, value_room + 1) int64, likewise
@@ -124,7 +118,7 @@ _SLOTS = _NUMBERS + len(Slots._fields)
 _SCRATCH = _SLOTS + len(Scratch._fields)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def named(arrays: Any) -> Any:
     """Return the eight groups of a flat tuple of arrays, in the order above."""
     return (

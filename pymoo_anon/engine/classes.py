@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints, U
+from pymoo_anon.engine.arrays import U
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import SPREAD, row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon.typing import Bools, Ints, Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class EquivalenceClasses:
     starts: Ints
     sizes: Ints
     representatives: Ints
-    kept: NDArray[np.bool_]
+    kept: Bools
     columns: Mapping[Hashable, ValueCounts] = field(default_factory=dict)
     class_of: Ints | None = None
     forest: Forest | None = None
@@ -138,7 +138,7 @@ class EquivalenceClasses:
         return self.tuples.n_rows
 
     @property
-    def suppressed(self) -> NDArray[np.bool_]:
+    def suppressed(self) -> Bools:
         """(n_classes,) Boolean array of the suppressed classes."""
         return ~self.kept
 
@@ -182,7 +182,7 @@ class EquivalenceClasses:
         return self.totals(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def]
     """Write the suppressed tuples of each of n generalizations to `totals`, (n,) int64."""
     for i in range(len(totals)):
@@ -200,7 +200,7 @@ def group_extents(maps: Ints, offsets: Ints) -> Ints:
     return extents
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _write_extents(maps, offsets, sizes, extents):  # type: ignore[no-untyped-def]
     """Write the result of `group_extents`, with `sizes` as scratch."""
     for i in range(len(maps)):
@@ -226,7 +226,7 @@ class Grouping:
     representatives: Ints  # (n_classes,) int64 array, the first distinct tuple of each class
 
 
-def grouped(cells: NDArray[np.int32] | Ints, n_nodes: tuple[int, ...]) -> Grouping:
+def grouped(cells: Ints32 | Ints, n_nodes: tuple[int, ...]) -> Grouping:
     """Merge distinct tuples with equal cells into classes."""
     ids, first = row_ids(np.asarray(cells, dtype=np.int64), n_nodes)
     order = np.argsort(first)
@@ -294,7 +294,7 @@ def _cells(classes: EquivalenceClasses) -> Ints:
     return cells
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
     """Write the group of each cell of each class."""
     for i in range(len(maps)):
@@ -303,7 +303,7 @@ def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type:
                 cells[c, j] = maps[i, offsets[j] + codes[representatives[c], j]]
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts):  # type: ignore[no-untyped-def]
     """Assign numbers to classes that agree on some attributes and are kept alike.
 
@@ -339,7 +339,7 @@ def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts): 
     starts[len(starts) - 1] = n
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _merge_values(ids, n, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
     """Return the value counts of n merged classes: starts, values and counts."""
     # The classes of each number, side by side.

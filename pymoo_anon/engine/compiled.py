@@ -19,8 +19,10 @@ from numba.core.serialize import dumps
 _hinted = False
 
 
-def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a loop as numba's `njit`, in memory without a usable cache.
+def njit(
+    *, allocates: bool = True, inner: bool = False, cache: bool = True, **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a loop as numba's `njit`, without the GIL, and in memory without a usable cache.
 
     numba looks for a folder beside the source, then in the user's own cache. A user without a home who cannot write to
     the installation has neither, and numba alone refuses to decorate. A full disk and damaged files are passed over.
@@ -30,19 +32,20 @@ def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Call
             who holds an array.
         inner: Whether only compiled loops call it. It compiles faster, since it needs no way in from Python, where a
             call raises TypeError.
-        options: Those of numba's `njit`.
+        cache: Whether to keep the machine code on disk.
+        options: Others of numba's `njit`.
     """
     # Told to every loop: one that is not told takes it from the loop that first calls it.
     options["_nrt"] = allocates
     options["no_cfunc_wrapper"] = True
     options["no_cpython_wrapper"] = inner
-    cached = options.pop("cache", False)
+    options.setdefault("nogil", True)
 
     def decorate(function: Callable[..., Any]) -> Any:
         loop = numba.njit(**options)(function)
         # Where numba is told to compile nothing it gives the function back.
         if isinstance(loop, CPUDispatcher):
-            if cached:
+            if cache:
                 try:
                     loop._cache = _Cache(function)  # type: ignore[attr-defined, no-untyped-call]
                 except RuntimeError as error:
@@ -52,6 +55,10 @@ def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Call
         return loop
 
     return decorate
+
+
+#: Compiles a loop that makes no arrays and that only compiled loops call.
+kernel = njit(allocates=False, inner=True)
 
 
 class _CheckedFiles(CompileResultCacheImpl):

@@ -6,14 +6,14 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Entries, Flags, Ints, Layers, Numbers, Output, Request, Scratch, Slots, Tree
+from pymoo_anon.engine.arrays import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.grouping import group
 from pymoo_anon.engine.numbering import join_tree
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon.typing import Array, Bools, Ints
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than
 # a processor's cache holds, so that the objectives find the classes there.
@@ -85,7 +85,7 @@ class Workspace:
             self._columns = columns
         # In the order of `arrays.named`, without those of `Request`.
         groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
-        self.arrays: tuple[NDArray[Any], ...] = tuple(array for group in groups for array in group)
+        self.arrays: tuple[Array, ...] = tuple(array for group in groups for array in group)
 
     def _first_layer(self) -> Layers:
         """Make the distinct tuples layer 0, with room for other layers."""
@@ -169,7 +169,7 @@ class Grouper:
         n_groups: Ints,
         *,
         sources: Ints | None = None,
-        asked: Flags | None = None,
+        asked: Bools | None = None,
         columns: tuple[Hashable, ...] = (),
         limit: int = 0,
         below: int = 0,
@@ -272,7 +272,7 @@ class _Lease:
             self._pool.append(self._space)
 
 
-def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Flags | None, n_distinct: int) -> Request:
+def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | None, n_distinct: int) -> Request:
     """Allocate the arrays of one call."""
     n = len(maps)
     layers = _NO_NUMBERS

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Numbers32, U, named
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.arrays import U, named
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.numbering import number_joins, take_maps
+from pymoo_anon.typing import Ints, Numbers32
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def nearest_layer(i, request):  # type: ignore[no-untyped-def]
     """Return the source layer of generalization i.
 
@@ -25,7 +26,7 @@ def nearest_layer(i, request):  # type: ignore[no-untyped-def]
     return request.layers[source] if source >= 0 else 0
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
     """Keep classes a to b - 1 as a layer, or return 0.
 
@@ -87,7 +88,7 @@ class Counted(NamedTuple):
     counts: Ints  # int64, one longer than it has room for
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  # type: ignore[no-untyped-def]
     """Count the values of every column in the classes of a layer's rows."""
     first, last = layers.starts[layer], layers.starts[layer + 1]
@@ -110,7 +111,7 @@ def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  #
         merge_values(n_classes, column, scratch, counted)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyped-def]
     """Count the values of each class in a histogram, and write positive counts."""
     n_values = column.n_values
@@ -131,7 +132,7 @@ def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyp
         cells[cell] = 0
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def sort_by_class(class_of, n_rows, n_classes, members):  # type: ignore[no-untyped-def]
     """Sort rows by class, by counting."""
     ends = members[n_rows:]
@@ -149,7 +150,7 @@ def sort_by_class(class_of, n_rows, n_classes, members):  # type: ignore[no-unty
         ends[c] += 1
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def merge_values(n_classes, column, scratch, counted):  # type: ignore[no-untyped-def]
     """Count the values of each class row by row, after `sort_by_class`.
 
@@ -186,7 +187,7 @@ def merge_values(n_classes, column, scratch, counted):  # type: ignore[no-untype
 _BEYOND_ALL = np.iinfo(np.int64).max
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
     """Group by one generalization after the other, while the output has room.
 
@@ -232,7 +233,7 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
     return len(request.maps)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no-untyped-def]
     """Return whether the classes of generalization i surely fit into the output.
 
@@ -252,7 +253,7 @@ def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no
     return True
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-untyped-def]
     """Write the classes of a layer's rows from `a` on."""
     first, last = layers.starts[layer], layers.starts[layer + 1]
@@ -265,7 +266,7 @@ def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-
         sizes[ids[t]] += counts[t]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
     """Return the smallest k whose smaller classes hold more than `limit` tuples."""
     if limit >= len(tally):
@@ -289,7 +290,7 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
     return k
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _smallest_by_halves(sizes, limit):  # type: ignore[no-untyped-def]
     """Return the same k by bisection, without a tally."""
     low, high, total = np.int64(0), np.int64(0), np.int64(0)

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Numbers32, Tree, U
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.arrays import Tree, U
+from pymoo_anon.engine.compiled import kernel
+from pymoo_anon.typing import Ints, Numbers32
 
 # So many tuples tell well enough how to split the attributes.
 _SAMPLE = 10_000
@@ -112,7 +113,7 @@ class Pairs(NamedTuple):
     n_right: int  # How many numbers the right node has
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
     """Load the group maps of generalization i, and mark the changed nodes.
 
@@ -134,7 +135,7 @@ def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
         numbers.changed[n_attributes + join] = numbers.changed[left] or numbers.changed[right]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type: ignore[no-untyped-def]
     """Assign numbers to the rows of every changed join, and of the root.
 
@@ -165,7 +166,7 @@ def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type:
     return numbers.n_ids[n_attributes + n_joins - 1]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     """Assign one number to equal pairs, by first appearance, and return the count.
 
@@ -190,7 +191,7 @@ def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-def]
     """Assign numbers to pairs with a slot per key."""
     left, right, left_ids, right_ids, _, n_right = pairs
@@ -209,7 +210,7 @@ def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-
     return np.int64(n)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
     """Assign numbers to pairs by open addressing.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
+from pymoo_anon.typing import Floats, Ints
 
 
-def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Ints]:
+def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:
     """Plan a forest in which every node is a generalization of its source.
 
     The classes of a node are merges of the classes of any more specific node. So nodes that have much in common are
@@ -34,7 +33,7 @@ def plan_roll_up(X: Ints, weights: NDArray[np.float64]) -> tuple[Ints, Ints, Int
     return nodes[:m], links[0, :m], links[1, :m]
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-untyped-def]
     """Write sources and rows of the forest to `links`, and return its size.
 
@@ -80,7 +79,7 @@ def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-u
     return m
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
     """Write the greatest common specialization to `lowest`, and return its row or -1."""
     for j in range(len(lowest)):
@@ -96,7 +95,7 @@ def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
     """Return whether grouping n nodes through their common specialization is cheaper.
 
@@ -112,7 +111,7 @@ def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
     return n * (now - then) > 2.0 * now + 1.0
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-def]
     """Return the attribute and level of the best split, or attribute -1.
 
@@ -134,7 +133,7 @@ def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-
     return attribute, level
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _split(X, rows, attribute, level):  # type: ignore[no-untyped-def]
     """Move the rows below a level to the front, and count them."""
     n_below = 0

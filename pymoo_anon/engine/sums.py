@@ -11,15 +11,15 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
+from pymoo_anon.typing import Floats
 
 # 2^27 + 1 splits a float into two halves whose products are exact (Dekker 1971).
 _HALVES = 134217729.0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def add(high, low, term):  # type: ignore[no-untyped-def]
     """Add a term to a sum of two floats (Knuth's two-sum)."""
     total = high + term
@@ -28,7 +28,7 @@ def add(high, low, term):  # type: ignore[no-untyped-def]
     return total, low + ((high - (total - part)) + (term - part))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
     """Add a term a whole number of times, as rows that repeat would.
 
@@ -43,7 +43,7 @@ def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
     return high, low + lost
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def total(values, counts):  # type: ignore[no-untyped-def]
     """Return the sum of values times counts, independent of their order."""
     high, low = 0.0, 0.0
@@ -71,7 +71,7 @@ _NEAR, _NEAR_TWOS = 1 << 10, 11
 _MOST_KEPT = 1 << 16
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     """Return the sum of the pairs (a, b) and (c, d)."""
     high, low = add(a, b, c)
@@ -80,7 +80,7 @@ def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     return total, low - (total - high)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     """Return the product of the pairs (a, b) and (c, d)."""
     product = a * c
@@ -96,7 +96,7 @@ def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     return total, low - (total - product)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     """Return the quotient of the pairs (a, b) and (c, d)."""
     first = a / c
@@ -108,14 +108,14 @@ def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
     return add_pairs(first, 0.0, second, high / c)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _near(number):  # type: ignore[no-untyped-def]
     """Return the whole number and power of two nearest a positive number."""
     share, twos = math.frexp(number)
     return np.rint(share * (2 * _NEAR)), np.float64(twos - _NEAR_TWOS)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
     """Return the exponential of a pair, by a whole number and a series."""
     near, twos = _near(np.exp(high))
@@ -136,7 +136,7 @@ def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
     return found * factor, rest * factor
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
     """Return the logarithm of a positive pair, by a whole number and a series."""
     near, twos = _near(high)
@@ -150,7 +150,7 @@ def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
     return add_pairs(more, less, high, low)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def log_of_one_and(high, low):  # type: ignore[no-untyped-def]
     """Return the logarithm of 1 plus a pair within 2^-10 of 0."""
     # x - x^2/2 + x^3/3 in pairs; the rest is so small that a float says it.
@@ -163,7 +163,7 @@ def log_of_one_and(high, low):  # type: ignore[no-untyped-def]
     return add_pairs(high, low, found, rest)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def log_of(whole, logs):  # type: ignore[no-untyped-def]
     """Return the logarithm of a positive whole number as a pair."""
     if whole < len(logs):
@@ -171,7 +171,7 @@ def log_of(whole, logs):  # type: ignore[no-untyped-def]
     return log_pair(np.float64(whole), 0.0, logs)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def own_logs(counts, logs):  # type: ignore[no-untyped-def]
     """Return the sum of all counts times their logarithms, as a pair."""
     total, rest = 0.0, 0.0
@@ -187,19 +187,19 @@ def own_logs(counts, logs):  # type: ignore[no-untyped-def]
     return add_pairs(total, rest, 0.0, 0.0)
 
 
-def logs_up_to(most: int) -> NDArray[np.float64]:
+def logs_up_to(most: int) -> Floats:
     """Return log n and n log n for n from 0 to m - 1, each as a pair of floats, (m, 4) float."""
     return _logs(min(1 << max(int(most).bit_length(), 12), _MOST_KEPT))
 
 
 @lru_cache(maxsize=16)
-def _logs(m: int) -> NDArray[np.float64]:
+def _logs(m: int) -> Floats:
     """Return the table of logarithms."""
-    logs: NDArray[np.float64] = _fill_logs(np.zeros((m, 4)))
+    logs: Floats = _fill_logs(np.zeros((m, 4)))
     return logs
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _fill_logs(logs):  # type: ignore[no-untyped-def]
     """Compute the logarithms of whole numbers, each from smaller ones."""
     for whole in range(2, len(logs)):
@@ -214,7 +214,7 @@ def _fill_logs(logs):  # type: ignore[no-untyped-def]
     return logs
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _log_of_next(whole, high, low):  # type: ignore[no-untyped-def]
     """Return the logarithm of a whole number from the one before, as pairs.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Ints
+from pymoo_anon.typing import Ints
 
 
 @dataclass(frozen=True, eq=False)

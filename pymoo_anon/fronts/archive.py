@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 from moocore import is_nondominated
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.dominance import update_boxes
+from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 Archive = TypeVar("Archive", bound="ParetoArchive")
 
@@ -34,7 +34,7 @@ class ParetoArchive:
 
     def __init__(self) -> None:
         self._members: list[Individual] = []
-        self._F: Values = np.empty((0, 0))
+        self._F: Floats = np.empty((0, 0))
 
     def add(self: Archive, pop: Population) -> Archive:
         """Offer evaluated individuals in their order.
@@ -66,7 +66,7 @@ class ParetoArchive:
         self._F = together[kept]
         return self
 
-    def _kept(self, F: Values) -> NDArray[np.int64]:
+    def _kept(self, F: Floats) -> Ints:
         """Return the rows that become members.
 
         Args:
@@ -80,7 +80,7 @@ class ParetoArchive:
         return Population(self._members)
 
     @property
-    def F(self) -> Values:
+    def F(self) -> Floats:
         """Values of the members, a new (n, n_obj) float array."""
         return self._F.copy()
 
@@ -135,22 +135,22 @@ class BoxArchive(ParetoArchive):
 
     def __init__(
         self,
-        epsilon: float | Sequence[float] | NDArray[np.float64] = 1.0,
-        maximize: bool | Sequence[bool] | NDArray[np.bool_] | None = None,
+        epsilon: float | Sequence[float] | Floats = 1.0,
+        maximize: bool | Sequence[bool] | Bools | None = None,
     ) -> None:
         self.epsilon = checked_epsilon(epsilon)
         self.maximize = checked_maximize(maximize)
         super().__init__()
 
-    def _kept(self, F: Values) -> NDArray[np.int64]:
-        kept: NDArray[np.int64] = update_boxes(F, boxes(F, self.epsilon, self.maximize), len(self))
+    def _kept(self, F: Floats) -> Ints:
+        kept: Ints = update_boxes(F, boxes(F, self.epsilon, self.maximize), len(self))
         return kept
 
     def __repr__(self) -> str:
         return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"
 
 
-def _values_of(individuals: list[Individual]) -> Values:
+def _values_of(individuals: list[Individual]) -> Floats:
     try:
         F = np.array([one.F for one in individuals], dtype=float).reshape(len(individuals), -1)
         widths = {F.shape[1]}
@@ -179,7 +179,7 @@ def satisfies_constraints(one: Individual) -> bool:
     return bool(np.all(most >= G) and np.all(distance >= np.abs(H)))
 
 
-def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Values:
+def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -> Floats:
     """Return the boxes of points (Dewri et al. 2010, section 5).
 
     The lines of the grid are the multiples of epsilon. It lies on the natural values, and a value on a line belongs to
@@ -206,11 +206,11 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
         # Infinite values compare as False and keep their line.
         between = np.abs(places - lines) > 2.0**-45 * np.abs(lines)
     # Adding 0 turns the -0 that ceil returns for -0.5 into 0.
-    found: Values = np.where(between, np.where(maximised, np.ceil(places), np.floor(places)), lines) + 0.0
+    found: Floats = np.where(between, np.where(maximised, np.ceil(places), np.floor(places)), lines) + 0.0
     return found
 
 
-def checked_epsilon(epsilon: ArrayLike) -> Values:
+def checked_epsilon(epsilon: ArrayLike) -> Floats:
     """Return positive and finite sides of boxes, or raise."""
     try:
         sides = np.array(epsilon, dtype=float)
@@ -221,7 +221,7 @@ def checked_epsilon(epsilon: ArrayLike) -> Values:
     return sides
 
 
-def checked_maximize(maximize: ArrayLike | None) -> NDArray[np.bool_]:
+def checked_maximize(maximize: ArrayLike | None) -> Bools:
     """Return directions as Booleans, or raise. None is False."""
     given = np.array(False if maximize is None else maximize)
     if given.ndim > 1 or given.size == 0 or given.dtype != bool:
@@ -229,13 +229,13 @@ def checked_maximize(maximize: ArrayLike | None) -> NDArray[np.bool_]:
     return given
 
 
-def fit_epsilon(epsilon: Values, n_obj: int) -> None:
+def fit_epsilon(epsilon: Floats, n_obj: int) -> None:
     """Raise unless there is one side, or one per objective."""
     if epsilon.size not in (1, n_obj):
         raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
-def evaluated(X: NDArray[Any], F: Values, G: Values | None = None) -> Population:
+def evaluated(X: Array, F: Floats, G: Floats | None = None) -> Population:
     """Return a population of points with known values."""
     known = {"F": F} if G is None else {"F": F, "G": G}
     pop = Population.new(X=X, **known)
@@ -244,7 +244,7 @@ def evaluated(X: NDArray[Any], F: Values, G: Values | None = None) -> Population
     return pop
 
 
-def front_order(F: Values) -> NDArray[np.int64]:
+def front_order(F: Floats) -> Ints:
     """Return the lexicographic order of a front.
 
     Equal points stay in the order in which they came.
@@ -260,7 +260,7 @@ def in_order(pop: Population) -> Population:
     return pop[front_order(np.array([one.F for one in pop]))] if len(pop) > 1 else pop
 
 
-def merge_front(X: NDArray[Any], F: Values, more_X: NDArray[Any], more_F: Values) -> tuple[NDArray[Any], Values]:
+def merge_front(X: Array, F: Floats, more_X: Array, more_F: Floats) -> tuple[Array, Floats]:
     """Return X and F of a front after further points.
 
     Of points with equal F the first is kept.
@@ -270,11 +270,11 @@ def merge_front(X: NDArray[Any], F: Values, more_X: NDArray[Any], more_F: Values
     return X[best], F[best]
 
 
-def first_non_dominated(F: Values) -> NDArray[np.bool_]:
+def first_non_dominated(F: Floats) -> Bools:
     """Return a mask of the non-dominated points, without duplicates."""
     ranks = F
     if not np.isfinite(F).all():
         # moocore loses points beside infinite ones. Ranks have the same order and are finite.
         ranks = np.column_stack([np.unique(values, return_inverse=True)[1] for values in F.T]).astype(float)
-    best: NDArray[np.bool_] = is_nondominated(ranks, keep_weakly=False)
+    best: Bools = is_nondominated(ranks, keep_weakly=False)
     return best

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _dominates(a, b):  # type: ignore[no-untyped-def]
     better = False
     for o in range(len(a)):
@@ -17,7 +17,7 @@ def _dominates(a, b):  # type: ignore[no-untyped-def]
     return better
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _equal(a, b):  # type: ignore[no-untyped-def]
     for o in range(len(a)):  # noqa: SIM110
         if a[o] != b[o]:
@@ -25,7 +25,7 @@ def _equal(a, b):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
     """Offer points to a box archive (Dewri et al. 2010, Algorithm 1).
 
@@ -70,7 +70,7 @@ def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
     return members[:n].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def dominance_fitness(F):  # type: ignore[no-untyped-def]
     """Return the (n,) int64 dominance-count fitness of points.
 

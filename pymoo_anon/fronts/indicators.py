@@ -10,8 +10,8 @@ from moocore import is_nondominated
 from numpy.typing import ArrayLike
 from pymoo.core.indicator import Indicator
 
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import boxes, checked_epsilon, checked_maximize
+from pymoo_anon.typing import Floats
 
 
 class _TrueFrontIndicator(Indicator):  # type: ignore[misc]
@@ -26,7 +26,7 @@ class _TrueFrontIndicator(Indicator):  # type: ignore[misc]
         low = truth.min(axis=0) if ideal is None else np.array(ideal, dtype=float)
         high = truth.max(axis=0) if nadir is None else np.array(nadir, dtype=float)
         super().__init__(zero_to_one=zero_to_one, ideal=low, nadir=high)
-        self.pf: Values = self.normalization.forward(truth)
+        self.pf: Floats = self.normalization.forward(truth)
 
     def do(self, F: ArrayLike | None, *args: Any, **kwargs: Any) -> float:
         """Return the value of a front."""
@@ -92,7 +92,7 @@ class ConvergenceMetric(_TrueFrontIndicator):
             raise ValueError("F must have at least one row, got none")
         return super().do(F, *args, **kwargs)
 
-    def _do(self, F: Values, *args: Any, **kwargs: Any) -> float:
+    def _do(self, F: Floats, *args: Any, **kwargs: Any) -> float:
         members, truth = F / self.scale, self.pf / self.scale
         nearest = [np.sqrt(((truth - member) ** 2).sum(axis=1)).min() for member in members]
         return float(np.sum(nearest) if self.total else np.mean(nearest))
@@ -131,6 +131,6 @@ class RepresentationRatio(_TrueFrontIndicator):
         distinct = np.unique(boxes(self.pf, self.epsilon, self.maximize), axis=0)
         self.boxes = {tuple(box) for box in distinct[is_nondominated(distinct)]}
 
-    def _do(self, F: Values, *args: Any, **kwargs: Any) -> float:
+    def _do(self, F: Floats, *args: Any, **kwargs: Any) -> float:
         occupied = {tuple(box) for box in boxes(F, self.epsilon, self.maximize)}
         return len(self.boxes & occupied) / len(self.boxes)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
@@ -16,6 +15,7 @@ from pymoo_anon.objectives.bounds.base import Bounding, ClassGains, SuppressionB
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Floats, Ints
 
 # A subclass may replace these without changing the value of the measure.
 _DESCRIPTIONS = {"name", "short", "role", "words", "is_loss", "shown", "step", "bounding", "best_of_specializations"}
@@ -109,7 +109,7 @@ class Objective(Boundable):
             raise ValueError(f"{self!r} reads all sensitive columns of the table, which has none")
         return tuple(sensitive) if self.every else ()
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         """Return the value of each of n generalizations. (n,) float array.
 
         Args:
@@ -131,7 +131,7 @@ class Objective(Boundable):
         """
         raise NotImplementedError(f"{type(self).__name__} must define evaluate_one or evaluate")
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
         """Return the value of each class. (n_classes,) float array.
 
         It is defined where `worst_class` is true.
@@ -200,7 +200,7 @@ class Objective(Boundable):
         """
         return None
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values | None:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats | None:
         """Return the best value of any specialization, or None.
 
         It is as `Bounding.best_of_specializations`. A family without a bound of its own asks its measure for it.
@@ -289,10 +289,10 @@ class WorstClassObjective(Objective):
 
     worst_class = True
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         worst_of, none = (np.minimum, np.inf) if self.maximize else (np.maximum, -np.inf)
         of_classes = np.where(classes.kept, self.of_classes(classes), none)
-        worst: Values = worst_of.reduceat(of_classes, classes.starts[:-1])
+        worst: Floats = worst_of.reduceat(of_classes, classes.starts[:-1])
         if (worst == none).any():
             whole = one_class(classes.tuples, *self.reads(classes.tuples.sensitive))
             worst[classes.n_suppressed == classes.n_rows] = self.of_classes(whole)
@@ -331,7 +331,7 @@ def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, Ints]
     )
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def sums_of_squares(starts, sizes, kept, cost):  # type: ignore[no-untyped-def]
     """Return the sum of the squared kept sizes. (n,) float array.
 

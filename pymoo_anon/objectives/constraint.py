@@ -7,15 +7,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from pymoo_anon.engine.arrays import Flags, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.domain_values import is_number, is_whole
+from pymoo_anon.typing import Bools, Floats
 
 # The greatest float: whole numbers beyond it compare with no value.
 _MOST = sys.float_info.max
 
 
-def keeps(values: Values, bound: float, at_least: bool) -> Flags:
+def keeps(values: Floats, bound: float, at_least: bool) -> Bools:
     """Tell which values keep a bound. All of search, recount and choice decide it here.
 
     Equal to the bound is enough. Floats need no tolerance: every measure gives the float next to its exact value, and
@@ -85,7 +85,7 @@ class Constraint:
         """
         return self.objective.known is not None
 
-    def broken(self, classes: EquivalenceClasses) -> Flags:
+    def broken(self, classes: EquivalenceClasses) -> Bools:
         """Tell which classes break a constraint that bounds every class. (n_classes,) Boolean array.
 
         Args:
@@ -93,7 +93,7 @@ class Constraint:
         """
         return ~self.keeps(self.objective.of_classes(classes))
 
-    def keeps(self, values: Values) -> Flags:
+    def keeps(self, values: Floats) -> Bools:
         """Tell which values keep the bound. (n,) Boolean array.
 
         Args:
@@ -101,7 +101,7 @@ class Constraint:
         """
         return keeps(values, self.bound, self.at_least)
 
-    def violation(self, values: Values) -> Values:
+    def violation(self, values: Floats) -> Floats:
         """Return pymoo's G: at most 0 where `keeps` is true. (n,) float array.
 
         Args:

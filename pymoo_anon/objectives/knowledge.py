@@ -13,12 +13,12 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from pymoo_anon._messages import examples, listed, plain, positive_whole
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses, agreeing
 from pymoo_anon.objectives.base import WorstClassObjective
 from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Floats, Ints
 
 T = TypeVar("T", bound="WithBackgroundKnowledge")
 
@@ -162,7 +162,7 @@ class WithBackgroundKnowledge(WorstClassObjective):
         """The name with the background knowledge."""
         return self._name if self.known is None else f"{self._name} ({words_of(self.known)})"
 
-    def _of_classes(self, classes: EquivalenceClasses) -> Values:
+    def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         raise NotImplementedError
 
     def _recount(self, recount: Recount) -> Counted:
@@ -182,7 +182,7 @@ class WithBackgroundKnowledge(WorstClassObjective):
         tuples = classes.tuples
         return agreeing(classes, sets_of(self.known, tuples.names), self.reads(tuples.sensitive))
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
         if self.known is None:
             return self._of_classes(classes)
         found = (self._of_classes(merged)[ids] for merged, ids in self.merged(classes))

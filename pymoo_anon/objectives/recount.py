@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.table.domain_values import Name, label_text
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
+from pymoo_anon.typing import Bools, Ints
 
 
 class _Missing:
@@ -63,7 +63,7 @@ class Labels:
         """Sum an (n_values,) array over the values of each label."""
         return pd.Series([int(by_value[places].sum()) for places in self.places], index=self.index)
 
-    def members(self, labels: Sequence[Any]) -> Flags:
+    def members(self, labels: Sequence[Any]) -> Bools:
         """Tell which values of the domain some labels stand for. (n, n_values) Boolean array."""
         found = self.index.get_indexer(pd.Index(values_of(labels), dtype=object))
         unknown = [label for label, place in zip(labels, found, strict=True) if place < 0]

@@ -10,10 +10,9 @@ from pymoo.core.crossover import Crossover
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.operators.sampling import check_levels, check_strings
-from pymoo_anon.problems.bitstrings import Bits
+from pymoo_anon.typing import Bools, Ints
 
 
 class LevelCrossover(Crossover):  # type: ignore[misc]
@@ -71,13 +70,13 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
         super().__init__(2, 2, prob=prob, **kwargs)
         self.boundaries: bool = boundaries
 
-    def _do(self, problem: Problem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
+    def _do(self, problem: Problem, X: Bools, *args: Any, random_state: Generator, **kwargs: Any) -> Bools:
         check_strings(problem)
         # An attribute of one value has no bits, so that the places before and after it are the same.
         offsets = np.unique(problem.bit_offsets)
         between = offsets[1:-1] if self.boundaries else offsets[:0]
         draws = random_state.random(X.shape[1:])
-        children: Bits = cross_at_shared_ones(X, between, self.n_points, draws)
+        children: Bools = cross_at_shared_ones(X, between, self.n_points, draws)
         return children
 
 
@@ -95,7 +94,7 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
     def __init__(self, prob: float = 1.0, **kwargs: Any) -> None:
         super().__init__(2, 2, prob=prob, **kwargs)
 
-    def _do(self, problem: Problem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
+    def _do(self, problem: Problem, X: Bools, *args: Any, random_state: Generator, **kwargs: Any) -> Bools:
         differ = X[0] != X[1]
         n_differ = differ.sum(axis=1)
         # Two different points, each before one of the differences. The second is drawn from one point less, and moved
@@ -110,7 +109,7 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
         return np.where(swapped & (n_differ >= 2)[:, np.newaxis], X[::-1], X)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no-untyped-def]
     """Cross (2, n, n_bits) parents as `PartitionCrossover` does."""
     _, n, n_bits = parents.shape

@@ -12,10 +12,10 @@ from pymoo.core.problem import Problem
 from pymoo.core.repair import Repair
 from pymoo.core.variable import get
 
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.operators.crossover import PartitionCrossover
 from pymoo_anon.operators.sampling import check_levels, check_strings
-from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.typing import Bools, Ints
 
 
 class SingleStepMutation(Mutation):  # type: ignore[misc]
@@ -58,7 +58,7 @@ class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
         super().__init__(prob_var=prob_var, **kwargs)
 
-    def _do(self, problem: BitStringProblem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
+    def _do(self, problem: BitStringProblem, X: Bools, *args: Any, random_state: Generator, **kwargs: Any) -> Bools:
         check_strings(problem)
         if self.prob_var is None:
             lengths = np.diff(problem.bit_offsets)
@@ -85,11 +85,11 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
         super().__init__(prob=prob, **kwargs)
         self.crossover = PartitionCrossover() if crossover is None else crossover
 
-    def _do(self, problem: BitStringProblem, X: Bits, *args: Any, random_state: Generator, **kwargs: Any) -> Bits:
+    def _do(self, problem: BitStringProblem, X: Bools, *args: Any, random_state: Generator, **kwargs: Any) -> Bools:
         check_strings(problem)
         immigrants = problem.sample(len(X), random_state)
         children = self.crossover._do(problem, np.stack([X, immigrants]), random_state=random_state)
-        first: Bits = children[0]
+        first: Bools = children[0]
         return first
 
 
@@ -103,7 +103,7 @@ class ClosestValidRepair(Repair):  # type: ignore[misc]
     """
 
     def _do(
-        self, problem: BitStringProblem, X: Bits, *args: Any, random_state: Generator | None = None, **kwargs: Any
-    ) -> Bits:
+        self, problem: BitStringProblem, X: Bools, *args: Any, random_state: Generator | None = None, **kwargs: Any
+    ) -> Bools:
         check_strings(problem)
         return problem.closest(X, random_state)

@@ -8,14 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.operator import Operator
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.operators.sampling import check_levels, check_strings
-from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.typing import Array, Bools, Ints
 
 
 class Neighborhood(Operator):  # type: ignore[misc]
@@ -37,7 +36,7 @@ class Neighborhood(Operator):  # type: ignore[misc]
         self.reach: int = positive_whole("reach", reach)
 
     @abstractmethod
-    def _do(self, problem: Problem, x: NDArray[Any], distance: int, *args: Any, **kwargs: Any) -> NDArray[Any]:
+    def _do(self, problem: Problem, x: Array, distance: int, *args: Any, **kwargs: Any) -> Array:
         """Return the points at one distance.
 
         Returns:
@@ -93,7 +92,7 @@ class BitStringNeighborhood(Neighborhood):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(reach=1, **kwargs)
 
-    def _do(self, problem: BitStringProblem, x: Bits, distance: int, *args: Any, **kwargs: Any) -> Bits:
+    def _do(self, problem: BitStringProblem, x: Bools, distance: int, *args: Any, **kwargs: Any) -> Bools:
         check_strings(problem)
         neighbors = []
         for name in problem.table.quasi_identifiers:
@@ -120,7 +119,7 @@ def _steps(n_var: int, distance: int) -> Ints:
     return steps
 
 
-def _neighboring_cuts(spans: NDArray[np.int64], bits: Bits) -> Bits:
+def _neighboring_cuts(spans: Ints, bits: Bools) -> Bools:
     """Return the cuts one merge or one split away."""
     edges = [0, *(np.flatnonzero(bits) + 1).tolist(), len(bits) + 1]
     groups = set(pairwise(edges))

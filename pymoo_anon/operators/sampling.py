@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 
 from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.typing import Bools, Ints
 
 
 def check_levels(problem: Problem) -> None:
@@ -46,7 +46,7 @@ class LatticeSampling(Sampling):  # type: ignore[misc]
 
     def _do(
         self, problem: Problem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         check_levels(problem)
         low, high = problem.xl.astype(np.int64), problem.xu.astype(np.int64)
         X = random_state.integers(low, high + 1, size=(n_samples, problem.n_var))
@@ -72,7 +72,7 @@ class CornerSampling(Sampling):  # type: ignore[misc]
 
     def _do(
         self, problem: Problem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         check_levels(problem)
         low, high = problem.xl.astype(np.int64), problem.xu.astype(np.int64)
         one = np.eye(problem.n_var, dtype=bool)
@@ -96,7 +96,7 @@ class BitStringSampling(Sampling):  # type: ignore[misc]
 
     def _do(
         self, problem: BitStringProblem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> NDArray[np.bool_]:
+    ) -> Bools:
         check_strings(problem)
         X = problem.sample(n_samples, random_state)
         X[:2] = np.array([[False], [True]])[:n_samples]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, listed, number, plain, repeated, told_apart
 from pymoo_anon.objectives.base import Objective
@@ -17,6 +17,7 @@ from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
+from pymoo_anon.typing import Array, Ints
 
 
 def check_table(table: Any) -> None:
@@ -35,7 +36,7 @@ def free_name(name: str, taken: Container[Any]) -> str:
     return f"{name} (measured)" if name in taken else name
 
 
-def plain_array(X: ArrayLike) -> NDArray[Any]:
+def plain_array(X: ArrayLike) -> Array:
     """Return points as an array of numbers or truth values.
 
     They may come as an array of objects.
@@ -49,7 +50,7 @@ def plain_array(X: ArrayLike) -> NDArray[Any]:
     return given
 
 
-def one_point(x: ArrayLike, point: str, n_var: int) -> NDArray[Any]:
+def one_point(x: ArrayLike, point: str, n_var: int) -> Array:
     """Return one point, given in either shape, as a row."""
     given = plain_array(x)
     if given.shape not in ((n_var,), (1, n_var)):
@@ -57,9 +58,7 @@ def one_point(x: ArrayLike, point: str, n_var: int) -> NDArray[Any]:
     return given.reshape(1, n_var)
 
 
-def whole_numbers(
-    X: ArrayLike, points: str, whole: str, ranged: str, lowest: NDArray[np.int64], highest: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
     """Return points of whole numbers as an int64 array.
 
     Args:

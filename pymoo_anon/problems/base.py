@@ -17,12 +17,11 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 import pandas as pd
 from numba.core.event import install_timer
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import plain, positive_whole
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
@@ -33,6 +32,7 @@ from pymoo_anon.problems.memory import Memory
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
+from pymoo_anon.typing import Array, Floats, Ints
 
 T = TypeVar("T")
 
@@ -173,7 +173,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         points = self.checked(np.atleast_2d(X) if self.elementwise else X)
         out["F"], out["G"] = self.minimised(self.measure(points))
 
-    def checked(self, X: ArrayLike) -> NDArray[Any]:
+    def checked(self, X: ArrayLike) -> Array:
         """Return valid points in the dtype of the space.
 
         Args:
@@ -188,7 +188,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """
         raise NotImplementedError
 
-    def measure(self, X: NDArray[Any]) -> Values:
+    def measure(self, X: Array) -> Floats:
         """Return all measures of valid points.
 
         Stored points come from memory.
@@ -205,8 +205,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return self._memory[X]
 
     def measure_with_bounds(
-        self, X: NDArray[Any], bounds: Callable[[EquivalenceClasses], Iterable[T]]
-    ) -> tuple[Values, list[T]]:
+        self, X: Array, bounds: Callable[[EquivalenceClasses], Iterable[T]]
+    ) -> tuple[Floats, list[T]]:
         """Measure valid points, and read bounds of others.
 
         Args:
@@ -222,8 +222,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return values, found
 
     def _measure(
-        self, X: NDArray[Any], bounds: Callable[[EquivalenceClasses], Iterable[Any]] | None = None
-    ) -> tuple[Values, list[Any]]:
+        self, X: Array, bounds: Callable[[EquivalenceClasses], Iterable[Any]] | None = None
+    ) -> tuple[Floats, list[Any]]:
         """Measure points in several threads, without the memory."""
         values, found = np.empty((len(X), len(self.measured) + 1)), [None] * len(X)
 
@@ -248,7 +248,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return values, found
 
     def _grouped(
-        self, X: NDArray[Any], columns: tuple[Hashable, ...] | None = None
+        self, X: Array, columns: tuple[Hashable, ...] | None = None
     ) -> Iterator[tuple[Ints, EquivalenceClasses]]:
         """Yield rows of X with their equivalence classes.
 
@@ -277,11 +277,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             yield rows[done : done + len(grouped)], self.suppression.applied(grouped, self.constraints)
             done += len(grouped)
 
-    def _roll_up(self, X: NDArray[Any]) -> tuple[NDArray[Any], Ints | None, Ints]:
+    def _roll_up(self, X: Array) -> tuple[Array, Ints | None, Ints]:
         """Return points to group, their sources, and rows of X or -1."""
         return X, None, np.arange(len(X))
 
-    def group_maps(self, X: NDArray[Any]) -> tuple[Ints, Ints]:
+    def group_maps(self, X: Array) -> tuple[Ints, Ints]:
         """Return the group maps of valid points.
 
         Args:
@@ -293,7 +293,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """
         raise NotImplementedError
 
-    def minimised(self, values: Values) -> tuple[Values, Values]:
+    def minimised(self, values: Floats) -> tuple[Floats, Floats]:
         """Return F and G, (n, n_obj) and (n, n_ieq_constr), of measured values."""
         # Their numbers are counted here: `ConstraintsAsObjective` of pymoo changes n_obj and n_ieq_constr.
         F = values[:, : len(self.objectives)] * self._signs
@@ -304,19 +304,19 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             G[:, -1] = values[:, -1] - self._limit
         return F, G
 
-    def natural(self, F: ArrayLike) -> Values:
+    def natural(self, F: ArrayLike) -> Floats:
         """Return objective values with their natural signs.
 
         Args:
             F: (n_obj,) or (n, n_obj) array of pymoo's minimised values.
         """
-        values: Values = np.asarray(F, dtype=float) * self._signs + 0.0
+        values: Floats = np.asarray(F, dtype=float) * self._signs + 0.0
         return values
 
     def _measures(self) -> tuple[Objective, ...]:
         return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
 
-    def compute(self, X: NDArray[Any]) -> Values:
+    def compute(self, X: Array) -> Floats:
         """Compute F of valid points without the memory.
 
         Args:
@@ -327,7 +327,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """
         return self.minimised(self._measure(X)[0])[0]
 
-    def compute_feasible(self, X: NDArray[Any]) -> tuple[NDArray[Any], Values]:
+    def compute_feasible(self, X: Array) -> tuple[Array, Floats]:
         """Compute F of feasible points without the memory.
 
         Args:
@@ -340,7 +340,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         feasible = (G <= 0).all(axis=1)
         return X[feasible], F[feasible]
 
-    def values_of(self, X: NDArray[Any], measure: Objective) -> Values:
+    def values_of(self, X: Array, measure: Objective) -> Floats:
         """Return the (n,) values of any measure, with natural signs.
 
         They are not stored.
@@ -354,7 +354,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             values[rows] = measure.evaluate(classes)
         return values
 
-    def values_of_marked(self, X: NDArray[Any], measures: Sequence[Objective]) -> Values:
+    def values_of_marked(self, X: Array, measures: Sequence[Objective]) -> Floats:
         """Return the values of marked rows as one class, (n, n_measures).
 
         A value is NaN without marked rows, and for measures that do not speak of single classes.
@@ -411,7 +411,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def journal(self, journal: Any) -> None:
         self._memory.journal = journal
 
-    def remember(self, X: NDArray[Any], values: Values) -> None:
+    def remember(self, X: Array, values: Floats) -> None:
         """Store points that an earlier process evaluated.
 
         Args:
@@ -441,7 +441,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self._n_threads: int = positive_whole("n_threads", n_threads)
 
     @property
-    def limits(self) -> Values:
+    def limits(self) -> Floats:
         """Greatest minimised values that the constraints allow, (n_measures,) float array."""
         limits = np.full(len(self.measured), np.inf)
         for constraint, column in zip(self.constraints, self._bounded, strict=True):
@@ -451,7 +451,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return limits
 
     @property
-    def steps(self) -> Values:
+    def steps(self) -> Floats:
         """Smallest difference of each objective that matters, (n_obj,) float array."""
         return np.array([objective.step for objective in self.objectives])
 
@@ -517,7 +517,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             frame[arguments.free_name("feasible", frame.columns)] = self.minimised(self.measure(X))[1].max(axis=1) <= 0
         return frame
 
-    def describe(self, X: NDArray[Any]) -> pd.DataFrame:
+    def describe(self, X: Array) -> pd.DataFrame:
         """Return valid points as a table, without `feasible`.
 
         Args:
@@ -529,7 +529,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         frame[arguments.free_name("suppressed", frame.columns)] = values[:, -1].astype(np.int64)
         return frame
 
-    def words(self, X: NDArray[Any]) -> list[str]:
+    def words(self, X: Array) -> list[str]:
         """Return each point in words, such as "age 2, sex 0".
 
         Args:
@@ -539,5 +539,5 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         names = [plain(str(name)) for name in frame]
         return [", ".join(map("{} {}".format, names, row)) for row in frame.to_numpy().tolist()]
 
-    def _variables_frame(self, X: NDArray[Any]) -> pd.DataFrame:
+    def _variables_frame(self, X: Array) -> pd.DataFrame:
         raise NotImplementedError

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
@@ -21,8 +21,7 @@ from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 from pymoo_anon.table.taxonomy import Taxonomy, closest_cuts, random_cuts, valid_cuts
-
-Bits = NDArray[np.bool_]
+from pymoo_anon.typing import Bools, Floats, Ints
 
 
 class BitStringProblem(AnonymizationProblem):
@@ -113,7 +112,7 @@ class BitStringProblem(AnonymizationProblem):
         place = names.index(name)
         return slice(int(self.bit_offsets[place]), int(self.bit_offsets[place + 1]))
 
-    def is_valid(self, X: ArrayLike) -> NDArray[np.bool_]:
+    def is_valid(self, X: ArrayLike) -> Bools:
         """Return which strings are cuts of the taxonomies, (n,) Boolean.
 
         Args:
@@ -123,10 +122,10 @@ class BitStringProblem(AnonymizationProblem):
             TypeError: X is not Boolean.
             ValueError: X has another shape.
         """
-        valid: Bits = valid_cuts(self._strings(X), self._spans)
+        valid: Bools = valid_cuts(self._strings(X), self._spans)
         return valid
 
-    def closest(self, X: ArrayLike, random_state: np.random.Generator | None = None) -> Bits:
+    def closest(self, X: ArrayLike, random_state: np.random.Generator | None = None) -> Bools:
         """Return the nearest valid strings by Hamming distance.
 
         Args:
@@ -140,13 +139,13 @@ class BitStringProblem(AnonymizationProblem):
         strings = self._strings(X)
         shape = (len(strings), len(self._spans))
         draws = np.zeros(shape) if random_state is None else random_state.random(shape)
-        cuts: Bits = closest_cuts(strings, self._spans, draws)
+        cuts: Bools = closest_cuts(strings, self._spans, draws)
         return cuts
 
-    def sample(self, n: int, random_state: np.random.Generator) -> Bits:
+    def sample(self, n: int, random_state: np.random.Generator) -> Bools:
         """Draw n valid strings, (n, n_var) Boolean, each with equal probability."""
         free = random_state.random((n, self.n_var)) < 0.5
-        cuts: Bits = random_cuts(free, self._spans, self._merge_shares, random_state.random((n, len(self._spans))))
+        cuts: Bools = random_cuts(free, self._spans, self._merge_shares, random_state.random((n, len(self._spans))))
         return cuts
 
     def decode(self, x: ArrayLike) -> Generalization:
@@ -163,7 +162,7 @@ class BitStringProblem(AnonymizationProblem):
             ValueError: x has another length, or is no cut where there is a taxonomy.
         """
         (maps,), _ = self.group_maps(self.checked(one_point(x, f"string of {self.n_var} bits", self.n_var)))
-        groups: dict[str, NDArray[np.int64]] = {}
+        groups: dict[str, Ints] = {}
         labels: dict[str, tuple[Hashable, ...]] = {}
         parts = np.split(maps, self._firsts[1:])
         for (name, hierarchy), own in zip(self.table.quasi_identifiers.items(), parts, strict=True):
@@ -176,7 +175,7 @@ class BitStringProblem(AnonymizationProblem):
                 labels[name] = tuple(hierarchy.run_label(first, end - 1) for first, end in runs)
         return Generalization(groups, labels)
 
-    def _trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _trees(self) -> tuple[Ints, Floats]:
         """Return spans and shares of all taxonomies, numbered over the whole string."""
         spans, shares = [np.empty((0, 3), dtype=np.int64)], [np.empty(0)]
         for name, taxonomy in self.taxonomies.items():
@@ -185,7 +184,7 @@ class BitStringProblem(AnonymizationProblem):
             shares.append(taxonomy.merge_shares)
         return np.concatenate(spans), np.concatenate(shares)
 
-    def _strings(self, X: ArrayLike) -> Bits:
+    def _strings(self, X: ArrayLike) -> Bools:
         given = plain_array(X)
         if given.dtype != bool:
             raise TypeError(
@@ -197,7 +196,7 @@ class BitStringProblem(AnonymizationProblem):
         # One layout, so that loops are compiled only once.
         return np.require(given, requirements=["C", "W"])
 
-    def checked(self, X: ArrayLike) -> Bits:
+    def checked(self, X: ArrayLike) -> Bools:
         """Return strings as an (n, n_var) Boolean array.
 
         Args:
@@ -221,7 +220,7 @@ class BitStringProblem(AnonymizationProblem):
                     )
         return strings
 
-    def group_maps(self, X: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def group_maps(self, X: Bools) -> tuple[Ints, Ints]:
         """Return the group maps of valid strings."""
         ones = np.zeros((len(X), int(self._sizes.sum())), dtype=np.int64)
         ones[:, self._after_bit] = X
@@ -229,7 +228,7 @@ class BitStringProblem(AnonymizationProblem):
         maps -= np.repeat(maps[:, self._firsts], self._sizes, axis=1)
         return maps, maps[:, self._firsts + self._sizes - 1] + 1
 
-    def _variables_frame(self, X: Bits) -> pd.DataFrame:
+    def _variables_frame(self, X: Bools) -> pd.DataFrame:
         n_groups = [X[:, self.bits_of(name)].sum(axis=1) + 1 for name in self.table.quasi_identifiers]
         return pd.DataFrame(np.column_stack(n_groups).astype(np.int64), columns=column_index(self.table))
 

@@ -25,11 +25,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pymoo.core.result import Result
 
 from pymoo_anon._messages import counted, html_table, listed, number, percent, plain
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
@@ -44,6 +42,7 @@ from pymoo_anon.problems.arguments import (
 from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, next_steps, shortfalls, with_share
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Array, Floats, Ints
 
 # Greatest number of points that are printed. The frame has all.
 _PRINTED = 40
@@ -146,11 +145,11 @@ class Front:
     def __init__(
         self,
         problem: Any,
-        X: NDArray[Any],
+        X: Array,
         *,
         certified: bool | None = None,
-        gap: Values | None = None,
-        open_bounds: Values | None = None,
+        gap: Floats | None = None,
+        open_bounds: Floats | None = None,
     ) -> None:
         points = problem.checked(X)
         values = problem.measure(points)
@@ -160,7 +159,7 @@ class Front:
         self.objectives: tuple[Objective, ...] = problem.objectives
         self.rows: Ints = np.flatnonzero((G <= 0).all(axis=1))
         self.X, self.F = points[self.rows], F[self.rows]
-        self.natural: Values = problem.natural(self.F)
+        self.natural: Floats = problem.natural(self.F)
         self.n_suppressed: Ints = values[self.rows, -1].astype(np.int64)
         self.certified, self.open_bounds = certified, open_bounds
         self.gap = None if gap is None else np.asarray(gap, dtype=float)[self.rows]
@@ -168,8 +167,8 @@ class Front:
         self._n_given = len(points)
         measured = zip(problem.measured, values[self.rows, :-1].T, strict=True)
         goals = zip(problem.objectives, self.natural.T, strict=True)
-        self._values: dict[Objective, Values] = {**dict(measured), **dict(goals)}
-        self._marked: dict[Objective, Values] = {}
+        self._values: dict[Objective, Floats] = {**dict(measured), **dict(goals)}
+        self._marked: dict[Objective, Floats] = {}
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -180,7 +179,7 @@ class Front:
         """Whether higher is better, by objective."""
         return [objective.maximize for objective in self.objectives]
 
-    def values(self, measure: Objective) -> Values:
+    def values(self, measure: Objective) -> Floats:
         """Return the (m,) values of a measure, natural signs.
 
         Args:
@@ -194,7 +193,7 @@ class Front:
             self._values[measure] = self.problem.values_of(self.X, measure)
         return self._values[measure]
 
-    def marked(self, measure: Objective) -> Values:
+    def marked(self, measure: Objective) -> Floats:
         """Return the (m,) values of the class of marked rows.
 
         A value is NaN if no row is suppressed.
@@ -207,7 +206,7 @@ class Front:
             self._marked.update(zip(missing, self.problem.values_of_marked(self.X, missing).T, strict=True))
         return self._marked[measure]
 
-    def recall(self, values: Mapping[Objective, Values], marked: Mapping[Objective, Values]) -> None:
+    def recall(self, values: Mapping[Objective, Floats], marked: Mapping[Objective, Floats]) -> None:
         """Store values that were measured before.
 
         Args:
@@ -233,7 +232,7 @@ class Front:
             raise ValueError(f"row must be a point that satisfies the constraints of its problem, got {row}")
         return int(places[0])
 
-    def shortfalls(self, measures: Sequence[Objective] | None = None) -> Values:
+    def shortfalls(self, measures: Sequence[Objective] | None = None) -> Floats:
         """Return the (m, n_measures) shortfalls: 0 for the best, 1 for the worst.
 
         Args:
@@ -445,14 +444,14 @@ def front_of(problem: Any, res: Any) -> Front:
     )
 
 
-def points_of(problem: Any, res: Any) -> NDArray[Any]:
+def points_of(problem: Any, res: Any) -> Array:
     """Return the (n, n_var) points of a result or an array."""
     X = res.X if isinstance(res, Result | Front) else res
     if isinstance(res, Result) and X is None:
         X = np.empty((0, problem.n_var), dtype=problem.vtype)
     if X is None or isinstance(X, str | bytes | dict):
         raise TypeError(f"res must be what minimize returned or an array of points, got {type(res).__name__}")
-    checked: NDArray[Any] = problem.checked(np.atleast_2d(X))
+    checked: Array = problem.checked(np.atleast_2d(X))
     return checked
 
 
@@ -544,7 +543,7 @@ class _Asked:
             raise ValueError(f"row must be a point with {self}, got one with {self._has(place)}")
         return place
 
-    def best(self, left: Ints, measure: Objective | None) -> tuple[list[Values], str]:
+    def best(self, left: Ints, measure: Objective | None) -> tuple[list[Floats], str]:
         """Return the values to minimise, and words."""
         if measure is None:
             # The best of a privacy such as t would generalize everything.
@@ -557,7 +556,7 @@ class _Asked:
         costs = self.front.values(measure)[left] * (-1.0 if measure.maximize else 1.0)
         return [costs], f"{_EXTREME[measure.maximize]} {self.names[measure]}"
 
-    def weighted(self, left: Ints, weights: Mapping[Objective, float]) -> tuple[list[Values], str]:
+    def weighted(self, left: Ints, weights: Mapping[Objective, float]) -> tuple[list[Floats], str]:
         """Return the weighted values to minimise, and words."""
         values = np.column_stack([self.front.values(measure)[left] for measure in weights])
         short = shortfalls(values, [measure.maximize for measure in weights]) * list(map(float, weights.values()))

@@ -34,8 +34,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.typing import Floats
 
 _MAGIC = b"pymoo_anon journal 1\n"
 
@@ -51,7 +51,7 @@ class Record(NamedTuple):
 
     kind: int  # `VALUES` or `BOUNDS`
     keys: list[bytes]  # The bytes of every x
-    numbers: Values  # (n,) float array
+    numbers: Floats  # (n,) float array
 
 
 class Journal:
@@ -68,7 +68,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], identity: str) -> None:
         self.path = Path(path)
-        self.bounds: dict[bytes, Values] = {}
+        self.bounds: dict[bytes, Floats] = {}
         self._head = _MAGIC + identity.encode("ascii") + b"\n"
         # Bytes of whole records, or None if the file begins anew.
         self._whole: int | None = None
@@ -103,7 +103,7 @@ class Journal:
                 whole += size
         self._whole = whole or None
 
-    def append(self, kind: int, keys: Sequence[bytes], numbers: Values) -> None:
+    def append(self, kind: int, keys: Sequence[bytes], numbers: Floats) -> None:
         """Write a record, whole or not at all.
 
         Args:
@@ -131,7 +131,7 @@ class Journal:
                 raise OSError(error.errno, error.strerror, str(self.path)) from None
             raise
 
-    def remember(self, keys: Sequence[bytes], numbers: Values) -> None:
+    def remember(self, keys: Sequence[bytes], numbers: Floats) -> None:
         """Write the measured values of points.
 
         Args:

@@ -16,7 +16,6 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
@@ -28,6 +27,7 @@ from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
+from pymoo_anon.typing import Floats, Ints
 
 # Without `max_nodes`, `pareto_front` visits at most so many nodes and groups at most so many distinct tuples. With the
 # usual objectives that takes some seconds, and for Adult a fifth of it.
@@ -110,7 +110,7 @@ class LatticeProblem(AnonymizationProblem):
             )
         self.lengths = self.highest - self.lowest
         # The exact front, once it is known.
-        self._front: tuple[Ints, Values] | None = None
+        self._front: tuple[Ints, Floats] | None = None
         n_levels = max(hierarchy.length for hierarchy in hierarchies) + 1
         self.groups = np.empty((n_levels, int(table.tuples.offsets[-1])), dtype=np.int64)
         self.n_groups = np.empty((n_levels, self.n_var), dtype=np.int64)
@@ -192,7 +192,7 @@ class LatticeProblem(AnonymizationProblem):
 
     def pareto_front(
         self, *, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
-    ) -> Values | None:
+    ) -> Floats | None:
         """Return the exact front, or None if it takes some seconds.
 
         Args:
@@ -223,7 +223,7 @@ class LatticeProblem(AnonymizationProblem):
         exact = self._exact(max_nodes, use_cache, set_cache)
         return None if exact is None else exact[0]
 
-    def ideal_point(self, **options: Any) -> Values | None:
+    def ideal_point(self, **options: Any) -> Floats | None:
         """Return the (n_obj,) least values of `pareto_front`, or None.
 
         Args:
@@ -235,7 +235,7 @@ class LatticeProblem(AnonymizationProblem):
         front = self._feasible_front(options)
         return None if front is None else front.min(axis=0)
 
-    def nadir_point(self, **options: Any) -> Values | None:
+    def nadir_point(self, **options: Any) -> Floats | None:
         """Return the (n_obj,) greatest values of `pareto_front`, or None.
 
         Arguments and errors are those of `ideal_point`.
@@ -243,7 +243,7 @@ class LatticeProblem(AnonymizationProblem):
         front = self._feasible_front(options)
         return None if front is None else front.max(axis=0)
 
-    def _feasible_front(self, options: dict[str, Any]) -> Values | None:
+    def _feasible_front(self, options: dict[str, Any]) -> Floats | None:
         front = self.pareto_front(**options)
         if front is not None and len(front) == 0:
             raise ValueError(
@@ -252,7 +252,7 @@ class LatticeProblem(AnonymizationProblem):
             )
         return front
 
-    def _exact(self, max_nodes: int | None, use_cache: bool, set_cache: bool) -> tuple[Ints, Values] | None:
+    def _exact(self, max_nodes: int | None, use_cache: bool, set_cache: bool) -> tuple[Ints, Floats] | None:
         if use_cache and self._front is not None:
             return self._front
         most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples)) if max_nodes is None else max_nodes
@@ -289,7 +289,7 @@ class LatticeProblem(AnonymizationProblem):
         return plan_roll_up(X, self.weights) if len(X) > 1 else super()._roll_up(X)
 
     @cached_property
-    def weights(self) -> Values:
+    def weights(self) -> Floats:
         """Logarithms of (distinct tuples / classes by one level), (n_var, n_levels)."""
         attributes = np.repeat(np.arange(self.n_var), self.highest)
         levels = np.concatenate([np.arange(1, level + 1) for level in self.highest])
@@ -356,7 +356,7 @@ def _warn_of_levels_cut_down(algorithm: Any) -> None:
         )
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _write_maps(X, groups, n_groups, offsets, maps, numbers):  # type: ignore[no-untyped-def]
     for i in range(len(X)):
         for j in range(X.shape[1]):

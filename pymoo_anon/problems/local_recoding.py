@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymoo.core.termination import Termination
 
 from pymoo_anon._messages import listed, number, plain, whole_from_0
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
@@ -38,8 +37,7 @@ from pymoo_anon.recoding import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import kept_by
-
-Points = NDArray[np.int64]
+from pymoo_anon.typing import Array, Ints
 
 # A weight of x = w is 2^w times that of x = 0.
 _GREATEST_WEIGHT = 10
@@ -180,7 +178,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             requirements=self._requirements,
         )
 
-    def words(self, X: NDArray[Any]) -> list[str]:
+    def words(self, X: Array) -> list[str]:
         """Describe the target of each point in words.
 
         Args:
@@ -201,7 +199,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             said.append(f"k from {target.k:,}, {price}, {'equal weights' if equal else f'weights {own}'}")
         return said
 
-    def x_of(self, k: int, price: float = 0.0) -> Points:
+    def x_of(self, k: int, price: float = 0.0) -> Ints:
         """Return the point of a target and a price, with equal weights.
 
         (n_var,) int64 array.
@@ -333,15 +331,13 @@ class LocalRecodingProblem(AnonymizationProblem):
         trees = Trees.of(self.table.tuples, self._nodes)
         return Requirements(1, self._requirements).tests(self.table.tuples, trees)
 
-    def _grouped(
-        self, X: NDArray[Any], columns: tuple[Any, ...] | None = None
-    ) -> Iterator[tuple[Ints, EquivalenceClasses]]:
+    def _grouped(self, X: Array, columns: tuple[Any, ...] | None = None) -> Iterator[tuple[Ints, EquivalenceClasses]]:
         """Yield rows of X and their equivalence classes, one at a time."""
         read = self._columns if columns is None else columns
         for row, x in enumerate(X):
             yield np.array([row]), self.table.local_classes(self.decode(x), read)
 
-    def checked(self, X: ArrayLike) -> Points:
+    def checked(self, X: ArrayLike) -> Ints:
         """Return points as an (n, n_var) int64 array.
 
         Args:
@@ -354,7 +350,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         points, numbers = f"points of {self.n_var} whole numbers", "whole numbers"
         return whole_numbers(X, points, numbers, numbers, np.zeros_like(highest), highest)
 
-    def _variables_frame(self, X: Points) -> pd.DataFrame:
+    def _variables_frame(self, X: Ints) -> pd.DataFrame:
         n_labels = [self.decode(x).n_groups for x in X]
         shape = len(X), len(self.table.quasi_identifiers)
         return pd.DataFrame(np.array(n_labels, dtype=np.int64).reshape(shape), columns=column_index(self.table))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective
@@ -28,6 +27,7 @@ from pymoo_anon.objectives.privacy.identity import smallest_k
 from pymoo_anon.recoding import Kind, Requirement
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Floats
 
 # Weight of an attribute whose loss no objective counts, as a share of the greatest weight. It is not zero, so
 # that its cells are generalized no further than they must be.
@@ -69,7 +69,7 @@ def prices_of(table: Microdata) -> tuple[float, ...]:
     return 0.0, *scale[scale <= table.n_rows].tolist()
 
 
-def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> NDArray[np.float64]:
+def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> Floats:
     """Return the mean weight of each attribute in all objectives.
 
     (n,) float array.
@@ -83,7 +83,7 @@ def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> NDAr
     ]
     total = sum((own / own.sum() for own in given), np.zeros(len(names))) if given else np.ones(len(names))
     total = np.maximum(total, _LEAST_WEIGHT * total.max())
-    weights: NDArray[np.float64] = total / total.mean()
+    weights: Floats = total / total.mean()
     return weights
 
 

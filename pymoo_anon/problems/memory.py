@@ -6,9 +6,8 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Values
+from pymoo_anon.typing import Array, Floats
 
 
 class Memory:
@@ -31,7 +30,7 @@ class Memory:
         self.journal: Any = None
         # Row of each point in the values. Rows beyond the last point are free.
         self._rows: dict[bytes, int] = {}
-        self._values: Values = np.empty((64, n_measures))
+        self._values: Floats = np.empty((64, n_measures))
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -52,7 +51,7 @@ class Memory:
         # Locks and journals belong to their process and are not in a pickle.
         self._rows, self._values, self._lock, self.journal = state["rows"], state["values"], Lock(), None
 
-    def missing(self, X: NDArray[Any]) -> NDArray[Any]:
+    def missing(self, X: Array) -> Array:
         """Return the points that are not stored, each once."""
         first: dict[bytes, int] = {}
         for i, key in enumerate(keys_of(X)):
@@ -60,7 +59,7 @@ class Memory:
                 first.setdefault(key, i)
         return X[list(first.values())]
 
-    def add(self, X: NDArray[Any], values: Values) -> None:
+    def add(self, X: Array, values: Floats) -> None:
         """Store the values of points that are not stored yet.
 
         Args:
@@ -83,14 +82,14 @@ class Memory:
             # Last and in one step, so that an interruption leaves free rows and no point without values.
             self._rows.update(zip([keys[i] for i in new], range(begin, end), strict=True))
 
-    def __getitem__(self, X: NDArray[Any]) -> Values:
+    def __getitem__(self, X: Array) -> Floats:
         """Return the (n, n_measures) values of stored points."""
         keys = keys_of(X)
         with self._lock:
             return self._values[[self._rows[key] for key in keys]]
 
 
-def keys_of(X: NDArray[Any]) -> list[bytes]:
+def keys_of(X: Array) -> list[bytes]:
     """Return the bytes of every row."""
     X = np.ascontiguousarray(X)
     keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymoo.core.decomposition import Decomposition
 
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Floats
 
 
 class Achievement(Decomposition):  # type: ignore[misc]
@@ -34,9 +34,9 @@ class Achievement(Decomposition):  # type: ignore[misc]
     def __init__(self, eps: float = 1e-6, **kwargs: Any) -> None:
         super().__init__(eps=eps, **kwargs)
 
-    def _do(self, F: Values, weights: Values, **kwargs: Any) -> Values:
+    def _do(self, F: Floats, weights: Floats, **kwargs: Any) -> Floats:
         w = 1 / (weights - self.utopian_point)
-        achieved: Values = (w / w.sum(axis=1, keepdims=True) * (F - self.utopian_point)).max(axis=1)
+        achieved: Floats = (w / w.sum(axis=1, keepdims=True) * (F - self.utopian_point)).max(axis=1)
         return achieved
 
 
@@ -62,7 +62,7 @@ class PreferredPoint(Objective):
     maximize = False
     step = 0.001
 
-    def __init__(self, preference: ArrayLike, weights: Sequence[float] | NDArray[np.float64] | None = None) -> None:
+    def __init__(self, preference: ArrayLike, weights: Sequence[float] | Floats | None = None) -> None:
         try:
             point = np.array(preference, dtype=float)
         except (TypeError, ValueError):
@@ -70,7 +70,7 @@ class PreferredPoint(Objective):
         if point.shape != (2,) or not ((point >= 0) & (point <= 1)).all():
             raise ValueError(f"preference must be a point (NWP, NECD) between 0 and 1, got {preference!r}")
         self.name = f"achievement of ({point[0]:g}, {point[1]:g})"
-        self.preference: Values = point
+        self.preference: Floats = point
         self.loss = NormalizedWeightedPenalty(weights)
         self.bias = NormalizedClassDispersion()
 
@@ -82,20 +82,20 @@ class PreferredPoint(Objective):
         """
         self.loss.check(table)
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         """Return the (n,) achievements of n generalizations."""
         return self.achieved(np.column_stack([self.loss.evaluate(classes), self.bias.evaluate(classes)]))
 
-    def achieved(self, points: Values) -> Values:
+    def achieved(self, points: Floats) -> Floats:
         """Return the (n,) achievements of points.
 
         Args:
             points: (n, 2) float array of NWP and NECD.
         """
-        achieved: Values = Achievement().do(points, self.preference, _type="many_to_one")
+        achieved: Floats = Achievement().do(points, self.preference, _type="many_to_one")
         return achieved
 
-    def deviation(self, points: Values) -> Values:
+    def deviation(self, points: Floats) -> Floats:
         """Return the preference deviations of points.
 
         They decide between equal achievements: NWP and NECD minus the preferred values (Dewri et al. 2009, section 4).
@@ -106,7 +106,7 @@ class PreferredPoint(Objective):
         Returns:
             (n,) float array.
         """
-        deviation: Values = points.sum(axis=-1) - self.preference.sum()
+        deviation: Floats = points.sum(axis=-1) - self.preference.sum()
         return deviation
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, number
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import marked_class
 from pymoo_anon.objectives.constraint import Constraint
@@ -21,6 +20,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirements_of
 from pymoo_anon.recoding import Requirements, Trees, recode
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
+from pymoo_anon.typing import Bools, Ints, Ints32
 
 # The last refinement of each problem, by its arguments.
 _LAST: WeakKeyDictionary[AnonymizationProblem, tuple[object, LocalGeneralization]] = WeakKeyDictionary()
@@ -112,8 +112,8 @@ def _promised(
 
 
 def _divided(
-    problem: AnonymizationProblem, parts: Ints, divided: NDArray[np.bool_], promised: Sequence[Constraint], method: str
-) -> NDArray[np.int32]:
+    problem: AnonymizationProblem, parts: Ints, divided: Bools, promised: Sequence[Constraint], method: str
+) -> Ints32:
     """Return the cells after each part is divided, roots for undivided tuples.
 
     (n_distinct, n_attributes) int32 array.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import listed, number, percent
-from pymoo_anon.engine.arrays import Ints, Values
+from pymoo_anon.typing import Floats, Ints
 
 # Positive values that span more than two decades count in logarithms.
 _DECADES = 100
@@ -77,7 +77,7 @@ def logarithmic(values: ArrayLike) -> bool:
     return bool(len(finite) and finite.min() > 0 and finite.max() > _DECADES * finite.min())
 
 
-def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Values:
+def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
     """Return the (n, n_obj) shortfalls: 0 for the best, 1 for the worst.
 
     >>> shortfalls([[2, 0.0], [4, 0.1], [6, 0.4]], [True, False]).tolist()
@@ -141,7 +141,7 @@ def next_steps(
     return steps
 
 
-def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Values:
+def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
     """Return the least loss per gain of steps from every point.
 
     This is the trade-off of Rachmawati and Srinivasan 2009 (*Multiobjective evolutionary algorithm with controllable
@@ -177,12 +177,12 @@ def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
     return int(inner[first_of(-steadiness(values, maximize)[inner], minimised(values, maximize)[inner])])
 
 
-def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Values:
+def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
     """Return values with lower ones better, (n, n_obj) float array."""
     return np.asarray(values, dtype=float) * np.where(np.asarray(maximize, dtype=bool), -1.0, 1.0)
 
 
-def next_better(costs: Values, short: Values) -> Ints:
+def next_better(costs: Floats, short: Floats) -> Ints:
     """Return the next better point of each by objective, or -1.
 
     Of several it is the one with the least shortfalls in the others.

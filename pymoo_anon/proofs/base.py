@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.reading import BoundsReader
+from pymoo_anon.typing import Array, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +22,13 @@ class Tolerance:
     objective. Where the text says that it covers a point, this is meant.
     """
 
-    absolute: Values  # (n_obj,) float array, in units of the objectives; 0 for none
-    relative: Values  # (n_obj,) float array of shares below 1; 0 for none
+    absolute: Floats  # (n_obj,) float array, in units of the objectives; 0 for none
+    relative: Floats  # (n_obj,) float array of shares below 1; 0 for none
     # (n_obj,) float array: rounding can put a bound below its value by this share, and no other value lies between.
     # Bounds are lowered by it where there is no tolerance.
-    leeway: Values | float = field(default=0.0, repr=False)
+    leeway: Floats | float = field(default=0.0, repr=False)
 
-    def widened(self, values: Values) -> Values:
+    def widened(self, values: Floats) -> Floats:
         """Return the (n, n_obj) greatest values of members that cover points."""
         finite = np.where(np.isfinite(values), values, 0.0)
         return values + self.absolute + self.relative * np.abs(finite)
@@ -88,9 +87,9 @@ class Proof(ABC):
         self.tolerance = tolerance
         self.max_bytes = max_bytes
         self.random_state = random_state
-        self.X: NDArray[Any] = np.empty((0, problem.n_var), dtype=problem.vtype)
-        self.F: Values = np.empty((0, problem.n_obj))
-        self.G: Values = np.empty((0, problem.n_ieq_constr))
+        self.X: Array = np.empty((0, problem.n_var), dtype=problem.vtype)
+        self.F: Floats = np.empty((0, problem.n_obj))
+        self.G: Floats = np.empty((0, problem.n_ieq_constr))
         self.n_evaluated = 0
         self._evaluated = [(self.X, self.F, self.G)]
 
@@ -119,7 +118,7 @@ class Proof(ABC):
         """Do the next slice of the work."""
 
     @abstractmethod
-    def open_bounds(self) -> Values:
+    def open_bounds(self) -> Floats:
         """Return lower bounds of all open points.
 
         Returns:
@@ -127,12 +126,12 @@ class Proof(ABC):
             objectives. Without rows the front is proven.
         """
 
-    def offer(self, X: NDArray[Any]) -> None:
+    def offer(self, X: Array) -> None:
         """Evaluate points from elsewhere."""
         for x in X[:, np.newaxis]:
             self.take(x, self.problem.measure(x))
 
-    def take(self, X: NDArray[Any], values: Values) -> None:
+    def take(self, X: Array, values: Floats) -> None:
         """Take measured points into the front.
 
         Args:
@@ -143,7 +142,7 @@ class Proof(ABC):
         self._evaluated.append((X, F, G))
         self._update_front(X, F, G)
 
-    def _update_front(self, X: NDArray[Any], F: Values, G: Values) -> None:
+    def _update_front(self, X: Array, F: Floats, G: Floats) -> None:
         feasible = (G <= 0).all(axis=1)
         if feasible.any():
             X, G = np.concatenate([self.X, X[feasible]]), np.concatenate([self.G, G[feasible]])
@@ -151,7 +150,7 @@ class Proof(ABC):
             places, self.F = merge_front(places[: len(self.X)], self.F, places[len(self.X) :], F[feasible])
             self.X, self.G = X[places[:, 0]], G[places[:, 0]]
 
-    def drain(self) -> tuple[NDArray[Any], Values, Values]:
+    def drain(self) -> tuple[Array, Floats, Floats]:
         """Return X, F and G of the points evaluated since the last call."""
         # One step, so that an interruption between two loses no point.
         done, self._evaluated = self._evaluated, self._evaluated[:1]
@@ -159,7 +158,7 @@ class Proof(ABC):
         return X, F, G
 
 
-def gap(F: Values, bounds: Values) -> Values:
+def gap(F: Floats, bounds: Floats) -> Floats:
     """Return the possible improvement of each value of a front.
 
     An open point may be at least as good as a member in all other objectives. The bounds then limit how much lower it
@@ -181,13 +180,13 @@ def gap(F: Values, bounds: Values) -> Values:
     return widest
 
 
-def _excess(F: Values, bound: Values) -> Values:
-    excess: Values = np.zeros_like(F)
+def _excess(F: Floats, bound: Floats) -> Floats:
+    excess: Floats = np.zeros_like(F)
     np.subtract(F, bound, out=excess, where=bound < F)
     return excess
 
 
-def share_off(F: Values, bounds: Values) -> float:
+def share_off(F: Floats, bounds: Floats) -> float:
     """Return the relative tolerance that covers all open points.
 
     For every open point some member is, in no objective, worse by more than this share of its own value. It is 0 for a
@@ -229,7 +228,7 @@ class LatticeProof(Proof):
         if without:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
 
-    def _update_front(self, X: NDArray[np.int64], F: Values, G: Values) -> None:
+    def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
         if self._boxes is None:
             super()._update_front(X, F, G)
             return

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Kind
@@ -17,6 +16,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import LatticeProof, Tolerance, share_off
 from pymoo_anon.proofs.reading import BoundsReader
 from pymoo_anon.proofs.stored.known import least_covered
+from pymoo_anon.typing import Floats, Ints
 
 # Distinct tuples that are grouped in a slice, about a fifth of a second. An interval itself counts as so many.
 _SLICE = 12_000_000
@@ -35,10 +35,10 @@ class Interval(NamedTuple):
 
     low: Ints  # (n_var,) int64 array, the most special node
     high: Ints  # (n_var,) int64 array, the most general one
-    floors: Values  # (n_measures,) float array of floors; 0 for measures without
+    floors: Floats  # (n_measures,) float array of floors; 0 for measures without
     # (n_cases, n_measures) float array. In every node one of the cases is true, and the values are at least these above
     # the floors. Without cases no node keeps the limit of suppression.
-    added: Values
+    added: Floats
 
 
 class IntervalBounds:
@@ -75,12 +75,12 @@ class IntervalBounds:
             most = above[every, high].sum()
             self.weights += above / most if most > 0 else 0.0
 
-    def floors_of(self, x: Ints) -> Values:
+    def floors_of(self, x: Ints) -> Floats:
         """Return floors of all generalizations of a node."""
-        floors: Values = np.cumsum(self._terms[:, np.arange(len(x)), x], axis=1)[:, -1]
+        floors: Floats = np.cumsum(self._terms[:, np.arange(len(x)), x], axis=1)[:, -1]
         return np.where(self._reader.has_floor, floors, 0.0)
 
-    def read(self, classes: EquivalenceClasses) -> tuple[Values, Values]:
+    def read(self, classes: EquivalenceClasses) -> tuple[Floats, Floats]:
         """Read `floors` and `added` of an interval from a corner.
 
         The floors hold for generalizations of the node, the others for its specializations.
@@ -92,7 +92,7 @@ class IntervalBounds:
         added = np.column_stack([reader.best_below(o, classes, below) for o in range(len(floors))])
         return floors, added[first_non_dominated(added)] if len(added) > 1 else added
 
-    def bounds(self, intervals: list[Interval]) -> Values:
+    def bounds(self, intervals: list[Interval]) -> Floats:
         """Return the (n, n_measures) lower bounds of the feasible nodes."""
         added = np.concatenate([one.added for one in intervals])
         floors = np.repeat([one.floors for one in intervals], [len(one.added) for one in intervals], axis=0)
@@ -100,7 +100,7 @@ class IntervalBounds:
         slack = np.where(added > 0, np.abs(floors) + added, 0.0)
         slack[:, self._exact] = 0.0
         bounds = np.maximum(floors + added - self._rounding * slack, self._reader.least)
-        possible: Values = bounds[(bounds <= self._problem.limits).all(axis=1)]
+        possible: Floats = bounds[(bounds <= self._problem.limits).all(axis=1)]
         return possible
 
 
@@ -151,11 +151,11 @@ class IntervalProof(LatticeProof):
             left -= _TUPLES_AN_INTERVAL * self._halve()
             left -= n_distinct * (self.n_evaluated - before)
 
-    def _update_front(self, X: Ints, F: Values, G: Values) -> None:
+    def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
         super()._update_front(X, F, G)
         self._covered_from = least_covered(self.F, self.tolerance, self.maximize)
 
-    def open_bounds(self) -> Values:
+    def open_bounds(self) -> Floats:
         """Return the bounds of the open intervals."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
@@ -166,7 +166,7 @@ class IntervalProof(LatticeProof):
         entries = [*self._heap, *self._stack]
         return self._open_bounds([*self._hand.values(), *(interval for _, _, interval in entries)])
 
-    def _open_bounds(self, intervals: list[Interval]) -> Values:
+    def _open_bounds(self, intervals: list[Interval]) -> Floats:
         """Return the least bounds that no member covers."""
         bounds = self._bounds.bounds(intervals)[:, : self.problem.n_obj]
         if len(bounds) > 1:
@@ -233,7 +233,7 @@ class IntervalProof(LatticeProof):
         floors = np.maximum(whole.floors, self._bounds.floors_of(low))
         return whole._replace(high=high), whole._replace(low=low, floors=floors)
 
-    def _evaluate(self, nodes: list[Ints]) -> list[tuple[Values, Values]]:
+    def _evaluate(self, nodes: list[Ints]) -> list[tuple[Floats, Floats]]:
         """Evaluate nodes and return their bounds."""
         # After an interruption an interval may be there twice.
         X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.bounds.base import Bounding, SuppressionBudget, suppression_budget
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.typing import Floats, Ints
 
 
 class BoundsReader:
@@ -35,7 +35,7 @@ class BoundsReader:
         self.has_floor = np.array([family.has_floor for family in self.families])
         self.rises = any(family.floor_rises for family in self.families)
         ranges = np.array([measure.value_range(tuples) for measure in measures], dtype=float)
-        self.least: Values = np.where(self.maximize, -ranges[:, 1], ranges[:, 0])
+        self.least: Floats = np.where(self.maximize, -ranges[:, 1], ranges[:, 0])
         self.leeway = np.array([family.leeway(tuples) for family in self.families[: problem.n_obj]])
         self.terms = np.zeros((len(measures), problem.n_var, len(problem.groups)))
         for o, family in enumerate(self.families):
@@ -45,7 +45,7 @@ class BoundsReader:
             else:
                 self.terms[o, 0] = self.least[o] if family.has_floor else -np.inf
 
-    def floors(self, X: Ints) -> Values:
+    def floors(self, X: Ints) -> Floats:
         """Return the (n, n_measures) floors of nodes, or -inf."""
         terms = self.terms[:, np.arange(X.shape[1]), X]
         # Compiled loops add from the first attribute on, too: the last bits have to agree.
@@ -58,7 +58,7 @@ class BoundsReader:
         """
         return suppression_budget(classes, self._problem.suppression, self._problem.constraints, by_k)
 
-    def floors_above(self, classes: EquivalenceClasses) -> Values:
+    def floors_above(self, classes: EquivalenceClasses) -> Floats:
         """Return the (n, n_measures) floors of generalizations, or -inf."""
         floors = np.full((len(classes), len(self.families)), -np.inf)
         for o, family in enumerate(self.families):
@@ -67,7 +67,7 @@ class BoundsReader:
                 floors[:, o] = _checked(own, len(classes), "floor_of_generalizations", family)
         return floors
 
-    def best_below(self, o: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_below(self, o: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return lower bounds of a measure in all specializations.
 
         Returns:
@@ -78,11 +78,11 @@ class BoundsReader:
         best = family.best_of_specializations(classes, below)
         if best is None:
             return np.full(n, 0.0 if self.has_floor[o] else -np.inf)
-        found: Values = _checked(best, n, "best_of_specializations", family)
+        found: Floats = _checked(best, n, "best_of_specializations", family)
         return -found if self.maximize[o] and not self.has_floor[o] else found
 
 
-def _checked(values: Any, n: int, method: str, family: Bounding) -> Values:
+def _checked(values: Any, n: int, method: str, family: Bounding) -> Floats:
     if np.shape(values) != (n,):
         raise ValueError(
             f"{method} of {type(family).__name__} must give an array of {n} numbers, one for each node or case, got "

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import one_of
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -23,6 +23,7 @@ from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization,
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
+from pymoo_anon.typing import Ints
 
 #: Members of the `*` of suppressed rows.
 EVERYTHING = "any value: the row is suppressed"
@@ -136,14 +137,12 @@ class _Label(NamedTuple):
     """A label of a column: text, places of its values, rows, and level."""
 
     text: str | None
-    places: NDArray[np.int64]
+    places: Ints
     rows: float
     level: int | None
 
 
-def _of_groups(
-    made: Generalization, table: Microdata, j: int, kept: NDArray[np.int64], level: int | None
-) -> list[_Label]:
+def _of_groups(made: Generalization, table: Microdata, j: int, kept: Ints, level: int | None) -> list[_Label]:
     """Return the labels of a column recoded value by value."""
     name = list(made.labels)[j]
     groups, labels = made.groups[name], made.labels[name]
@@ -152,7 +151,7 @@ def _of_groups(
     return [_Label(label_text(label), places, n, level) for label, places, n in own]
 
 
-def _of_nodes(made: LocalGeneralization, j: int, kept: NDArray[np.int64]) -> list[_Label]:
+def _of_nodes(made: LocalGeneralization, j: int, kept: Ints) -> list[_Label]:
     """Return the labels of a locally recoded column, the widest first."""
     nodes = list(made.quasi_identifiers.values())[j].nodes
     counts = np.bincount(made.cells[:, j], kept, len(nodes)).tolist()

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
 from pymoo_anon.comparison.bias import gains, worst_off
@@ -24,6 +23,7 @@ from pymoo_anon.problems.tradeoffs import Step
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import Decoded, LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Ints
 
 # So many labels are examples enough.
 _LABELS = 3
@@ -151,7 +151,7 @@ def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
     return lines
 
 
-def _local_levels(recoding: LocalGeneralization, sizes: NDArray[np.int64]) -> list[str]:
+def _local_levels(recoding: LocalGeneralization, sizes: Ints) -> list[str]:
     """Return the levels and labels of each locally recoded quasi-identifier."""
     lines = []
     for (name, hierarchy), own in zip(recoding.quasi_identifiers.items(), recoding.nodes.T, strict=True):

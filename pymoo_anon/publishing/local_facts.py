@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.optimize import minimize
 
 from pymoo_anon._messages import listed, number, percent, plain
@@ -29,6 +28,7 @@ from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.suppression import AtMost, Suppression, Violating
+from pymoo_anon.typing import Array, Floats, Ints
 
 # A local recoding suppresses nothing. Levels of whole columns beside it may suppress this share of the rows.
 _SUPPRESSED = 0.01
@@ -72,7 +72,7 @@ def bound_words(bound: Mapping[str, Any] | None) -> str:
     )
 
 
-def shares_by_level(made: LocalGeneralization, rows: NDArray[np.int64]) -> dict[Name, NDArray[np.float64]]:
+def shares_by_level(made: LocalGeneralization, rows: Ints) -> dict[Name, Floats]:
     """Return the share of each quasi-identifier's cells at each level."""
     shares = {}
     for (name, hierarchy), own in zip(made.quasi_identifiers.items(), made.nodes.T, strict=True):
@@ -124,7 +124,7 @@ class Beside:
         )
 
 
-def beside(problem: AnonymizationProblem, x: NDArray[Any], classes: EquivalenceClasses) -> Beside:
+def beside(problem: AnonymizationProblem, x: Array, classes: EquivalenceClasses) -> Beside:
     """Compare a local recoding with full-domain ones at equal k and mean risk.
 
     All keep the constraints of the problem. Levels of whole columns may suppress what the problem may, or 1 %.
@@ -161,7 +161,7 @@ def beside(problem: AnonymizationProblem, x: NDArray[Any], classes: EquivalenceC
     return Beside(own, columns, bool(res.algorithm.certified), told)
 
 
-def _of_mean_risk(problem: LocalRecodingProblem, x: NDArray[Any], risk: float) -> EquivalenceClasses | None:
+def _of_mean_risk(problem: LocalRecodingProblem, x: Array, risk: float) -> EquivalenceClasses | None:
     """Return the classes at the least price within a mean risk, or None."""
     low, high, step, found = -1, len(problem.prices), 1, None
     # Classes have about as many rows as a price has cells: merging two of them costs a row about one cell.

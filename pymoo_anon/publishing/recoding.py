@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -25,6 +25,7 @@ from pymoo_anon.table.frames import COUNT, Frame, Renamed, as_text, coded, combi
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import fitted
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Ints
 
 
 def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[str, Any]) -> Frame:
@@ -121,7 +122,7 @@ class Recoding(NamedTuple):
         return frame.with_columns((nw.col("kept") == 0).alias(FLAG))
 
     def _with_groups(
-        self, frame: Frame, groups: Mapping[Name, NDArray[np.int64]], texts: Mapping[Name, Sequence[str | None]]
+        self, frame: Frame, groups: Mapping[Name, Ints], texts: Mapping[Name, Sequence[str | None]]
     ) -> Frame:
         """Add groups and labels of the quasi-identifiers, `group j` and `label j`."""
         # Values are joined by their text: it is compared alike in every engine.
@@ -141,7 +142,7 @@ class Recoding(NamedTuple):
         # All columns at once, as an engine looks at every step so far for each further one.
         return frame.with_columns(found)
 
-    def _known_groups(self, name: Name, j: int, own: NDArray[np.int64], texts: Sequence[str | None]) -> Frame:
+    def _known_groups(self, name: Name, j: int, own: Ints, texts: Sequence[str | None]) -> Frame:
         """Return values with their group and label: `known j`, `group j`, `label j`."""
         column, hierarchy, key = self.source.alias(name), self.table.quasi_identifiers[name], f"key {j}"
         values = self.values.select(nw.col(column), as_text(column).alias(key))
@@ -161,7 +162,7 @@ class Recoding(NamedTuple):
     def _joined(
         self,
         frame: Frame,
-        groups: NDArray[np.int64],
+        groups: Ints,
         n_groups: tuple[int, ...],
         columns: Mapping[str, Sequence[Any]],
         schema: Mapping[str, Any],
@@ -220,9 +221,9 @@ def unrolled(frame: Frame) -> Frame:
     return frame[np.repeat(np.arange(len(frame)), frame[COUNT].to_numpy())]
 
 
-def _packed(groups: NDArray[np.int64], n_groups: tuple[int, ...]) -> tuple[list[NDArray[np.int64]], list[Any]]:
+def _packed(groups: Ints, n_groups: tuple[int, ...]) -> tuple[list[Ints], list[Any]]:
     """Pack groups of several attributes into few numbers, as arrays and as expressions."""
-    arrays: list[NDArray[np.int64]] = []
+    arrays: list[Ints] = []
     expressions: list[Any] = []
     room = 0
     for j, n in enumerate(n_groups):

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Flags, Ints
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint, keeps
 from pymoo_anon.objectives.recount import MISSING, Counted, Recount, combinations
@@ -32,6 +31,7 @@ from pymoo_anon.table.frames import (
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import names_of
+from pymoo_anon.typing import Bools, Ints
 
 # Of a measure that is counted again in floats, digits from here on do not count: sums in another order differ in them.
 _TOLERANCE = 1e-12
@@ -152,7 +152,7 @@ def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> N
 class _Labelled(NamedTuple):
     """The labels of some rows of the original, found by the tuple of each."""
 
-    kept: Flags  # Whether the row's class is not suppressed
+    kept: Bools  # Whether the row's class is not suppressed
     numbers: dict[Name, Ints]  # By quasi-identifier the place of each row's label among `texts`
     texts: dict[Name, list[str | None]]  # The labels, and that of suppressed rows
 
@@ -238,7 +238,7 @@ def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Ints:
     return fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1][codes]
 
 
-def _groups(made: Decoded, name: Name, at: Ints, places: Ints, kept: Flags) -> Ints:
+def _groups(made: Decoded, name: Name, at: Ints, places: Ints, kept: Bools) -> Ints:
     """Return the number of every row's label, checked against the hierarchy."""
     if isinstance(made, Generalization):
         groups: Ints = made.groups[name][places]

@@ -26,10 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Ints32, Values
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.tests import Kind, Tests
 from pymoo_anon.recoding.trees import Trees, by_first_step
+from pymoo_anon.typing import Floats, Ints, Ints32
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.
 _FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
@@ -121,7 +121,7 @@ class Walk(NamedTuple):
     ends: Ints  # (n_attributes, room) int64, where they end
     n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
     turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
-    spent: Values  # (n_attributes + 1,) float, the cost of the nodes chosen before each depth
+    spent: Floats  # (n_attributes + 1,) float, the cost of the nodes chosen before each depth
     touched: Ints32  # (n_nodes,) int32, memory for the nodes of an attribute
     climbing: Ints32  # (2, n_nodes) int32, memory for leaves and how far up each is
     n_below: Ints  # (n_nodes,) int64, items below a node; 0 between steps
@@ -131,7 +131,7 @@ class Walk(NamedTuple):
     chosen: Ints  # (n_items,) int64, how many rows of each item are in the best set
     seen: Ints  # (n_values,) int64, when each value was seen last
     tally: Ints  # (2,) int64, when that was, and the items that were looked at in this visit
-    greatest: Values  # (1,) float, by how much a set was paid too much, at most
+    greatest: Floats  # (1,) float, by how much a set was paid too much, at most
 
     @classmethod
     def of(cls, trees: Trees, items: Items, attributes: Ints) -> Walk:
@@ -202,9 +202,9 @@ class Ascent:
         return max(starts, key=lambda one: one.paid)
 
     @property
-    def prices(self) -> Values:
+    def prices(self) -> Floats:
         """(n_items,) float array: the best prices so far, for a row of each item."""
-        total: Values = np.sum([part.prices for part in self.parts], axis=0)
+        total: Floats = np.sum([part.prices for part in self.parts], axis=0)
         return total
 
     @property
@@ -285,7 +285,7 @@ class Part:
         too_much = float(self._walk.greatest[0]) + _ROUNDING
         return max(self.paid - too_much * int(self._items.rows.sum()) / self._items.k, 0.0)
 
-    def _visit(self, prices: Values, *, lowers: bool) -> bool:
+    def _visit(self, prices: Floats, *, lowers: bool) -> bool:
         """Visit all vectors, lower or measure excess prices, and return whether the visit ended."""
         self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
         self._walk.greatest[0] = 0.0
@@ -298,7 +298,7 @@ class Part:
         return self._budget if len(self._walk.attributes) > 1 else 1 << 62
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-def]
     """Find the cheapest vector for each item within the budget.
 
@@ -325,7 +325,7 @@ def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-
     return depth < 0
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _next_node(depth, trees, walk):  # type: ignore[no-untyped-def]
     """Return begin and end of the next node's items, and the cost with it."""
     turn = walk.turn[depth]
@@ -336,7 +336,7 @@ def _next_node(depth, trees, walk):  # type: ignore[no-untyped-def]
     return walk.begins[depth, turn], walk.ends[depth, turn], spent
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
     """Return whether a vector is the cheapest so far for some item."""
     cheaper, n_values = False, np.int64(0)
@@ -352,7 +352,7 @@ def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _visit_all(lowers, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
     """Visit all vectors with overpaid sets, and lower or measure their excess.
 
@@ -382,7 +382,7 @@ def _visit_all(lowers, items, trees, walk, limit, proposed, prices):  # type: ig
     return depth < 0
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _best_set(members, a, b, spent, items, walk, prices):  # type: ignore[no-untyped-def]
     """Find the most overpaid set of rows below a vector, and return its excess.
 
@@ -419,7 +419,7 @@ def _best_set(members, a, b, spent, items, walk, prices):  # type: ignore[no-unt
     return total, n
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _lower_prices(a, b, spent, items, walk, proposed, prices):  # type: ignore[no-untyped-def]
     """Lower prices below a vector until no set is overpaid.
 
@@ -453,7 +453,7 @@ def _lower_prices(a, b, spent, items, walk, proposed, prices):  # type: ignore[n
         prices[ranked[i]] = min(prices[ranked[i]], spent)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _rank(n, ranked, prices):  # type: ignore[no-untyped-def]
     """Sort items by price, the greatest first.
 
@@ -473,7 +473,7 @@ def _rank(n, ranked, prices):  # type: ignore[no-untyped-def]
         gap //= 3
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
     """List the nodes of an attribute with some of the items.
 
@@ -522,7 +522,7 @@ def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
             node = trees.parent[node]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _climb(n_leaves, trees, walk):  # type: ignore[no-untyped-def]
     """Sum the counts of leaves into the nodes above."""
     leaves, at = walk.climbing[0], walk.climbing[1]

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Ints32, Values
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
+from pymoo_anon.typing import Floats, Ints, Ints32
 
 # Limits on the cost of cells, band after band, in mean weights. Cheap classes are released before dear ones are
 # counted, and cost less that way, too: a dear class would take tuples from cheap ones.
@@ -32,10 +32,10 @@ class Cube(NamedTuple):
     n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
     turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
     path: Ints  # (n_attributes,) int64, the node that is chosen at each depth
-    spent: Values  # (n_attributes + 1,) float, the cost of the nodes chosen before each depth
+    spent: Floats  # (n_attributes + 1,) float, the cost of the nodes chosen before each depth
     stack: Ints  # (n_nodes, 2) int64, nodes that may hold more tuples, and where they begin
     counts: Ints  # (n_positions + 1,) int64, memory for sorting; 0 between steps
-    best: Values  # (n_tuples,) float, the least score of cells that cover each tuple, at first its limit
+    best: Floats  # (n_tuples,) float, the least score of cells that cover each tuple, at first its limit
     owner: Ints  # (n_tuples,) int64, which cells that is, -1 for none
     cells: Ints32  # (n_vectors, n_attributes) int32, cells that were the best of a tuple
     tally: Ints  # (2,) int64, the number of cells, and the tuples that were looked at
@@ -100,7 +100,7 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
     return class_of, bool(cube.tally[1] < budget or trees.rows[class_of < 0].sum() < k)
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _search(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def]
     """Find the cheapest cells that cover k rows, within the budget.
 
@@ -133,7 +133,7 @@ def _search(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def
             _arrange(depth, members, a, b, trees, cube)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
     for i in range(a, b):  # noqa: SIM110 (a generator is not compiled)
         if score < best[members[i]]:
@@ -141,7 +141,7 @@ def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _enter(a, b, score, cube):  # type: ignore[no-untyped-def]
     """Store the chosen cells as the best of each tuple that had worse ones."""
     deepest = len(cube.attributes) - 1
@@ -158,7 +158,7 @@ def _enter(a, b, score, cube):  # type: ignore[no-untyped-def]
     cube.tally[0] = n_cells + 1
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _compact(cube):  # type: ignore[no-untyped-def]
     """Drop cells that are no longer the best of any tuple."""
     moved = cube.moved
@@ -180,7 +180,7 @@ def _compact(cube):  # type: ignore[no-untyped-def]
     return n_kept
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _arrange(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
     """Sort the tuples of a branch, and list the nodes of an attribute.
 
@@ -218,7 +218,7 @@ def _arrange(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
     cube.n_nodes[depth] = n_nodes
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _sort(source, a, n, j, target, trees, cube):  # type: ignore[no-untyped-def]
     """Sort n tuples from `a` on by position.
 
@@ -279,7 +279,7 @@ class Index(NamedTuple):
         return cls(np.array(by_position), np.concatenate([[0], np.cumsum(counts)]))
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: ignore[no-untyped-def]
     """Make a class of the waiting tuples below each candidate.
 
@@ -316,7 +316,7 @@ def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: 
     return n_released
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _is_below(r, v, trees, cube):  # type: ignore[no-untyped-def]
     """Return whether cells hold a tuple."""
     for j in range(cube.cells.shape[1]):

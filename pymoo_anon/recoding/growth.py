@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Flags, Ints, Values
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.moves import sort_by_cells
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
+from pymoo_anon.typing import Bools, Floats, Ints
 
 # A smaller rise of the cost of cells is rounding.
 _NOTHING = 1e-12
@@ -25,12 +25,12 @@ class Seeds(NamedTuple):
 
     attributes: Ints  # (n_attributes,) int64, in the order in which tuples are sorted and compared
     order: Ints  # (n,) int64, the tuples, sorted by their positions
-    scores: Values  # (n,) float, the score of the class that grows from each tuple, infinite for none
-    is_taken: Flags  # (n,) Boolean, the tuples that are in the class or in one that is made
+    scores: Floats  # (n,) float, the score of the class that grows from each tuple, infinite for none
+    is_taken: Bools  # (n,) Boolean, the tuples that are in the class or in one that is made
     members: Ints  # (n,) int64, the tuples of the class, as places in `order`
     cells: Ints  # (n_attributes,) int64, the cells of the class
-    rest: Values  # (n_attributes + 1,) float, the cost of the cells from each attribute on
-    joined: Values  # (n,) float, lower bounds of the cost of the cells with each tuple, infinite for taken ones
+    rest: Floats  # (n_attributes + 1,) float, the cost of the cells from each attribute on
+    joined: Floats  # (n,) float, lower bounds of the cost of the cells with each tuple, infinite for taken ones
     tally: Ints  # (1,) int64, the tuples that were looked at
 
     @classmethod
@@ -76,7 +76,7 @@ def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Int
     return class_of
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _score(order, k, most, price, budget, trees, seeds):  # type: ignore[no-untyped-def]
     """Score seeds in order until the budget is used up, and at least one."""
     least = np.inf
@@ -89,7 +89,7 @@ def _score(order, k, most, price, budget, trees, seeds):  # type: ignore[no-unty
             seeds.is_taken[seeds.members[m]] = False
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-untyped-def]
     """Make classes in the order of their scores.
 
@@ -111,7 +111,7 @@ def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-unt
                 seeds.is_taken[seeds.members[m]] = False
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
     """Grow a class to k rows, and further while its score falls.
 
@@ -149,14 +149,14 @@ def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
     return n, cost + price / rows
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _take(i, n, rows, trees, seeds):  # type: ignore[no-untyped-def]
     """Append a tuple to the class, and return its members and rows."""
     seeds.members[n], seeds.is_taken[i], seeds.joined[i] = i, True, np.inf
     return n + 1, rows + trees.rows[seeds.order[i]]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
     """Sum the costs of the cells from each attribute on."""
     last = len(seeds.attributes)
@@ -166,7 +166,7 @@ def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
     return seeds.rest[0]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _next_tuple(start, most, need, trees, seeds):  # type: ignore[no-untyped-def]
     """Find the tuple that costs least per row still needed.
 
@@ -188,7 +188,7 @@ def _next_tuple(start, most, need, trees, seeds):  # type: ignore[no-untyped-def
     return found, least
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _join_cost(i, limit, trees, seeds):  # type: ignore[no-untyped-def]
     """Return and store the cost of the cells with a tuple."""
     r, depth, spent = seeds.order[i], 0, 0.0

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Flags, Ints, Ints32, Values
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.tests import Scratch, Tests, hold, scratch_for
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, cells_of_classes, join, widen
+from pymoo_anon.typing import Bools, Floats, Ints, Ints32
 
 # A move has to save more than rounding may make up.
 _LEAST = 1e-9
@@ -28,7 +28,7 @@ class Classes(NamedTuple):
     class_of: Ints  # (n_tuples,) int64, the class of each tuple, -1 for none
     cells: Ints32  # (n_classes, n_attributes) int32, the smallest nodes that hold the tuples of each class
     rows: Ints  # (n_classes,) int64
-    costs: Values  # (n_classes,) float, the cost a row of each class
+    costs: Floats  # (n_classes,) float, the cost a row of each class
     heads: Ints  # (n_classes,) int64, the first tuple of each class, -1 for none
     following: Ints  # (n_tuples,) int64, the next tuple of the class, -1 for none
     preceding: Ints  # (n_tuples,) int64, the one before, -1 for none
@@ -42,10 +42,10 @@ class Classes(NamedTuple):
     # up to this one.
     skip: Ints
     changed: Ints  # (n_classes,) int64, the classes with cells changed since they were sorted
-    has_changed: Flags  # (n_classes,) Boolean, the same
+    has_changed: Bools  # (n_classes,) Boolean, the same
     # (n_attributes + 1, 2) float, the cost so far of the class at hand with the tuple, and how much more
     # that is than without.
-    reached: Values
+    reached: Floats
     members: Ints  # (n_tuples,) int64, memory for the tuples of a class
     moving: Ints  # (n_tuples,) int64, memory for the tuples of a class that is dissolved
     # (3,) int64, how many cells were compared, how many classes have changed since they were sorted, and how many
@@ -127,7 +127,7 @@ def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
     return order, shared, skip
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-def]
     for i in range(len(class_of)):
         r = len(class_of) - 1 - i
@@ -139,7 +139,7 @@ def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-de
             heads[c] = r
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Find the cheapest valid class for a tuple.
 
@@ -185,7 +185,7 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
     return found, limit
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _place_of(node, classes):  # type: ignore[no-untyped-def]
     """Find the first class in order at or after a node."""
     low, high = np.int64(0), np.int64(len(classes.order))
@@ -198,7 +198,7 @@ def _place_of(node, classes):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
     """Add one cell of a class to the costs reached."""
     classes.tally[0] += 1
@@ -209,7 +209,7 @@ def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
     classes.reached[depth + 1, 1] = classes.reached[depth, 1] + (joined - trees.costs[node])
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Return the added loss of a tuple in a class, or infinity."""
     n = classes.rows[c]
@@ -222,7 +222,7 @@ def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-de
     return np.inf
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def holds_with(c, r, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Return whether a class and one more tuple hold all requirements but k."""
     n = list_members(c, np.int64(0), classes)
@@ -232,7 +232,7 @@ def holds_with(c, r, trees, tests, classes):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def list_members(c, n, classes):  # type: ignore[no-untyped-def]
     """Append the tuples of a class to `members`."""
     r = classes.heads[c]
@@ -243,7 +243,7 @@ def list_members(c, n, classes):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _mark(c, classes):  # type: ignore[no-untyped-def]
     """Note that a class has changed since it was sorted."""
     if not classes.has_changed[c]:
@@ -252,7 +252,7 @@ def _mark(c, classes):  # type: ignore[no-untyped-def]
         classes.tally[1] += 1
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
     """Put a tuple that is in no class into one."""
     _mark(c, classes)
@@ -265,7 +265,7 @@ def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
     classes.heads[c] = r
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def leave(r, trees, classes):  # type: ignore[no-untyped-def]
     """Take a tuple out of its class, and shrink the cells of the class."""
     c = classes.class_of[r]
@@ -286,7 +286,7 @@ def leave(r, trees, classes):  # type: ignore[no-untyped-def]
             classes.costs[c] += trees.costs[node]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
     """Return the cost per row of a tuple's class without it."""
     cost = 0.0
@@ -296,7 +296,7 @@ def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
     return cost
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
     """Return an attribute's smallest node for a class without a tuple, or -1."""
     low, high = np.int64(-1), np.int64(-1)
@@ -336,7 +336,7 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
     return classes.class_of
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Move each tuple, in order, to its nearest class if that saves loss.
 
@@ -361,7 +361,7 @@ def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
     return np.int64(len(classes.class_of))
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
     """Return whether the class of a tuple holds all requirements without it."""
     if len(tests.kinds) == 0:
@@ -374,7 +374,7 @@ def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
     return hold(classes.members, np.int64(0), n - 1, rows, tests, classes.scratch)
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Spread the tuples of each class, in order, over others where that saves loss.
 
@@ -435,7 +435,7 @@ def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     return classes.class_of
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
     for r in range(len(classes.class_of)):
         if classes.class_of[r] < 0:
@@ -444,7 +444,7 @@ def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
                 enter(r, c, trees, classes)
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Merge each invalid class until it is valid or the only one."""
     for c in turns:
@@ -461,13 +461,13 @@ def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
             classes.rows[other] = 0
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _holds(c, tests, classes):  # type: ignore[no-untyped-def]
     n = list_members(c, np.int64(0), classes)
     return hold(classes.members, np.int64(0), n, classes.rows[c], tests, classes.scratch)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Find the class that is cheapest to merge with another, or -1.
 
@@ -495,7 +495,7 @@ def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
     return whole if whole >= 0 else near
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _joined_cost(c, other, limit, trees, classes):  # type: ignore[no-untyped-def]
     """Return the cost per row of two merged classes."""
     cost = 0.0

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints, Ints32, Values
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.bound import Ascent, Items
 from pymoo_anon.recoding.moves import Classes, enter
 from pymoo_anon.recoding.tests import Tests, hold
 from pymoo_anon.recoding.trees import Trees, join, widen
+from pymoo_anon.typing import Floats, Ints, Ints32
 
 # Passes of the ascent that make the prices.
 _PASSES = 12
@@ -37,23 +37,23 @@ class Search(NamedTuple):
     classes: Classes  # With empty classes for those that are built while others are freed
     n_tuples: Ints  # (room,) int64, the number of tuples of each class
     spare: Ints  # (room,) int64, numbers of empty classes
-    prices: Values  # (n_tuples,) float, the price of a row of each tuple
+    prices: Floats  # (n_tuples,) float, the price of a row of each tuple
     order: Ints  # (n_tuples,) int64, in which tuples begin neighbourhoods
     near: Ints  # (_NEAR,) int64, the classes of the neighbourhood
-    keys: Values  # (_NEAR,) float, how far they are
+    keys: Floats  # (_NEAR,) float, how far they are
     freed: Ints  # (most,) int64, tuples
     own: Ints  # (most,) int64, the new class of each, -1 for none yet, -2 for the one that grows
     # (most + 2, n_attributes) int32, cells of the new classes; the last is the one that grows, the one before the best
     # so far.
     new_cells: Ints32
     new_rows: Ints  # (most,) int64
-    new_costs: Values  # (most,) float
+    new_costs: Floats  # (most,) float
     grown: Ints  # (2, most) int64, members of the class that grows, and of the best so far
     tally: Ints  # (3,) int64, how many numbers are spare, the next place of `order`, and the neighbourhoods that paid
     state: NDArray[np.uint64]  # (1,) uint64, where the sequence of random numbers is
 
     @classmethod
-    def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Values) -> Search:
+    def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Floats) -> Search:
         """Begin a search at given classes."""
         _, numbers = np.unique(class_of, return_inverse=True)
         n_classes, n_attributes = int(numbers.max()) + 1, trees.positions.shape[1]
@@ -99,7 +99,7 @@ def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvem
     return search.classes.class_of
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
     """Try n neighbourhoods, and keep those that lose less.
 
@@ -122,7 +122,7 @@ def _try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
             _accept(n_near, n_freed, n_built, trees, search)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _chance(search):  # type: ignore[no-untyped-def]
     """Return the next random number of [0, 1): xorshift (Marsaglia 2003)."""
     x = search.state[0]
@@ -133,7 +133,7 @@ def _chance(search):  # type: ignore[no-untyped-def]
     return np.float64(x >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _begin(search):  # type: ignore[no-untyped-def]
     """Draw the first tuple of a neighbourhood."""
     r = np.int64(0)
@@ -148,7 +148,7 @@ def _begin(search):  # type: ignore[no-untyped-def]
     return r
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
     """Free the class of a tuple and its neighbours."""
     most, n_near = len(search.freed), np.int64(0)
@@ -188,7 +188,7 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
     return n_taken, n_freed, lost
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _cost_with(cells, r, limit, trees, search):  # type: ignore[no-untyped-def]
     """Return the cost per row of cells widened for a tuple."""
     cost = 0.0
@@ -199,7 +199,7 @@ def _cost_with(cells, r, limit, trees, search):  # type: ignore[no-untyped-def]
     return cost
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def]
     """Build classes of the freed tuples: the best of several tries, again and again.
 
@@ -240,13 +240,13 @@ def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def
     return n_built
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _copy_cells(source, target):  # type: ignore[no-untyped-def]
     for j in range(len(source)):
         target[j] = source[j]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
     """Grow a class from a freed tuple until it holds all requirements.
 
@@ -294,7 +294,7 @@ def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
     return n, rows, cost, priced
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _grown_holds(n, rows, tests, search):  # type: ignore[no-untyped-def]
     if len(tests.kinds) == 0:
         return rows >= tests.k
@@ -303,7 +303,7 @@ def _grown_holds(n, rows, tests, search):  # type: ignore[no-untyped-def]
     return hold(search.classes.members, np.int64(0), n, rows, tests, search.classes.scratch)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
     """Put each freed tuple into the cheapest new class."""
     for i in range(n_freed):
@@ -311,7 +311,7 @@ def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
             _join_cheapest(i, n_built, np.inf, trees, search)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _join_cheapest(i, n_built, limit, trees, search):  # type: ignore[no-untyped-def]
     """Put a freed tuple into the cheaper new class, if below the limit."""
     r, cheapest = search.freed[i], np.int64(-1)
@@ -331,7 +331,7 @@ def _join_cheapest(i, n_built, limit, trees, search):  # type: ignore[no-untyped
     return True
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untyped-def]
     """Move single tuples between new classes while that saves loss, at most three times."""
     without, members = search.new_cells[len(search.new_cells) - 1], search.classes.members
@@ -362,7 +362,7 @@ def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untype
             break
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _all_hold(n_freed, n_built, tests, search):  # type: ignore[no-untyped-def]
     for c in range(n_built):
         n = np.int64(0)
@@ -375,7 +375,7 @@ def _all_hold(n_freed, n_built, tests, search):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _accept(n_near, n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
     """Replace the freed classes by the new ones."""
     for c in search.near[:n_near]:

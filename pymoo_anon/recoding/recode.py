@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from pymoo_anon._messages import one_of
-from pymoo_anon.engine.arrays import Ints, Ints32
 from pymoo_anon.recoding.cube import bottom_up
 from pymoo_anon.recoding.growth import grow
 from pymoo_anon.recoding.moves import Classes, relocate, repair
@@ -21,6 +20,7 @@ from pymoo_anon.recoding.neighbourhood import improve
 from pymoo_anon.recoding.tests import Tests
 from pymoo_anon.recoding.top_down import RULES, top_down
 from pymoo_anon.recoding.trees import Trees, cells_of_classes
+from pymoo_anon.typing import Ints, Ints32
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
 _BLOCK = 30_000

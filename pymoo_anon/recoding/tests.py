@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Values
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.sums import add
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.recoding.trees import Trees
+from pymoo_anon.typing import Floats, Ints
 
 
 class Kind(IntEnum):
@@ -79,7 +79,7 @@ class Tests(NamedTuple):
     kinds: Ints  # (n_tests,) int64, as `Kind` numbers them
     first: Ints  # (n_tests,) int64, the first value that each test reads
     stop: Ints  # (n_tests,) int64, the value after the last
-    bounds: Values  # (n_tests,) float
+    bounds: Floats  # (n_tests,) float
     numerators: Ints  # (n_tests,) int64, of the c of recursive (c, l)
     denominators: Ints  # (n_tests,) int64, likewise
     levels: Ints  # (n_tests,) int64, the number of levels of a tree, 1 elsewhere
@@ -196,7 +196,7 @@ def scratch_for(tests: Tests) -> Scratch:
     return Scratch(np.zeros(len(tests.totals), dtype=np.int64), np.empty(len(tests.totals), dtype=np.int64))
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
     """Return whether the tuples in members[a:b], of so many rows, hold all requirements."""
     if rows < tests.k:
@@ -213,13 +213,13 @@ def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
     return kept
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def hold_whole(members, rows, tests, scratch):  # type: ignore[no-untyped-def]
     """Return whether all members hold all requirements."""
     return hold(members, np.int64(0), np.int64(len(members)), rows, tests, scratch)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
     """Fill the histogram of a set, and count its distinct values."""
     n_touched = np.int64(0)
@@ -234,7 +234,7 @@ def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
     return n_touched
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _holds(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
     """Return whether the set in the histogram holds one requirement.
 
@@ -276,7 +276,7 @@ def _holds(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
     return kind != _TREE or (high + low) / (tests.levels[t] * (own * n_rows)) <= bound
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
     """Return whether r_1 < c (r_l + ... + r_m), with the counts r of the values in descending order."""
     rank = np.int64(np.ceil(tests.bounds[t]))
@@ -306,7 +306,7 @@ def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untype
     return tail > most * tests.denominators[t] // tests.numerators[t]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _in_order(first, stop, rows, tests, scratch):  # type: ignore[no-untyped-def]
     """Return the ordered earth mover's distance of a set from the table."""
     own, n_rows = np.float64(rows), np.float64(tests.n_rows)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.trees import Trees, join
+from pymoo_anon.typing import Ints
 
 # How an attribute is chosen and split, by method.
 _BY_GAIN, _STRICT, _RELAXED = 0, 1, 2
@@ -61,7 +61,7 @@ def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: 
     return class_of
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _split_all(trees, k, price, enough, rule, children, class_of):  # type: ignore[no-untyped-def]
     """Fill `class_of` by the arguments of `top_down`.
 
@@ -94,7 +94,7 @@ def _split_all(trees, k, price, enough, rule, children, class_of):  # type: igno
             _forget(n_children, children)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _spread(j, a, b, trees, children):  # type: ignore[no-untyped-def]
     """Count the tuples below each child of a class's node.
 
@@ -124,7 +124,7 @@ def _spread(j, a, b, trees, children):  # type: ignore[no-untyped-def]
     return n_children
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _child(trees, node, position):  # type: ignore[no-untyped-def]
     """Return the child of a node that holds a position."""
     child = trees.leaves[position]
@@ -133,14 +133,14 @@ def _child(trees, node, position):  # type: ignore[no-untyped-def]
     return child
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _forget(n_children, children):  # type: ignore[no-untyped-def]
     for c in range(n_children):
         children.rows[children.touched[c]] = 0
         children.n_tuples[children.touched[c]] = 0
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _weigh(n_children, k, trees, price, rule, children):  # type: ignore[no-untyped-def]
     """Choose the children to split off, and return the gain.
 
@@ -187,14 +187,14 @@ def _weigh(n_children, k, trees, price, rule, children):  # type: ignore[no-unty
     return max(saved, 0.0) / max(bits, 1e-9)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _saved(child, trees, children):  # type: ignore[no-untyped-def]
     """Return the saved loss in an attribute of a child."""
     own = join(trees, trees.leaves[children.low[child]], children.high[child])
     return children.rows[child] * (trees.costs[trees.parent[child]] - trees.costs[own])
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _part(j, n_open, n_children, trees, children):  # type: ignore[no-untyped-def]
     """Sort the class by child, and open its parts.
 

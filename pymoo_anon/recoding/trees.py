@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon.engine.arrays import Ints, Ints32, Values
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.typing import Floats, Ints, Ints32
 
 #: Cost of a node that must not be released: more than all others together for any number of rows, and small enough
 #: to count with.
@@ -36,7 +36,7 @@ class Trees(NamedTuple):
     stop: Ints  # (n_nodes,) int64, the position after its last
     # (n_nodes,) float, (extent - 1) / (domain - 1) times the weight of the attribute; lower is better. Extent and
     # domain count all values of the hierarchy.
-    costs: Values
+    costs: Floats
     leaves: Ints  # (n_positions,) int64, the node of each position
     positions: Ints32  # (n_tuples, n_attributes) int32, the position of each tuple, ascending
     rows: Ints  # (n_tuples,) int64, the rows of the table that each tuple stands for
@@ -102,7 +102,7 @@ class _Tree(NamedTuple):
     first: Ints
     stop: Ints
     parent: Ints
-    costs: Values
+    costs: Floats
     numbers: NDArray[np.integer[Any]]
 
 
@@ -176,7 +176,7 @@ def by_first_step(trees: Trees) -> Ints:
     return np.argsort(-steps, kind="stable")
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def join(trees, node, position):  # type: ignore[no-untyped-def]
     """Return the smallest node that holds a node and a position of its attribute."""
     while position < trees.first[node] or position >= trees.stop[node]:
@@ -196,14 +196,14 @@ def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Ints32:
     return cells
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _widen_all(trees, class_of, cells):  # type: ignore[no-untyped-def]
     for r in range(len(class_of)):
         if class_of[r] >= 0:
             widen(cells[class_of[r]], r, trees)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def widen(cells, r, trees):  # type: ignore[no-untyped-def]
     """Widen cells to hold a tuple, and return their cost per row."""
     cost = 0.0

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
-from pymoo_anon.suite.verify import Ints, Space
+from pymoo_anon.suite.verify import Space
+from pymoo_anon.typing import Ints
 
 
 class Instance(Space):

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from moocore import hypervolume
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import examples
 from pymoo_anon.suite.instance import Instance
-
-Matrix = NDArray[np.float64]
+from pymoo_anon.typing import Array, Floats, Ints
 
 #: Prefix of names in MOrepo. The folder `data` is laid out as a contribution to it.
 CONTRIBUTION = "PymooAnon26"
@@ -53,13 +52,13 @@ class SuiteProblem(Problem):  # type: ignore[misc]
             minimised objectives over random points.
     """
 
-    def __init__(self, instance: Instance, front: NDArray[np.int64], certificate: Mapping[str, Any]) -> None:
+    def __init__(self, instance: Instance, front: Ints, certificate: Mapping[str, Any]) -> None:
         self.instance = instance
         self.certificate = dict(certificate)
         self.features: dict[str, Any] = self.certificate["features"]
         upper = instance.upper
         self._set = front[:, : len(upper)].astype(bool if instance.bits else np.int64)
-        self._front: Matrix = (front[:, len(upper) :] * instance.signs).astype(float)
+        self._front: Floats = (front[:, len(upper) :] * instance.signs).astype(float)
         super().__init__(
             n_var=len(upper),
             n_obj=len(instance.signs),
@@ -80,10 +79,10 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         name: str = self.instance.told["name"]
         return name
 
-    def reference_point(self) -> Matrix:
+    def reference_point(self) -> Floats:
         """Return the (n_obj,) float array a tenth of the front's range beyond its nadir."""
         ideal, nadir = self._front.min(axis=0), self._front.max(axis=0)
-        point: Matrix = nadir + _BEYOND * (nadir - ideal)
+        point: Floats = nadir + _BEYOND * (nadir - ideal)
         return point
 
     def hypervolume_share(self, F: ArrayLike) -> float:
@@ -107,10 +106,10 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         points = set(map(tuple, np.asarray(F, dtype=float).reshape(-1, self.n_obj)))
         return float(np.mean([tuple(member) in points for member in self._front]))
 
-    def _calc_pareto_front(self, *args: Any, **kwargs: Any) -> Matrix:
+    def _calc_pareto_front(self, *args: Any, **kwargs: Any) -> Floats:
         return self._front.copy()
 
-    def _calc_pareto_set(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+    def _calc_pareto_set(self, *args: Any, **kwargs: Any) -> Array:
         return self._set.copy()
 
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:

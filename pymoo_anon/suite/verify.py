@@ -28,9 +28,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from pymoo_anon.typing import Bools, Ints
 
 # Number of points compared with the front at once.
 _BATCH = 2000
@@ -200,9 +199,9 @@ class Space:
         over += [lost - self.limit] if self.rule == "violating" else []
         return [value(own) for own in self.told["objectives"]], over
 
-    def kept(self, state: State, sizes: Ints) -> NDArray[np.bool_]:
+    def kept(self, state: State, sizes: Ints) -> Bools:
         """Return the mask of the classes not suppressed."""
-        kept: NDArray[np.bool_] = sizes >= (self.limit if self.rule == "below" else 1)
+        kept: Bools = sizes >= (self.limit if self.rule == "below" else 1)
         if self.rule == "at most":
             # Classes of one size are suppressed together, the smallest first, up to the limit of persons.
             different, place, number = np.unique(sizes, return_inverse=True, return_counts=True)

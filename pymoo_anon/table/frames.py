@@ -13,10 +13,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.domain_values import Name, ascending
+from pymoo_anon.typing import Array, Ints
 
 #: A frame that narwhals knows, eager or lazy.
 Frame = Any
@@ -42,7 +42,7 @@ class Combinations:
     """Distinct combinations of values in some columns, with their counts."""
 
     columns: dict[Name, pd.Series]
-    weights: NDArray[np.int64]
+    weights: Ints
 
     def with_gaps(self, missing: str) -> tuple[Combinations, set[Name]]:
         """Return the complete combinations, and the columns with missing values."""
@@ -218,7 +218,7 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
     return Combinations(columns, grouped[COUNT].to_numpy().astype(np.int64))
 
 
-def rows_of(frame: Frame) -> tuple[Frame, NDArray[np.int64]]:
+def rows_of(frame: Frame) -> tuple[Frame, Ints]:
     """Fetch all rows of a frame with their counts."""
     own = fetched(frame)
     if own.implementation.is_polars() and find_spec("pyarrow") is not None:
@@ -226,19 +226,19 @@ def rows_of(frame: Frame) -> tuple[Frame, NDArray[np.int64]]:
     return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.ones(len(own), dtype=np.int64)
 
 
-def codes_and_values(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
+def codes_and_values(column: Any) -> tuple[Ints, list[Any]]:
     """Return codes of an eager column, -1 for missing values, and its values."""
     codes, values = pd.factorize(_python_values(column, column.dtype))
     return codes, values.tolist()
 
 
-def codes_of(one: Any, other: Any) -> NDArray[np.int64]:
+def codes_of(one: Any, other: Any) -> Ints:
     """Encode two eager columns together, -1 for missing values."""
     if one.dtype == other.dtype == nw.String and one.implementation.is_pyarrow() and other.implementation.is_pyarrow():
         # No text becomes an object.
         chunks = [chunk.cast("large_string") for own in (one, other) for chunk in own.to_native().chunks]
         both = import_module("pyarrow").chunked_array(chunks, "large_string").dictionary_encode().combine_chunks()
-        found: NDArray[np.int64] = both.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        found: Ints = both.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return found
     # Lists are told apart by their text: they have no hash.
     columns = [
@@ -287,7 +287,7 @@ def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]
     return n_rows - n_there, n_distinct, _python_values(values, table.collect_schema()[column]).tolist()
 
 
-def coded(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
+def coded(column: pd.Series) -> tuple[Ints, list[Any]]:
     """Encode a column, with ascending values and None last."""
     codes, values = factorized(column)
     # By identity: True and 1 are two values, and equal.
@@ -310,7 +310,7 @@ def _rows(frame: Frame) -> Any:
     return (nw.col(COUNT).sum() if _counts(frame) else nw.len()).alias(COUNT)
 
 
-def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Series], NDArray[np.int64]]) -> Frame:
+def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Series], Ints]) -> Frame:
     """Return the first of each distinct row of a pandas frame, with `COUNT`."""
     own = (frame[name] for name in columns)
     keys = keyed(key(column) if column.dtype == object else pd.factorize(column)[0] for column in own)
@@ -324,7 +324,7 @@ def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Serie
     return nw.from_native(frame[columns].iloc[first].assign(**{COUNT: counts}))
 
 
-def keyed(columns: Iterable[NDArray[Any]]) -> NDArray[np.int64]:
+def keyed(columns: Iterable[Array]) -> Ints:
     """Assign numbers to the rows of columns of codes, equal rows alike."""
     keys, n = np.zeros(1, dtype=np.int64), 1
     for codes in columns:
@@ -366,7 +366,7 @@ def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
     return [known.index(name) for name in wanted]
 
 
-def factorized(column: pd.Series) -> tuple[NDArray[np.int64], list[Any]]:
+def factorized(column: pd.Series) -> tuple[Ints, list[Any]]:
     """Encode the values of a column, with True apart from 1."""
     keys = column
     if column.dtype == object and pd.api.types.infer_dtype(column).startswith("mixed"):

@@ -9,14 +9,14 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.classes import grouped
 from pymoo_anon.table.domain_values import ROOT, Name, label_text
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.nodes import Nodes
+from pymoo_anon.typing import Ints
 
 #: The label of every quasi-identifier in a suppressed row.
 SUPPRESSED = ROOT
@@ -49,7 +49,7 @@ class Generalization:
     (2,)
     """
 
-    groups: Mapping[Name, NDArray[np.int64]]
+    groups: Mapping[Name, Ints]
     labels: Mapping[Name, tuple[Hashable, ...]]
 
     def __init__(self, groups: Mapping[Any, ArrayLike], labels: Mapping[Any, Sequence[Hashable]]) -> None:
@@ -77,7 +77,7 @@ class Generalization:
         """Number of groups of every quasi-identifier."""
         return tuple(len(labels) for labels in self.labels.values())
 
-    def labels_of(self, codes: NDArray[np.int64], places: NDArray[np.int64]) -> dict[Name, list[Hashable]]:
+    def labels_of(self, codes: Ints, places: Ints) -> dict[Name, list[Hashable]]:
         """Return the labels of some distinct tuples, by quasi-identifier.
 
         Args:

@@ -13,7 +13,6 @@ from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted, examples, html_table, repeated
 from pymoo_anon.table.domain_values import (
@@ -33,6 +32,7 @@ from pymoo_anon.table.domain_values import (
 )
 from pymoo_anon.table.hierarchy_csv import read_columns, write_columns
 from pymoo_anon.table.nodes import Nodes, nodes_of
+from pymoo_anon.typing import Ints
 
 # Number of values of a domain in a notebook.
 _PRINTED = 20
@@ -73,9 +73,9 @@ class Hierarchy:
     """
 
     domain: tuple[Hashable, ...]
-    groups: NDArray[np.int64]
+    groups: Ints
     labels: tuple[tuple[Hashable, ...], ...]
-    n_groups: NDArray[np.int64]
+    n_groups: Ints
     bins: Bins | None
 
     def __init__(self, levels: Sequence[Sequence[Hashable]], bins: Bins | None = None) -> None:
@@ -244,7 +244,7 @@ class Hierarchy:
             columns.append(numbers if spell and not merges else labels)
         return Hierarchy(columns, self.bins)
 
-    def encode(self, values: Sequence[Any]) -> NDArray[np.int64]:
+    def encode(self, values: Sequence[Any]) -> Ints:
         """Find the positions of values in the domain.
 
         Args:
@@ -365,7 +365,7 @@ def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
     return columns
 
 
-def _check_coarser(level: int, groups: NDArray[np.int64], labels: Sequence[Sequence[Hashable]]) -> None:
+def _check_coarser(level: int, groups: Ints, labels: Sequence[Sequence[Hashable]]) -> None:
     below, own = groups[level - 1], groups[level]
     parent = np.empty(len(labels[level - 1]), dtype=np.int64)
     parent[below] = own
@@ -400,9 +400,7 @@ def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
     return days if len(days) == len(present) else {}
 
 
-def fitted(
-    name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: bool = False
-) -> tuple[Hierarchy, NDArray[np.int64]]:
+def fitted(name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: bool = False) -> tuple[Hierarchy, Ints]:
     """Fit a hierarchy to a column, and find its values."""
     try:
         own = matched(hierarchy, values)

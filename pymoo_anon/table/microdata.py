@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted, examples, html_table, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses, Forest, classes_of, grouped
@@ -23,6 +22,7 @@ from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_of_column
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
+from pymoo_anon.typing import Ints
 
 # The square is below 2^63, so sums of squared class sizes are exact.
 _MOST_ROWS = 3_037_000_499
@@ -82,8 +82,8 @@ class Microdata:
     def __init__(
         self,
         quasi_identifiers: Mapping[Name, Hierarchy],
-        tuples: NDArray[np.int64],
-        counts: NDArray[np.int64],
+        tuples: Ints,
+        counts: Ints,
         columns: Mapping[Name, ValueCounts],
         domains: Mapping[Name, Sequence[Hashable]],
         sensitive: Sequence[Name] = (),
@@ -173,9 +173,9 @@ class Microdata:
     def from_codes(
         cls,
         quasi_identifiers: Mapping[Name, Hierarchy],
-        codes: Sequence[NDArray[np.int64]],
-        weights: NDArray[np.int64],
-        columns: Mapping[Name, NDArray[np.int64]],
+        codes: Sequence[Ints],
+        weights: Ints,
+        columns: Mapping[Name, Ints],
         domains: Mapping[Name, Sequence[Hashable]],
         sensitive: Sequence[Name] = (),
         label: Name | None = None,

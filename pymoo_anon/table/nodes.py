@@ -6,11 +6,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.table.domain_values import label_text
+from pymoo_anon.typing import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ class Nodes:
         return self.stop - self.first
 
     @property
-    def losses(self) -> NDArray[np.float64]:
+    def losses(self) -> Floats:
         """(n_nodes,) float array, the loss of each node (lower is better).
 
         It is (extent - 1) / (values - 1), from 0 for a value to 1 for the root. The root of a domain of one value loses

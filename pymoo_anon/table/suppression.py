@@ -10,10 +10,10 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.table.domain_values import meant
+from pymoo_anon.typing import Bools
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -39,7 +39,7 @@ class ClassConstraint(Protocol):
     def depends_on_kept(self) -> bool:
         """True if the value of a class depends on other classes."""
 
-    def broken(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+    def broken(self, classes: EquivalenceClasses) -> Bools:
         """Find the classes that break the constraint, (n_classes,) Boolean."""
 
 
@@ -204,9 +204,7 @@ class Violating(_Limited):
         return of_classes
 
 
-def kept_by(
-    constraints: Sequence[ClassConstraint], classes: EquivalenceClasses, among: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_]:
+def kept_by(constraints: Sequence[ClassConstraint], classes: EquivalenceClasses, among: Bools | None = None) -> Bools:
     """Keep classes that satisfy all constraints among themselves.
 
     For constraints that suppression of other classes cannot improve, such as k and distinct l, the result is the

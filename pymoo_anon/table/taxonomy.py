@@ -19,13 +19,12 @@ from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.compiled import njit
-
-Bits = NDArray[np.bool_]
+from pymoo_anon.typing import Bools, Floats, Ints
 
 
 @dataclass
@@ -138,7 +137,7 @@ class Taxonomy:
         valid = valid_cuts(strings, self.spans)
         return bool(valid[0]) if np.ndim(bits) == 1 else valid
 
-    def closest(self, bits: ArrayLike, random_state: np.random.Generator | None = None) -> Bits:
+    def closest(self, bits: ArrayLike, random_state: np.random.Generator | None = None) -> Bools:
         """Find the nearest cuts by Hamming distance.
 
         The result is exact, by a dynamic program from the leaves to the root. A valid string is its own nearest cut.
@@ -158,10 +157,10 @@ class Taxonomy:
         strings = self._strings(bits)
         shape = (len(strings), len(self._nodes))
         draws = np.zeros(shape) if random_state is None else random_state.random(shape)
-        cuts: Bits = closest_cuts(strings, self.spans, draws)
+        cuts: Bools = closest_cuts(strings, self.spans, draws)
         return cuts[0] if np.ndim(bits) == 1 else cuts
 
-    def sample(self, n: int, random_state: np.random.Generator) -> Bits:
+    def sample(self, n: int, random_state: np.random.Generator) -> Bools:
         """Draw random cuts, all with equal probability.
 
         Args:
@@ -172,7 +171,7 @@ class Taxonomy:
             (n, n_bits) Boolean array.
         """
         draws = random_state.random((n, len(self._nodes)))
-        cuts: Bits = random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
+        cuts: Bools = random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
         return cuts
 
     def labels(self, bits: ArrayLike) -> tuple[str, ...]:
@@ -219,16 +218,16 @@ class Taxonomy:
         return counts
 
     @cached_property
-    def merge_shares(self) -> NDArray[np.float64]:
+    def merge_shares(self) -> Floats:
         """(n_nodes,) float array, the share of cuts that merge each node."""
         return np.array([1 / count for count in self._n_cuts_below])
 
     @cached_property
-    def spans(self) -> NDArray[np.int64]:
+    def spans(self) -> Ints:
         """(n_nodes, 3) int64 array, the spans of the nodes in preorder."""
         return np.array([(node.first, node.last, node.end) for node in self._nodes])
 
-    def _strings(self, bits: ArrayLike) -> Bits:
+    def _strings(self, bits: ArrayLike) -> Bools:
         given = np.asarray(bits)
         if given.dtype != bool:
             raise TypeError(f"bits must be Boolean, got {given.dtype}")
@@ -292,7 +291,7 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
     """Find the nearest cuts of all trees.
 
@@ -340,7 +339,7 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
     return cuts
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
     """Merge a node or split it, and return the next."""
     first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
@@ -354,7 +353,7 @@ def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
     return node + 1
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
     """Draw random cuts of all trees. Bits that no tree covers stay as they are.
 
@@ -369,7 +368,7 @@ def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
     return cuts
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def valid_cuts(strings, spans):  # type: ignore[no-untyped-def]
     """Tell whether strings are cuts of all trees."""
     valid = np.ones(len(strings), dtype=np.bool_)

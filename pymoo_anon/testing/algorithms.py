@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from alive_progress import config_handler
-from numpy.typing import NDArray
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.callback import Callback
 from pymoo.core.evaluator import Evaluator
@@ -38,8 +37,7 @@ from pymoo.termination.xtol import DesignSpaceTermination
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.testing.tables import check_points, evaluated
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
-
-Matrix = NDArray[Any]
+from pymoo_anon.typing import Array
 
 # Terminations that wait for rest stop at smaller changes.
 _TOLERANCE = 0.1
@@ -150,8 +148,8 @@ class Watching(Evaluator):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen: list[tuple[Any, Matrix, Matrix]] = []
-        self.rows: list[Matrix] = []
+        self.seen: list[tuple[Any, Array, Array]] = []
+        self.rows: list[Array] = []
 
     def _eval(self, problem: Problem, pop: Population, *args: Any, **kwargs: Any) -> None:
         before = pop.get("X").copy()

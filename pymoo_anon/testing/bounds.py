@@ -11,7 +11,6 @@ import numpy as np
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.base import ClassGains, Kind, suppression_budget
@@ -23,6 +22,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Violating
 from pymoo_anon.testing.tables import quiet_lattice
 from pymoo_anon.testing.telling import ContractError, called, first_difference, slack, typed
+from pymoo_anon.typing import Bools, Floats, Ints
 
 # The front of a larger lattice takes long to find without bounds.
 _MOST_PROVEN = 1000
@@ -39,7 +39,7 @@ class Case:
     X: Ints
     batches: list[tuple[Ints, EquivalenceClasses]]
     classes: list[EquivalenceClasses]
-    values: Values
+    values: Floats
 
     def at(self, row: int) -> str:
         """Describe a node for an error message."""
@@ -57,16 +57,16 @@ class Known:
     objective: Objective
     family: Any
     case: Case
-    minimised: Values
+    minimised: Floats
     maps: Ints
     counts: Ints
-    suppressed: Flags
+    suppressed: Bools
     class_of: Ints
     # Whether the node of a row specializes the node of a column.
-    below: Flags
+    below: Bools
 
     @cached_property
-    def floors(self) -> Values:
+    def floors(self) -> Floats:
         """(n,) float array: the own floor of every node."""
         floors, family = np.full(len(self.case.X), -np.inf), self.family
         if family.has_floor:
@@ -79,11 +79,11 @@ class Known:
                 )
         return floors
 
-    def bound_below(self, what: str, bounds: Values, node: int | None = None) -> None:
+    def bound_below(self, what: str, bounds: Floats, node: int | None = None) -> None:
         """Refuse bounds that minimised values are below, by more than rounding."""
         self.demand(bounds <= self.minimised + slack(self.minimised), what, bounds, self.minimised, node)
 
-    def demand(self, holds: Flags, what: str, bounds: Values, of: Values, node: int | None = None) -> None:
+    def demand(self, holds: Bools, what: str, bounds: Floats, of: Floats, node: int | None = None) -> None:
         """Refuse a bound that does not hold."""
         if not holds.all():
             row = int(np.flatnonzero(~holds)[0])

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
@@ -27,6 +26,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.testing import tables
 from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
+from pymoo_anon.typing import Floats, Ints
 
 # So many tables, each under four rules of suppression.
 _TABLES = 6
@@ -168,7 +168,7 @@ def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generato
     return case
 
 
-def _of(objective: Objective, classes: EquivalenceClasses) -> Values:
+def _of(objective: Objective, classes: EquivalenceClasses) -> Floats:
     """Return the values of some generalizations, and check that no array changes."""
     holders = [classes, *classes.columns.values()]
     arrays = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
@@ -224,7 +224,7 @@ def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> 
         _check_same(objective, case, values, f"have the same value {way}")
 
 
-def _check_same(objective: Objective, case: Case, values: Values, duty: str) -> None:
+def _check_same(objective: Objective, case: Case, values: Floats, duty: str) -> None:
     row = first_difference(case.values, values, exact=False)
     if row is not None:
         raise ContractError(f"{objective!r} must {duty}, got {values[row]} and not {case.values[row]}, {case.at(row)}")

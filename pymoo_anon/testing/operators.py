@@ -20,8 +20,9 @@ from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.neighborhood import Neighborhood
-from pymoo_anon.testing.tables import Points, check_points, evaluated, valid_points
+from pymoo_anon.testing.tables import check_points, evaluated, valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
+from pymoo_anon.typing import Array
 
 # How many individuals an operator is given or asked for, even and odd.
 _SIZES = (1, 2, 7, 40)
@@ -79,7 +80,7 @@ def check_operator(
         raise ContractError(f"{_name(operator)} must not change the problem, got bounds {after} of {typed(before)}")
 
 
-def _use_of(operator: Operator) -> Callable[..., Points]:
+def _use_of(operator: Operator) -> Callable[..., Array]:
     """Describe the duty of a kind of operator."""
     for kind, use in _USES.items():
         if isinstance(operator, kind):
@@ -91,7 +92,7 @@ def _name(operator: Operator) -> str:
     return type(operator).__name__
 
 
-def _check_made(operator: Operator, problem: Problem, made: Points, repair: Repair | None, seed: int) -> None:
+def _check_made(operator: Operator, problem: Problem, made: Array, repair: Repair | None, seed: int) -> None:
     if isinstance(operator, Selection) or not len(made):
         return
     if repair is not None and isinstance(operator, Crossover | Mutation):
@@ -100,7 +101,7 @@ def _check_made(operator: Operator, problem: Problem, made: Points, repair: Repa
     check_points(f"{_name(operator)} must make", problem, made)
 
 
-def _check_draws(operator: Operator, act: Callable[[Operator], Points], made: Points, n: int) -> None:
+def _check_draws(operator: Operator, act: Callable[[Operator], Array], made: Array, n: int) -> None:
     """Check that the random state decides alone, also with copies."""
     others = {
         "again": operator,
@@ -133,12 +134,12 @@ def _check_repaired(operator: Repair, problem: Problem, seed: int) -> None:
         )
 
 
-def _sampled(operator: Sampling, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
+def _sampled(operator: Sampling, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
     pop = operator(problem, n, random_state=np.random.default_rng(seed))
     return _rows(operator, pop, n)
 
 
-def _crossed(operator: Crossover, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
+def _crossed(operator: Crossover, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
     # pymoo's first generation may mate an individual with itself.
     rng = np.random.default_rng(seed)
     mates = rng.integers(0, len(X), size=(n, operator.n_parents))
@@ -148,7 +149,7 @@ def _crossed(operator: Crossover, *, problem: Problem, X: Points, n: int, seed: 
     return _rows(operator, made, n * operator.n_offsprings)
 
 
-def _mutated(operator: Mutation, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
+def _mutated(operator: Mutation, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
     # pymoo assigns the result to the individuals itself, so the given array must not change.
     children = X.copy()
     found = operator._do(problem, children, random_state=np.random.default_rng(seed))
@@ -158,7 +159,7 @@ def _mutated(operator: Mutation, *, problem: Problem, X: Points, n: int, seed: i
     return _rows(operator, operator(problem, Population.new(X=X.copy()), random_state=np.random.default_rng(seed)), n)
 
 
-def _repaired(operator: Repair, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
+def _repaired(operator: Repair, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
     # Anything between the bounds, in the type of the variables.
     rng = np.random.default_rng(seed)
     low, high = (np.asarray(own, dtype=float) for own in problem.bounds())
@@ -168,7 +169,7 @@ def _repaired(operator: Repair, *, problem: Problem, X: Points, n: int, seed: in
     return _apply(operator, problem, drawn, seed)
 
 
-def _apply(operator: Repair, problem: Problem, X: Points, seed: int) -> Points:
+def _apply(operator: Repair, problem: Problem, X: Array, seed: int) -> Array:
     given = X.copy()
     operator._do(problem, given, random_state=np.random.default_rng(seed))
     _check_unchanged(operator, given, X)
@@ -176,7 +177,7 @@ def _apply(operator: Repair, problem: Problem, X: Points, seed: int) -> Points:
     return _rows(operator, pop, len(X))
 
 
-def _neighbors(operator: Neighborhood, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
+def _neighbors(operator: Neighborhood, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
     found = []
     given = X.copy()
     for x in given:
@@ -192,7 +193,7 @@ def _neighbors(operator: Neighborhood, *, problem: Problem, X: Points, n: int, s
     return np.concatenate(found)
 
 
-def _selected(operator: Selection, *, problem: Problem, X: Points, n: int, seed: int) -> Points:
+def _selected(operator: Selection, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
     pop = Population.new(X=X.copy())
     pop.set(**evaluated(problem, X))
     # pymoo's tournaments read these values.
@@ -211,15 +212,15 @@ def _selected(operator: Selection, *, problem: Problem, X: Points, n: int, seed:
     return np.array([[one.get("number") for one in pair] for pair in chosen])
 
 
-def _rows(operator: Operator, pop: Any, n: int) -> Points:
+def _rows(operator: Operator, pop: Any, n: int) -> Array:
     """Return the points of a population of a given size, or raise."""
     if not isinstance(pop, Population) or len(pop) != n:
         raise ContractError(f"{_name(operator)} must make {n} individuals, got {np.size(pop)}")
-    X: Points = pop.get("X")
+    X: Array = pop.get("X")
     return X
 
 
-def _check_unchanged(operator: Operator, given: Points, X: Points) -> None:
+def _check_unchanged(operator: Operator, given: Array, X: Array) -> None:
     row = first_difference(X, given)
     if row is not None:
         raise ContractError(
@@ -227,7 +228,7 @@ def _check_unchanged(operator: Operator, given: Points, X: Points) -> None:
         )
 
 
-_USES: dict[type[Operator], Callable[..., Points]] = {
+_USES: dict[type[Operator], Callable[..., Array]] = {
     Sampling: _sampled,
     Crossover: _crossed,
     Mutation: _mutated,

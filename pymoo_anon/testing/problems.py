@@ -8,18 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.generalization import of_columns
-from pymoo_anon.testing.tables import Points, evaluated, valid_points
+from pymoo_anon.testing.tables import evaluated, valid_points
 from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
+from pymoo_anon.typing import Array, Floats, Ints
 
-Values = dict[str, NDArray[np.float64]]
+Measured = dict[str, Floats]
 
 _N_POINTS = 24
 
@@ -65,7 +64,7 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
         _check_natural(problem, X, values)
 
 
-def _check_filled(problem: Problem, X: Points, names: Iterable[str]) -> None:
+def _check_filled(problem: Problem, X: Array, names: Iterable[str]) -> None:
     """Check that `_evaluate` sets all outputs, which pymoo would fill with infinity."""
     out: dict[str, Any] = {}
     given = X[0] if problem.elementwise else X
@@ -77,7 +76,7 @@ def _check_filled(problem: Problem, X: Points, names: Iterable[str]) -> None:
         )
 
 
-def _check_numbers(problem: Problem, X: Points, values: Values) -> None:
+def _check_numbers(problem: Problem, X: Array, values: Measured) -> None:
     lengths = {"F": problem.n_obj, "G": problem.n_ieq_constr, "H": problem.n_eq_constr}
     for name, own in values.items():
         expected = (len(X), lengths[name])
@@ -94,18 +93,18 @@ def _check_numbers(problem: Problem, X: Points, values: Values) -> None:
             )
 
 
-def _check_same(problem: Problem, X: Points, values: Values, seed: int) -> None:
+def _check_same(problem: Problem, X: Array, values: Measured, seed: int) -> None:
     name = type(problem).__name__
     order = np.random.default_rng(seed).permutation(len(X))
     twice = np.repeat(np.arange(len(X)), 2)
     unpickled = called(f"{name} must be pickled", pickled, problem)
     copied = called(f"{name} must be copied", copy.deepcopy, problem)
 
-    def one_by_one(rows: Ints) -> Values:
+    def one_by_one(rows: Ints) -> Measured:
         single = [evaluated(problem, X[row]) for row in rows]
         return {key: np.array([one[key] for one in single]) for key in values}
 
-    def threads(rows: Ints) -> Values:
+    def threads(rows: Ints) -> Measured:
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(lambda part: evaluated(problem, X[part]), np.array_split(rows, 8)))
         return {key: np.concatenate([one[key] for one in found]) for key in values}
@@ -130,7 +129,7 @@ def _check_same(problem: Problem, X: Points, values: Values, seed: int) -> None:
                 )
 
 
-def _check_front(problem: Problem, X: Points, values: Values) -> None:
+def _check_front(problem: Problem, X: Array, values: Measured) -> None:
     """Check that no feasible point dominates the front, and that it is complete."""
     name = type(problem).__name__
     front = called(f"pareto_front of {name} must answer", problem.pareto_front)
@@ -154,7 +153,7 @@ def _check_front(problem: Problem, X: Points, values: Values) -> None:
             )
 
 
-def _check_groups(problem: AnonymizationProblem, X: Points) -> None:
+def _check_groups(problem: AnonymizationProblem, X: Array) -> None:
     """Check that points are evaluated with the groups that they decode to."""
     name = type(problem).__name__
     if isinstance(problem, LocalRecodingProblem):
@@ -171,7 +170,7 @@ def _check_groups(problem: AnonymizationProblem, X: Points) -> None:
             )
 
 
-def _check_natural(problem: AnonymizationProblem, X: Points, values: Values) -> None:
+def _check_natural(problem: AnonymizationProblem, X: Array, values: Measured) -> None:
     name = type(problem).__name__
     natural = problem.natural(values["F"])
     for row, x in enumerate(X):

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampling, IntegerRandomSampling
 
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
@@ -32,8 +30,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.taxonomy import Taxonomy
 from pymoo_anon.testing.telling import ContractError, called, typed
-
-Points = NDArray[Any]
+from pymoo_anon.typing import Array, Floats, Ints
 
 # Pairs of nodes are compared one by one: so many nodes of a lattice are looked at.
 _MOST_NODES = 24
@@ -228,18 +225,18 @@ def _invented(names: list[str]) -> Microdata:
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in names}, sensitive=["s", "t"])
 
 
-def valid_points(problem: Problem, n: int, sampling: Sampling | None = None, seed: int = 0) -> Points:
+def valid_points(problem: Problem, n: int, sampling: Sampling | None = None, seed: int = 0) -> Array:
     """(n, n_var) array of valid points."""
     chosen = sampling_of(problem) if sampling is None else sampling
     pop: Population = chosen(problem, n, random_state=np.random.default_rng(seed))
-    X: Points = pop.get("X")
+    X: Array = pop.get("X")
     return X
 
 
-def evaluated(problem: Problem, X: Points) -> dict[str, NDArray[np.float64]]:
+def evaluated(problem: Problem, X: Array) -> dict[str, Floats]:
     """F of points, and G and H where there are constraints."""
     names = ["F", *["G"] * (problem.n_ieq_constr > 0), *["H"] * (problem.n_eq_constr > 0)]
-    values: dict[str, NDArray[np.float64]] = problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
+    values: dict[str, Floats] = problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
     return values
 
 
@@ -254,7 +251,7 @@ def sampling_of(problem: Problem) -> Sampling:
     return FloatRandomSampling()
 
 
-def check_points(duty: str, problem: Problem, X: Points) -> None:
+def check_points(duty: str, problem: Problem, X: Array) -> None:
     """Check type and bounds of points."""
     if X.ndim != 2 or X.shape[1] != problem.n_var:
         raise ContractError(f"{duty} points of {problem.n_var} variables, got shape {X.shape}")

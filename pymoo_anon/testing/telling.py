@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from pymoo_anon.typing import Floats
 
 T = TypeVar("T")
 
@@ -32,7 +34,7 @@ def typed(values: Any) -> str:
     return f"[{rows}, ...]" if len(given) > 8 else f"[{rows}]"
 
 
-def slack(values: ArrayLike) -> NDArray[np.float64]:
+def slack(values: ArrayLike) -> Floats:
     """Return the tolerance for rounding of values, 0 for infinite ones.
 
     >>> slack([2.0, np.inf]).tolist()

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from pymoo_anon.comparison.vectors import PropertyVector, align
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.problems.tradeoffs import logarithmic
+from pymoo_anon.typing import Floats
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
 
 #: Greatest number of tuples drawn one by one.
@@ -35,7 +35,7 @@ class VectorPicture:
     label: str
     log: bool
     whole: bool
-    curves: dict[str, Values]
+    curves: dict[str, Floats]
     ticks: tuple[str, ...] = ()
 
 
@@ -136,7 +136,7 @@ def _check(vectors: Mapping[Hashable, PropertyVector]) -> None:
 
 
 def _picture(
-    vectors: Mapping[Hashable, PropertyVector], curves: dict[str, Values], ticks: tuple[str, ...] = ()
+    vectors: Mapping[Hashable, PropertyVector], curves: dict[str, Floats], ticks: tuple[str, ...] = ()
 ) -> VectorPicture:
     first = next(iter(vectors.values()))
     values = np.concatenate([points[:, 1] for points in curves.values()])

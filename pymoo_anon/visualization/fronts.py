@@ -13,16 +13,16 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymoo.core.algorithm import Algorithm
 
 from pymoo_anon._messages import examples, number
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
+from pymoo_anon.typing import Array, Floats
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale, tick
 
 # Marks after the first are hollow and larger, so that equal fronts all stay visible.
@@ -66,9 +66,9 @@ class FrontPicture:
 
     title: str
     axes: tuple[Axis, ...]
-    fronts: dict[str, Values]
-    noted: tuple[tuple[Values, str], ...]
-    open_bounds: Values
+    fronts: dict[str, Floats]
+    noted: tuple[tuple[Floats, str], ...]
+    open_bounds: Floats
 
 
 def front_picture(
@@ -119,7 +119,7 @@ def front_picture(
     return FrontPicture(title, drawn, natural, noted, problem.natural(bounds)[:, order])
 
 
-def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Values:
+def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Floats:
     values = np.array(F, dtype=float)
     if values.shape == (problem.n_obj,):
         # pymoo returns a single member without its first dimension.
@@ -176,7 +176,7 @@ def plot_fronts(
     return saved(_draw(front_picture(problem, fronts, axes=axes)), path)
 
 
-def _axis(problem: AnonymizationProblem, index: int, values: Values) -> Axis:
+def _axis(problem: AnonymizationProblem, index: int, values: Floats) -> Axis:
     objective, name = problem.objectives[index], problem.objective_names[index]
     words = name.replace(objective.name, objective.words or objective.name, 1)
     direction = "higher" if objective.maximize else "lower"
@@ -184,7 +184,7 @@ def _axis(problem: AnonymizationProblem, index: int, values: Values) -> Axis:
     return Axis(label, name, objective.maximize, objective.whole, logarithmic(values), float(values.max()), loss)
 
 
-def _noted(axes: Sequence[Axis], front: Values) -> tuple[tuple[Values, str], ...]:
+def _noted(axes: Sequence[Axis], front: Floats) -> tuple[tuple[Floats, str], ...]:
     """Label both ends and the knee."""
     knee = knee_of(front, [axis.maximize for axis in axes])
     rows = dict.fromkeys([0, len(front) - 1, *([] if knee is None else [knee])])
@@ -259,7 +259,7 @@ def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
         )
 
 
-def open_region(picture: FrontPicture) -> Values:
+def open_region(picture: FrontPicture) -> Floats:
     """Return steps of x, best y found and best y open."""
     (front, *_), bounds = picture.fronts.values(), picture.open_bounds
     signs = np.array([-1.0 if axis.maximize else 1.0 for axis in picture.axes])
@@ -270,7 +270,7 @@ def open_region(picture: FrontPicture) -> Values:
     for place in x:
         best = members[members[:, 0] <= place, 1].min(initial=worst[1])
         rows.append([place, best, least[least[:, 0] <= place, 1].min(initial=best)])
-    region: Values = np.array(rows) * signs[[0, 1, 1]]
+    region: Floats = np.array(rows) * signs[[0, 1, 1]]
     return region
 
 
@@ -351,11 +351,11 @@ class ConvergencePicture:
 
     label: str
     log: bool
-    curves: dict[str, Values]
+    curves: dict[str, Floats]
 
 
 def convergence_picture(
-    histories: Mapping[str, Sequence[Algorithm]], indicator: Callable[[NDArray[Any]], float], label: str
+    histories: Mapping[str, Sequence[Algorithm]], indicator: Callable[[Array], float], label: str
 ) -> ConvergencePicture:
     """Collect the data of a picture of convergence, from the arguments of `plot_convergence`."""
     if not histories:
@@ -383,7 +383,7 @@ def convergence_picture(
 
 def plot_convergence(
     histories: Mapping[str, Sequence[Algorithm]],
-    indicator: Callable[[NDArray[Any]], float],
+    indicator: Callable[[Array], float],
     label: str,
     path: str | os.PathLike[str] | None = None,
 ) -> Figure:
@@ -420,9 +420,9 @@ def plot_convergence(
     return saved(figure, path)
 
 
-def _feasible_front(algorithm: Algorithm) -> NDArray[Any]:
+def _feasible_front(algorithm: Algorithm) -> Array:
     opt = algorithm.opt
     if opt is None or len(opt) == 0:
         return np.empty((0, 0))
-    feasible: NDArray[Any] = np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]
+    feasible: Array = np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]
     return feasible

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pymoo_anon.engine.arrays import Ints
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.typing import Bools, Floats, Ints
 from pymoo_anon.visualization.canvas import COLOURS, legend, new_figure, saved, tick
 
 # Greatest number of nodes drawn one by one, and drawn with lines between neighbours.
@@ -47,9 +47,9 @@ class LatticePicture:
     front: tuple[int, ...]
     visited: tuple[int, ...] | None
     nodes: Ints | None
-    places: NDArray[np.float64]
-    is_front: NDArray[np.bool_]
-    is_visited: NDArray[np.bool_]
+    places: Floats
+    is_front: Bools
+    is_visited: Bools
     lines: Ints
 
 
@@ -132,13 +132,13 @@ def _by_layer(nodes: Ints, n_layers: int) -> tuple[int, ...]:
     return tuple(np.bincount(nodes.sum(axis=1), minlength=n_layers).tolist())
 
 
-def _places(nodes: Ints, counts: list[int]) -> NDArray[np.float64]:
+def _places(nodes: Ints, counts: list[int]) -> Floats:
     within = np.concatenate([np.arange(count) - (count - 1) / 2 for count in counts])
     return np.column_stack([within, nodes.sum(axis=1)])
 
 
-def _is_in(nodes: Ints, some: Ints) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (nodes[:, np.newaxis] == some).all(axis=2).any(axis=1)
+def _is_in(nodes: Ints, some: Ints) -> Bools:
+    found: Bools = (nodes[:, np.newaxis] == some).all(axis=2).any(axis=1)
     return found
 
 

@@ -21,7 +21,7 @@ LOOPS = f"""
 import numpy as np
 from pymoo_anon.engine.compiled import njit
 
-@njit(cache=True, nogil=True)
+@njit()
 def twice(x):
     return 2 * x
 
@@ -145,7 +145,7 @@ def test_other_refusals_of_numba_are_not_taken_for_that(monkeypatch):
 
     monkeypatch.setattr(compiled.numba, "njit", refuse)
     with pytest.raises(RuntimeError, match="not now"):
-        compiled.njit(nogil=True)(len)
+        compiled.njit()(len)
 
 
 def test_an_inner_loop_serves_loops_and_refuses_python():

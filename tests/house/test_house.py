@@ -18,6 +18,7 @@ PACKAGE = ROOT / "pymoo_anon"
 
 #: The rooms in building order. The suite is frozen, so it stands as low as pymoo permits, below rooms that change.
 ROOMS = (
+    "typing",
     "_messages",
     "_files",
     "_rooms",

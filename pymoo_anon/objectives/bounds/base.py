@@ -8,14 +8,13 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
+from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 # Whole values below this are counted one by one.
 _SMALL = 1 << 12
@@ -57,7 +56,7 @@ class SuppressionBudget:
     small: Ints
     gone: Ints
     most_k: Ints
-    impossible: Flags
+    impossible: Bools
 
     def __len__(self) -> int:
         """Return the number of cases."""
@@ -75,7 +74,7 @@ class SuppressionBudget:
         small = np.flatnonzero(gone.any(axis=0))
         return replace(self, small=small, gone=gone[:, small])
 
-    def wholly_gone(self, classes: EquivalenceClasses) -> Flags:
+    def wholly_gone(self, classes: EquivalenceClasses) -> Bools:
         """Tell which of the small classes have no tuple left. (n_cases, m) Boolean array."""
         return self.gone >= classes.sizes[self.small]
 
@@ -98,7 +97,7 @@ class Bounding:
     def __init__(self, measure: Any) -> None:
         self.measure = measure
 
-    def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Values | None:
+    def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Floats | None:
         """Return floors of n generalizations without grouping. (n, n_attributes) float array.
 
         A floor is the sum of a row.
@@ -113,18 +112,18 @@ class Bounding:
         """
         return 0.0
 
-    def floor_of_generalizations(self, classes: EquivalenceClasses) -> Values | None:
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> Floats | None:
         """Return a floor of all generalizations of each node, or None."""
         return None
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values | None:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats | None:
         """Return the best value of any specialization in each case. (n_cases,) float array.
 
         A family with floors gives the loss on top of the specialization's own floor, which is not negative. The others
         give the value with its natural sign. A family of the kind `FIXED` without floors also takes several nodes at
         once, in one case: then (n_nodes,) array. Here the measure itself is asked.
         """
-        found: Values | None = self.measure.best_of_specializations(classes, below)
+        found: Floats | None = self.measure.best_of_specializations(classes, below)
         return found
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
@@ -135,7 +134,7 @@ class Bounding:
         return np.zeros(len(classes.sizes), dtype=np.int64)
 
 
-def fewest_unavoidable(numbers: NDArray[Any], classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+def fewest_unavoidable(numbers: Array, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
     """Return the smallest number that not all kept classes can exceed.
 
     Let no part of a class have a larger number than the class, as with distinct values. Take the smallest t for which
@@ -219,7 +218,7 @@ def _one(value: int) -> Ints:
     return np.array([value], dtype=np.int64)
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _write_fewest(numbers, starts, sizes, gone, limit, tally, fewest):  # type: ignore[no-untyped-def]
     """Write `fewest_unavoidable` of n nodes in one case.
 
@@ -229,7 +228,7 @@ def _write_fewest(numbers, starts, sizes, gone, limit, tally, fewest):  # type: 
         fewest[i] = _fewest(numbers, starts[i], starts[i + 1], sizes, gone, limit, tally)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _fewest(numbers, first, end, sizes, gone, limit, tally):  # type: ignore[no-untyped-def]
     """Return `fewest_unavoidable` of the classes from `first` to `end`."""
     for v in range(len(tally)):
@@ -280,8 +279,8 @@ class AdditiveLoss(Bounding):
     kind = Kind.ADDITIVE
     has_floor = True
 
-    def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Values:
-        terms: Values = self.measure.attribute_terms(tuples, maps)
+    def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Floats:
+        terms: Floats = self.measure.attribute_terms(tuples, maps)
         # A little less: their sum, rounded in any order, is not above the value itself.
         return terms - np.abs(terms) * _rounding(tuples)
 
@@ -293,7 +292,7 @@ class AdditiveLoss(Bounding):
         share, most = 2 * _rounding(tuples), max(map(abs, self.measure.value_range(tuples)))
         return share if self.measure.spacing(tuples) > 4 * share * most else 0.0
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the further loss of the tuples that are gone.
 
         In a specialization a tuple has lost no more by generalization than here, so it has at least as much left.
@@ -302,12 +301,12 @@ class AdditiveLoss(Bounding):
         assert classes.maps is not None
         left = self.left_by_value(tuples, classes.maps)[0]
         cells = tuples.offsets[:-1] + tuples.codes[classes.representatives[below.small]]
-        added: Values = (below.gone * left[cells].sum(axis=1)).sum(axis=1)
+        added: Floats = (below.gone * left[cells].sum(axis=1)).sum(axis=1)
         return added
 
-    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
+    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the further cost of a suppressed tuple by domain value."""
-        left: Values = self.measure.left_by_value(tuples, maps)
+        left: Floats = self.measure.left_by_value(tuples, maps)
         return left
 
 
@@ -323,10 +322,10 @@ class RisingLoss(Bounding):
     floor_rises = True
     slack = 0.0
 
-    def floor_of_generalizations(self, classes: EquivalenceClasses) -> Values:
+    def floor_of_generalizations(self, classes: EquivalenceClasses) -> Floats:
         """Return the loss of each node without suppression."""
         everything = replace(classes, kept=np.ones(len(classes.sizes), dtype=bool))
-        losses: Values = self.measure.evaluate(everything) * (1 - self.slack)
+        losses: Floats = self.measure.evaluate(everything) * (1 - self.slack)
         return losses
 
 
@@ -347,7 +346,7 @@ class SquaresOverClasses(Bounding):
 
     kind = Kind.SQUARES
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the sum over remaining classes, plus the squared limit."""
         squares = self.measure.squares(classes)
         gone = np.where(below.wholly_gone(classes), squares[below.small], 0).sum(axis=1)
@@ -355,7 +354,7 @@ class SquaresOverClasses(Bounding):
         total = int(squares.sum())
         return np.array([float(total - int(lost) + below.limit**2) for lost in gone])
 
-    def most_of_specializations(self, classes: EquivalenceClasses) -> Values:
+    def most_of_specializations(self, classes: EquivalenceClasses) -> Floats:
         """Return the greatest sum over kept classes of any specialization."""
         # Whole numbers are rounded once.
         return np.add.reduceat(self.measure.squares(classes), classes.starts[:-1]).astype(float)
@@ -376,5 +375,5 @@ class ClassGains:
     """
 
     most: float
-    worths: tuple[Values, ...]
+    worths: tuple[Floats, ...]
     denominator: int = 0

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.objectives.bounds.base import Bounding, Kind, SuppressionBudget, fewest_unavoidable
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.suppression import kept_by
+from pymoo_anon.typing import Floats, Ints
 
 
 class Monotone(Bounding):
@@ -36,24 +36,24 @@ class Monotone(Bounding):
     kind = Kind.THRESHOLD
     by_size = False
 
-    def values_of(self, classes: EquivalenceClasses) -> Values:
+    def values_of(self, classes: EquivalenceClasses) -> Floats:
         """Return a value of each class that its parts do not exceed. (n_classes,) float array."""
         everybody = replace(classes, kept=np.ones_like(classes.kept))
-        values: Values = self.measure.of_classes(everybody).astype(float)
+        values: Floats = self.measure.of_classes(everybody).astype(float)
         return values
 
-    def at(self, values: Values) -> Values:
+    def at(self, values: Floats) -> Floats:
         """Return the minimised measure for the least values of kept classes. (n,) float array."""
         return -values
 
-    def reach(self, needs: Values, n_rows: int) -> Values:
+    def reach(self, needs: Floats, n_rows: int) -> Floats:
         """Return the greatest values with a minimised measure of at least `needs`.
 
         (n,) float array, -inf for none.
         """
         return -needs
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the smallest value that not every suppression can remove."""
         return fewest_unavoidable(self.values_of(classes), classes, below)
 
@@ -70,25 +70,25 @@ class FollowsK(Monotone):
     def __init__(self, measure: Any) -> None:
         super().__init__(measure)
         # The negated minimised values of k = 1, 2, ... They do not fall.
-        self._by_k: Values = np.empty(0)
+        self._by_k: Floats = np.empty(0)
 
-    def values_of(self, classes: EquivalenceClasses) -> Values:
+    def values_of(self, classes: EquivalenceClasses) -> Floats:
         return classes.sizes.astype(float)
 
-    def at(self, values: Values) -> Values:
-        found: Values = self.measure.of_k(values)
+    def at(self, values: Floats) -> Floats:
+        found: Floats = self.measure.of_k(values)
         return -found if self.measure.maximize else found
 
-    def reach(self, needs: Values, n_rows: int) -> Values:
+    def reach(self, needs: Floats, n_rows: int) -> Floats:
         """Return the greatest k: larger k are better."""
         if len(self._by_k) != n_rows:
             self._by_k = -self.at(np.arange(1, n_rows + 1.0))
         found = np.searchsorted(self._by_k, -needs, side="right").astype(float)
         return np.where(np.isneginf(needs), np.inf, np.where(found > 0, found, -np.inf))
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the value of the largest k."""
-        best: Values = self.measure.of_k(below.most_k)
+        best: Floats = self.measure.of_k(below.most_k)
         return best
 
 
@@ -107,12 +107,12 @@ class Shares(NamedTuple):
         floors: (n_classes,) float array, a value that no part of the class is below.
     """
 
-    held: Values
+    held: Floats
     starts: Ints
-    offsets: Values
-    slopes: Values
-    caps: Values
-    floors: Values
+    offsets: Floats
+    slopes: Floats
+    caps: Floats
+    floors: Floats
 
 
 class WorstShare(Bounding):
@@ -126,9 +126,9 @@ class WorstShare(Bounding):
     too. Conversely, where fewer tuples are suppressed, some kept part is not good enough.
     """
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the value of the worst class after the best suppression."""
-        of_classes: Values = self.measure.of_classes(classes)
+        of_classes: Floats = self.measure.of_classes(classes)
         worst = np.maximum.reduceat(of_classes, classes.starts[:-1])
         if below.limit > 0:
             shares: Shares = self.measure.shares(classes)
@@ -157,10 +157,10 @@ class WorstDiversity(Bounding):
     monotonicity). So where all kept parts of a class are diverse enough, the rest of the class is, too.
     """
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the best diversity after suppression."""
         removed = np.minimum(below.limit, classes.sizes - 1)
-        left: Values = self.measure.diversity(classes, removed)
+        left: Floats = self.measure.diversity(classes, removed)
         # Where the limit takes a whole class, the class says nothing.
         best = np.minimum.reduceat(np.where(below.limit < classes.sizes, left, np.inf), classes.starts[:-1])
         distinct = np.diff(classes.columns[self.measure.column].starts)
@@ -182,7 +182,7 @@ class WorstDiversity(Bounding):
         return high
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # type: ignore[no-untyped-def]
     """Lower the worst value of n nodes by the best suppression.
 
@@ -209,7 +209,7 @@ def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # typ
         worst[i] = low
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: ignore[no-untyped-def]
     """Tell whether a value needs more suppression than the limit."""
     total = 0.0
@@ -221,7 +221,7 @@ def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: igno
     return False
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _too_many(value, c, sizes, shares):  # type: ignore[no-untyped-def]
     """Return how many tuples a class has to lose for a value.
 
@@ -241,7 +241,7 @@ def _too_many(value, c, sizes, shares):  # type: ignore[no-untyped-def]
     return min(np.ceil(removed - 1e-6), size)
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _write_too_many(value, sizes, needed, *shares):  # type: ignore[no-untyped-def]
     """Write how many tuples each class has to lose for a value."""
     for c in range(len(sizes)):

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
@@ -24,6 +23,7 @@ from pymoo_anon.objectives.bounds.base import AdditiveLoss, ClassGains
 from pymoo_anon.objectives.recount import Counted, Recount, weighed_logarithms
 from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Floats, Ints
 
 # Whole numbers over a larger denominator would leave too little room for sums.
 _LARGEST_DENOMINATOR = 1 << 32
@@ -35,7 +35,7 @@ class _WeightedLoss(LossObjective):
     bounding = AdditiveLoss
     shown = ("weights",)
 
-    def __init__(self, weights: Sequence[float] | Values | Mapping[Any, float] | None = None) -> None:
+    def __init__(self, weights: Sequence[float] | Floats | Mapping[Any, float] | None = None) -> None:
         try:
             given = np.array(list(weights.values()) if isinstance(weights, Mapping) else weights, dtype=float)
         except (TypeError, ValueError):
@@ -49,7 +49,7 @@ class _WeightedLoss(LossObjective):
     _kind_of_weights = "non-negative numbers, not all 0"
 
     @staticmethod
-    def _are_weights(weights: Values) -> bool:
+    def _are_weights(weights: Floats) -> bool:
         return weights.ndim == 1 and bool((weights >= 0).all()) and bool(0 < weights.sum() < np.inf)
 
     def check(self, table: Microdata) -> None:
@@ -68,7 +68,7 @@ class _WeightedLoss(LossObjective):
         if given is not None and not self._are_weights(self.weights_of(names)):
             raise ValueError(f"weights must be {self._kind_of_weights}, got {given!r} and 1 for every other column")
 
-    def weights_of(self, names: Sequence[Hashable]) -> Values:
+    def weights_of(self, names: Sequence[Hashable]) -> Floats:
         """Return the weight of each quasi-identifier, 1 by default. (n,) float array."""
         if isinstance(self.weights, np.ndarray):
             return self.weights
@@ -82,24 +82,24 @@ class _WeightedLoss(LossObjective):
         parts = prod(self._parts(tuples.n_rows, len(tuples.names)))
         return _factors(tuple(self.weights_of(tuples.names).tolist()), _divisors(tuples), parts)
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         # One attribute after the other, as `attribute_terms` are added up: the last bits have to agree.
         return _over_one_denominator(_numerators_of(classes), *self._factors(classes.tuples))
 
     def spacing(self, tuples: DistinctTuples) -> float:
         return 1 / self._factors(tuples)[1]
 
-    def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the loss of each attribute without suppression."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         losses = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
         return losses * (self.weights_of(tuples.names) / columns) / rows
 
-    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
+    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the remaining loss of a tuple with each domain value. (n, n_codes) float array."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         kept = 1 - group_extents(maps, tuples.offsets) / np.repeat(_divisors(tuples), tuples.domain_sizes)
-        left: Values = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
+        left: Floats = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
         return left
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
@@ -190,7 +190,7 @@ class NormalizedWeightedPenalty(_WeightedLoss):
     _kind_of_weights = "non-negative numbers of sum 1"
 
     @staticmethod
-    def _are_weights(weights: Values) -> bool:
+    def _are_weights(weights: Floats) -> bool:
         return weights.ndim == 1 and bool((weights >= 0).all()) and abs(weights.sum() - 1) <= 1e-9
 
     def _parts(self, n_rows: int, n_columns: int) -> tuple[int, int]:
@@ -218,21 +218,21 @@ class NonUniformEntropy(LossObjective):
     words = "non-uniform entropy"
     bounding = AdditiveLoss
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         tuples = classes.tuples
         if classes.maps is None:
             return _bits_of_cells(classes)
         cells, logs = tuples.offsets[:-1] + tuples.codes[classes.representatives], logs_up_to(tuples.n_rows)
         own = classes.starts, classes.sizes, classes.kept
-        bits: Values = _lost_bits(classes.maps, tuples.offsets, tuples.marginals, cells, *own, logs)
+        bits: Floats = _lost_bits(classes.maps, tuples.offsets, tuples.marginals, cells, *own, logs)
         return bits
 
-    def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the bits of each attribute without suppression."""
-        terms: Values = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
+        terms: Floats = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
         return terms
 
-    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
+    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the remaining bits of each domain value's group. (n, n_codes) float array."""
         bits = np.zeros(maps.shape)
         for a, b in pairwise(tuples.offsets):
@@ -282,7 +282,7 @@ class Precision(LossObjective):
     step = 0.001
     bounding = AdditiveLoss
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         tuples = classes.tuples
         lengths = self._lengths(tuples)
         if classes.maps is None:
@@ -300,11 +300,11 @@ class Precision(LossObjective):
     def spacing(self, tuples: DistinctTuples) -> float:
         return 1 / self._factors(tuples)[1]
 
-    def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Values:
+    def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the cost of each attribute without suppression. Their sum is the negated precision."""
         return (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
 
-    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Values:
+    def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the precision that suppression of a tuple takes."""
         return np.repeat(-self.attribute_terms(tuples, maps) / tuples.n_rows, tuples.domain_sizes, axis=1)
 
@@ -336,9 +336,9 @@ class Precision(LossObjective):
         return 1 - cost / (recount.n_rows * len(recount.names))
 
 
-def attribute_losses(classes: EquivalenceClasses) -> Values:
+def attribute_losses(classes: EquivalenceClasses) -> Floats:
     """Return the general loss of each quasi-identifier, (n, n_attributes) float array for n generalizations."""
-    losses: Values = _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
+    losses: Floats = _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
     return losses
 
 
@@ -360,7 +360,7 @@ def _kept_rows(classes: EquivalenceClasses) -> Ints:
     return np.where(classes.kept, classes.sizes, 0)[:, np.newaxis]
 
 
-def _bits_of_cells(classes: EquivalenceClasses) -> Values:
+def _bits_of_cells(classes: EquivalenceClasses) -> Floats:
     """Return the bits lost by each of n local recodings."""
     tuples = classes.tuples
     forest, nodes = classes.cells()
@@ -380,7 +380,7 @@ def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
     return tuple(max(size - 1, 1) for size in tuples.domain_sizes)
 
 
-def _over_one_denominator(numerators: Ints, factors: Sequence[int], denominator: int) -> Values:
+def _over_one_denominator(numerators: Ints, factors: Sequence[int], denominator: int) -> Floats:
     """Return sums of factor times numerator over a denominator, rounded once."""
     most = sum(factor * int(top) for factor, top in zip(factors, numerators.max(axis=0), strict=True))
     if max(most, denominator, *factors) < 1 << 53:
@@ -405,7 +405,7 @@ def _unsuppressed(tuples: DistinctTuples, extents: Ints) -> Ints:
     return np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _add_suppressed(  # type: ignore[no-untyped-def]
     numerators, extents, offsets, codes, starts, sizes, representatives, kept
 ):
@@ -423,7 +423,7 @@ def _add_suppressed(  # type: ignore[no-untyped-def]
                     numerators[i, j] += sizes[c] * (most - extents[i, a + codes[representatives[c], j]])
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
     """Return the lowest level that holds the groups of each map. (n,) int64 array.
 
@@ -449,7 +449,7 @@ def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
     return lowest
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def]
     """Return the bits that each attribute loses without suppression. (n, n_attributes) float array.
 
@@ -466,7 +466,7 @@ def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def
     return bits
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _lost_bits(  # type: ignore[no-untyped-def]
     maps, offsets, marginals, cells, starts, sizes, kept, logs
 ):
@@ -504,7 +504,7 @@ def _lost_bits(  # type: ignore[no-untyped-def]
     return bits
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _lost_bits_of_nodes(held, became, n_gone, marginals, n_rows, logs):  # type: ignore[no-untyped-def]
     """Return the bits lost by one local recoding.
 
@@ -524,7 +524,7 @@ def _lost_bits_of_nodes(held, became, n_gone, marginals, n_rows, logs):  # type:
     return total if total > 0.5 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _rows_of_groups(groups, offsets, marginals, held):  # type: ignore[no-untyped-def]
     """Count the rows that hold each group into `held`."""
     held[:] = 0

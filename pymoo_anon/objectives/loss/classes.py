@@ -10,9 +10,8 @@ from math import prod
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.engine.arrays import Values
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.sums import (
     LOG_2,
     add,
@@ -29,6 +28,7 @@ from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, LossObjective, sums_of_squares
 from pymoo_anon.objectives.bounds.base import RisingLoss, RisingSum, SuppressionBudget
 from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
+from pymoo_anon.typing import Floats
 
 
 class ClassificationMetric(LossObjective, ColumnObjective):
@@ -51,18 +51,18 @@ class ClassificationMetric(LossObjective, ColumnObjective):
     whole = True
     bounding = RisingLoss
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         counts = self._counts(classes)
-        penalised: Values = _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
+        penalised: Floats = _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
         return penalised
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the penalty of suppression: the majorities of gone classes.
 
         Merging classes puts no tuple into a majority that was outside one, and splitting makes majorities no smaller.
         """
         majorities = self._counts(classes).most_frequent()[below.small]
-        penalised: Values = np.where(below.wholly_gone(classes), majorities, 0).sum(axis=1).astype(float)
+        penalised: Floats = np.where(below.wholly_gone(classes), majorities, 0).sum(axis=1).astype(float)
         return penalised
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -89,12 +89,12 @@ class NormalizedClassDispersion(LossObjective):
     words = "dispersion of class sizes"
     step = 0.001
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         firsts, sizes, n_rows = classes.starts[:-1], classes.sizes, classes.n_rows
         largest = np.maximum.reduceat(np.where(classes.kept, sizes, 0), firsts)
         smallest = np.minimum.reduceat(np.where(classes.kept, sizes, n_rows), firsts)
         # Where no class is kept, none is larger than another.
-        dispersion: Values = np.maximum(largest - smallest, 0) / max(n_rows - 1, 1)
+        dispersion: Floats = np.maximum(largest - smallest, 0) / max(n_rows - 1, 1)
         return dispersion
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -122,8 +122,8 @@ class Discernibility(LossObjective):
     whole = True
     bounding = RisingLoss
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
+        total: Floats = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
         return total
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -149,7 +149,7 @@ class AverageClassSize(LossObjective):
     step = 0.1
     bounding = RisingLoss
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         return classes.n_rows / classes.n_released
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -175,11 +175,11 @@ class KLDivergence(LossObjective):
     step = 0.001
     bounding = RisingSum
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         tuples = classes.tuples
         extents, cells = classes.extents()
         own, logs = (classes.starts, classes.sizes, classes.kept), logs_up_to(max(tuples.n_rows, *tuples.domain_sizes))
-        divergence: Values = _divergence(extents + 1, tuples.offsets, cells, tuples.counts, *own, logs)
+        divergence: Floats = _divergence(extents + 1, tuples.offsets, cells, tuples.counts, *own, logs)
         return divergence
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -225,7 +225,7 @@ def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.
     return cells
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignore[no-untyped-def]
     """Return the tuples outside of majorities, and all suppressed ones."""
     penalised = np.empty(len(starts) - 1, dtype=np.float64)
@@ -243,7 +243,7 @@ def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignor
     return penalised
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # type: ignore[no-untyped-def]
     """Return the divergence of each generalization.
 
@@ -280,7 +280,7 @@ def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # 
     return divergence
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
     """Count the kept rows of each group into `held`.
 
@@ -299,7 +299,7 @@ def _kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
     return n_suppressed
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ignore[no-untyped-def]
     """Return the terms of suppressed rows in the logarithms of densities.
 
@@ -325,7 +325,7 @@ def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ig
     return add_pairs(total, rest, 0.0, 0.0)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _share(extents, offsets, cells, n_suppressed, size):  # type: ignore[no-untyped-def]
     """Return the share of suppressed rows in the density of a class.
 

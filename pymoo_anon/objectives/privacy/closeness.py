@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
@@ -24,6 +23,7 @@ from pymoo_anon.objectives.recount import Counted, Recount, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Floats, Ints
 
 # A recount lays out so many counts of values in classes at a time.
 _MOST_COUNTS = 1 << 20
@@ -117,7 +117,7 @@ class TCloseness(_FromTable):
             if unknown:
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
         own, (levels, n_places) = self._compared(classes), self.scale(classes.tuples)
         if n_places:
             return _distances_in_order(*own, levels[0], n_places)  # type: ignore[no-any-return]
@@ -218,8 +218,8 @@ class BasicBetaLikeness(_FromTable):
 
     _enhanced = False
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
-        gains: Values = _gains(*self._compared(classes), self._enhanced)
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
+        gains: Floats = _gains(*self._compared(classes), self._enhanced)
         return gains
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
@@ -294,8 +294,8 @@ class DeltaDisclosure(_FromTable):
         super().__init__(column)
         self.strict = strict
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
-        delta: Values = _disclosures(*self._compared(classes), logs_up_to(classes.n_rows))
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
+        delta: Floats = _disclosures(*self._compared(classes), logs_up_to(classes.n_rows))
         if self.strict:
             n_values = np.count_nonzero(classes.tuples.totals(self.column))
             delta[np.diff(self._counts(classes).starts) < n_values] = np.inf
@@ -359,7 +359,7 @@ def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
     return costs
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, levels):  # type: ignore[no-untyped-def]
     """Return the earth mover's distances in a tree.
 
@@ -392,7 +392,7 @@ def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, leve
     return distances
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _distances_in_order(  # type: ignore[no-untyped-def]
     sizes, value_starts, values, counts, totals, n_rows, places, n_places
 ):
@@ -421,7 +421,7 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
     return distances
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
     """Return tuples and expected share of too frequent values.
 
@@ -438,7 +438,7 @@ def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ig
     return held, offsets, present
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # type: ignore[no-untyped-def]
     """Return the greatest relative gain of a value in each class."""
     gains = np.zeros(len(sizes))
@@ -455,7 +455,7 @@ def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # ty
     return gains
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _disclosures(sizes, value_starts, values, counts, totals, n_rows, logs):  # type: ignore[no-untyped-def]
     """Return the greatest |log2(p / q)| of each class."""
     disclosures = np.zeros(len(sizes))

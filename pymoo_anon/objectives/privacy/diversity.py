@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
@@ -23,6 +22,7 @@ from pymoo_anon.objectives.bounds.worst_class import Monotone, Shares, WorstDive
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
 from pymoo_anon.objectives.recount import Counted, Recount, logarithms
 from pymoo_anon.table.domain_values import is_number
+from pymoo_anon.typing import Floats, Ints
 
 
 class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
@@ -54,7 +54,7 @@ class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
         self.column = None if column is None else checked_column(column)
         self.known = known_of(known)
 
-    def _of_classes(self, classes: EquivalenceClasses) -> Values:
+    def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         read = self.reads(classes.tuples.sensitive)
         return reduce(np.minimum, (np.diff(classes.columns[column].starts) for column in read))
 
@@ -86,9 +86,9 @@ class SquaredValueCounts(ColumnObjective):
     whole = True
     bounding = SquaresOverClasses
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         counts = self._counts(classes)
-        total: Values = _sum_of_squared_counts(
+        total: Floats = _sum_of_squared_counts(
             classes.starts, classes.kept, counts.starts, counts.values, counts.counts, counts.n_values
         )
         return total
@@ -115,10 +115,10 @@ class _WorstDiversity(WorstClassObjective, ColumnObjective):
     maximize = True
     bounding = WorstDiversity
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
         return self.diversity(classes, np.zeros(len(classes.sizes), dtype=np.int64))
 
-    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Floats:
         """Return the best diversity of each class once tuples are removed. (n_classes,) float array."""
         raise NotImplementedError
 
@@ -144,9 +144,9 @@ class EntropyLDiversity(_WorstDiversity):
     words = "entropy l-diversity"
     step = 0.01
 
-    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Floats:
         counts = self._counts(classes)
-        diversity: Values = _entropy_diversity(
+        diversity: Floats = _entropy_diversity(
             classes.sizes, counts.starts, counts.counts, removed, logs_up_to(classes.n_rows)
         )
         return diversity
@@ -199,9 +199,9 @@ class RecursiveCLDiversity(_WorstDiversity):
         c = max(Fraction(str(self.c)).limit_denominator(10**6), Fraction(1, 10**6))
         return min(c, Fraction(n_rows + 1))
 
-    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Values:
+    def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Floats:
         counts, c = self._counts(classes), self.fraction(classes.n_rows)
-        largest: Values = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
+        largest: Floats = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
 
     def recount(self, recount: Recount) -> Counted:
@@ -247,10 +247,10 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
         """The family of bounds, which is `Bounding` with background knowledge."""
         return WorstShare if self.known is None else Bounding
 
-    def _of_classes(self, classes: EquivalenceClasses) -> Values:
+    def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         return self._counts(classes).most_frequent() / classes.sizes
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the bound by the number of values, or by all known sets.
 
         A class of few values cannot have small shares of all of them, so 1 / values is a bound. Rows that agree on a
@@ -280,7 +280,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
         return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
     starts, kept, value_starts, values, counts, n_values
 ):
@@ -307,7 +307,7 @@ def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
     return sums
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ignore[no-untyped-def]
     """Return exp(entropy) of each class after removal.
 
@@ -337,7 +337,7 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ign
     return diversity
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
     """Return exp(entropy): the size over the geometric mean count.
 
@@ -352,7 +352,7 @@ def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
     return high + low
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
     """Return the level of the most frequent values after removal.
 
@@ -369,7 +369,7 @@ def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
     return level
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, removed):  # type: ignore[no-untyped-def]
     """Return the largest l of each class after removal.
 

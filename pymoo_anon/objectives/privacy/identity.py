@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
@@ -24,6 +23,7 @@ from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
 from pymoo_anon.objectives.recount import Counted, Recount
 from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Floats, Ints
 
 
 class KAnonymity(WithBackgroundKnowledge):
@@ -73,10 +73,10 @@ class KAnonymity(WithBackgroundKnowledge):
         """The family of bounds. Suppression goes by rows, so only k in rows has cases of its own."""
         return FollowsK if self.column is None and self.known is None else Monotone
 
-    def _of_classes(self, classes: EquivalenceClasses) -> Values:
+    def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         return classes.sizes if self.column is None else np.diff(classes.columns[self.column].starts)  # type: ignore[return-value]
 
-    def of_k(self, k: Ints) -> Values:
+    def of_k(self, k: Ints) -> Floats:
         """Return k itself."""
         return k.astype(float)
 
@@ -119,8 +119,8 @@ class SquaredClassSizes(Objective):
     whole = True
     bounding = SquaresOverClasses
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
-        total: Values = sums_of_squares(classes.starts, classes.sizes, classes.kept, 0)
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
+        total: Floats = sums_of_squares(classes.starts, classes.sizes, classes.kept, 0)
         return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
@@ -150,10 +150,10 @@ class ProsecutorRisk(WorstClassObjective):
     step = 0.001
     bounding = FollowsK
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
         return 1 / classes.sizes
 
-    def of_k(self, k: Ints) -> Values:
+    def of_k(self, k: Ints) -> Floats:
         """Return the risk of each k."""
         return 1 / k
 
@@ -217,7 +217,7 @@ class MarketerRisk(Objective):
         assert self.register is not None
         return max(self.register.population.n_rows, n_rows)
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         if self.register is None:
             return classes.n_released / classes.n_rows
         persons, kept = self.persons(classes), np.where(classes.kept, classes.sizes, 0)
@@ -226,7 +226,7 @@ class MarketerRisk(Objective):
         sums = (_sum_of_ratios(kept[a:b], persons[a:b]) + Fraction(n, everybody) for (a, b), n in ends)
         return np.array([float(one / n_rows) for one in sums])
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the risk after the best suppression.
 
         Splitting classes makes them no fewer. A part of a class fits no more persons than the class, so its tuples add
@@ -308,13 +308,13 @@ class RecordsAtRisk(Objective):
         """Records at risk, and the limit."""
         return f"records at risk {self.risk:g}"
 
-    def evaluate(self, classes: EquivalenceClasses) -> Values:
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
         small = classes.kept & (classes.sizes < self.enough)
         suppressed = classes.n_suppressed
         at_risk = classes.totals(np.where(small, classes.sizes, 0))
         return (at_risk + np.where(suppressed < self.enough, suppressed, 0)) / classes.n_rows
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the rows of small classes that suppression cannot hide.
 
         Parts of a small class are small. So in a specialization its rows are in small classes or suppressed. Where
@@ -383,7 +383,7 @@ class KMap(WorstClassObjective):
                 "differ; population.recoded gives it hierarchies of these domains"
             )
 
-    def of_classes(self, classes: EquivalenceClasses) -> Values:
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
         if classes.maps is None:
             return self._fitting_cells(classes)
         firsts = classes.tuples.offsets[:-1]
@@ -400,12 +400,12 @@ class KMap(WorstClassObjective):
             found.append(persons[ids[: len(mine)]])
         return np.concatenate(found)
 
-    def _fitting_cells(self, classes: EquivalenceClasses) -> Values:
+    def _fitting_cells(self, classes: EquivalenceClasses) -> Floats:
         """Return the persons that each class of local recodings fits."""
         forest, nodes = classes.cells()
         theirs = self.population.tuples
         places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
-        persons: Values = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
+        persons: Floats = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
         return persons
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -467,7 +467,7 @@ def smallest_k(risk: float) -> int:
     return ceil(1 / meant(risk))
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
     """Count the persons below the nodes of each class.
 

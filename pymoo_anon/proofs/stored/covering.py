@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.proofs.stored.known import ADDITIVE, SQUARES, THRESHOLD, known_groups
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Tell whether members cover a node, or it breaks a constraint.
 
@@ -51,7 +51,7 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
         above[0] = rules.first[0]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
     """Return the lower bound of a measure above the thresholds."""
     kind, place = rules.kinds[o], rules.places[o]
@@ -69,7 +69,7 @@ def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-
     return nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
     """Tell whether a feasible node can exceed the thresholds.
 
@@ -94,7 +94,7 @@ def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
     return True
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
     """Return the greatest covered value of a threshold."""
     if d < members.reaches.shape[1]:
@@ -111,7 +111,7 @@ def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
     return reach
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Return the member that covers the node farthest, or -1."""
     bounds = scratch.bounds
@@ -136,7 +136,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
     return -1
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Return a member that alone covers a node, or -1.
 
@@ -161,7 +161,7 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
     return -1
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def covers_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Tell whether a member covers all but the thresholds."""
     for o in range(len(rules.kinds)):
@@ -180,7 +180,7 @@ def covers_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-u
     return True
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
     """Bring bounds down to a layer and find open nodes.
 
@@ -218,7 +218,7 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
     return n_found
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-untyped-def]
     """Take over the bounds of generalizations.
 
@@ -243,7 +243,7 @@ def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-
         known.tops[node, h] = top
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
     """Write the first levels of a sum, in which the last attributes are highest."""
     for j in range(len(lengths) - 1, start - 1, -1):
@@ -251,7 +251,7 @@ def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
         total -= x[j]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _next(x, lengths):  # type: ignore[no-untyped-def]
     """Make x the next node of its level sum.
 
@@ -268,7 +268,7 @@ def _next(x, lengths):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def]
     """Examine nodes until enough are open.
 
@@ -301,7 +301,7 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
     return end, n_open
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def spread(X, read, *arrays):  # type: ignore[no-untyped-def]
     """Apply bounds of evaluated nodes to all others.
 

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Flags, Ints, Values
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives.bounds.base import Kind, SuppressionBudget, fewest_unavoidable
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import Tolerance
 from pymoo_anon.proofs.reading import BoundsReader
+from pymoo_anon.typing import Bools, Floats, Ints
 
 #: Kinds of bounds of a measure: a column of `NodeBounds.bounds`, a floor, a threshold, or a sum of squares.
 FIXED, ADDITIVE, THRESHOLD, SQUARES = (int(kind) for kind in Kind)
@@ -34,10 +34,10 @@ class Rules(NamedTuple):
     kinds: Ints  # (n_measures,) int64, the kind of each measure
     places: Ints  # (n_measures,) int64, the number of each among those of its kind
     columns: Ints  # (n_measures,) int64, the column of each in `NodeBounds.bounds`, or -1
-    limits: Values  # (n_measures,) float, the greatest minimised values that constraints allow, or infinity
-    first: Values  # (n_thresholds,) float: at every feasible node each threshold is above this
-    terms: Values  # (n_additive, n_var, n_levels) float, the floor of each level from the least one on
-    least: Values  # (n_additive, n_var, n_levels) float, the least that a suppressed row loses on top of the floor
+    limits: Floats  # (n_measures,) float, the greatest minimised values that constraints allow, or infinity
+    first: Floats  # (n_thresholds,) float: at every feasible node each threshold is above this
+    terms: Floats  # (n_additive, n_var, n_levels) float, the floor of each level from the least one on
+    least: Floats  # (n_additive, n_var, n_levels) float, the least that a suppressed row loses on top of the floor
     limit: int  # Greatest number of suppressed rows; all rows if there is no limit
     n_inherited: int  # Number of columns of bounds that hold for all specializations
 
@@ -45,29 +45,29 @@ class Rules(NamedTuple):
 class NodeBounds(NamedTuple):
     """Bounds of each node."""
 
-    tops: Values  # (n_nodes, n_values) float: no threshold is above its top
-    bounds: Values  # (n_nodes, n_columns) float, lower bounds of minimised values
-    done: Flags  # (n_nodes,) Boolean, the nodes that were evaluated
+    tops: Floats  # (n_nodes, n_values) float: no threshold is above its top
+    bounds: Floats  # (n_nodes, n_columns) float, lower bounds of minimised values
+    done: Bools  # (n_nodes,) Boolean, the nodes that were evaluated
 
 
 class Members(NamedTuple):
     """Members of the front, the farthest first reach first."""
 
-    needs: Values  # (m, n_measures) float: a member covers minimised values from this one on
-    reaches: Values  # (m, n_values) float: it covers thresholds up to this one
+    needs: Floats  # (m, n_measures) float: a member covers minimised values from this one on
+    reaches: Floats  # (m, n_values) float: it covers thresholds up to this one
 
 
 class NodeScratch(NamedTuple):
     """Memory for one node."""
 
     x: Ints  # (n_var,) int64, its levels above the least ones
-    floors: Values  # (n_additive,) float
+    floors: Floats  # (n_additive,) float
     # (n_additive, n_var + 1) float, the sums of its terms from the first attribute to each, one place on.
-    prefixes: Values
+    prefixes: Floats
     numbers: Ints  # (n_var + 1,) int64, the same of its strides; the last is its number
-    squares: Values  # (n_squares,) float, bounds of the sums of squares without the square of the suppressed rows
-    thresholds: Values  # (2, n_thresholds) float: each threshold is above the first; the proof ends at the second
-    bounds: Values  # (n_measures,) float, bounds of the measures above the thresholds
+    squares: Floats  # (n_squares,) float, bounds of the sums of squares without the square of the suppressed rows
+    thresholds: Floats  # (2, n_thresholds) float: each threshold is above the first; the proof ends at the second
+    bounds: Floats  # (n_measures,) float, bounds of the measures above the thresholds
 
 
 # End of each group among all arrays, in this order.
@@ -76,7 +76,7 @@ _NODES = _RULES + len(NodeBounds._fields)
 _MEMBERS = _NODES + len(Members._fields)
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def known_groups(arrays: Any) -> Any:
     """Return the four groups of a flat tuple."""
     return (
@@ -136,13 +136,13 @@ class MeasureRules:
             n_inherited=sum(not families[i].has_floor for i in self.columns),
         )
 
-    def _from_lowest(self, by_level: Values) -> Values:
+    def _from_lowest(self, by_level: Floats) -> Floats:
         """Shift values of levels to begin at the least level."""
         problem, steps = self._problem, np.arange(by_level.shape[2])
         levels = np.minimum(problem.lowest[:, np.newaxis] + steps, problem.highest[:, np.newaxis])
         return by_level[:, np.arange(problem.n_var)[:, np.newaxis], levels].copy()
 
-    def _first(self, limits: Values, has_sums: bool) -> Values:
+    def _first(self, limits: Floats, has_sums: bool) -> Floats:
         """Return the (n_thresholds,) values that feasible nodes exceed."""
         first = np.full(max(len(self.thresholds), 1), -np.inf)
         for family, most in zip(self.reader.families, limits, strict=True):
@@ -155,7 +155,7 @@ class MeasureRules:
     def _place(self, family: Any) -> int:
         return 0 if family.by_size else self.thresholds.index(family)
 
-    def first_tops(self) -> Values:
+    def first_tops(self) -> Floats:
         """Return the (n_values,) greatest thresholds."""
         tuples = self._problem.table.tuples
         found = [
@@ -164,7 +164,7 @@ class MeasureRules:
         ]
         return np.array(found or [np.inf], dtype=float)
 
-    def first_bounds(self) -> Values:
+    def first_bounds(self) -> Floats:
         """Return the (n_nodes, n_columns) bounds before any evaluation."""
         bounds = np.empty((self._problem.n_nodes, len(self.columns)))
         for place, terms in enumerate(self._from_lowest(self.reader.terms[self.columns])):
@@ -181,13 +181,13 @@ class MeasureRules:
         """Return the levels above the least ones."""
         return X - self._problem.lowest
 
-    def first_floors(self, ahead: Ints) -> Values:
+    def first_floors(self, ahead: Ints) -> Floats:
         """Return the (n,) floors of the first additive measure."""
         additive = np.flatnonzero(self.rules.kinds == ADDITIVE)[:1]
-        floors: Values = self.reader.floors(self.levels(ahead))[:, additive].sum(axis=1)
+        floors: Floats = self.reader.floors(self.levels(ahead))[:, additive].sum(axis=1)
         return floors
 
-    def bounds_of(self, ahead: Ints, nodes: NodeBounds) -> Values:
+    def bounds_of(self, ahead: Ints, nodes: NodeBounds) -> Floats:
         """Return the (n, n_measures) bounds of numbered nodes."""
         rules, bounds = self.rules, self.reader.floors(self.levels(ahead))
         for o, family in enumerate(self.reader.families):
@@ -199,7 +199,7 @@ class MeasureRules:
                     bounds[:, o] -= float(rules.limit) ** 2
         return bounds
 
-    def members_of(self, F: Values, tolerance: Tolerance) -> Members:
+    def members_of(self, F: Floats, tolerance: Tolerance) -> Members:
         """Build the members of a front."""
         # Measures of constraints alone make no member worse than another.
         needs = np.full((len(F), len(self.reader.families)), -np.inf)
@@ -212,7 +212,7 @@ class MeasureRules:
         furthest = np.argsort(-reaches[:, 0], kind="stable")
         return Members(needs[furthest], reaches[furthest])
 
-    def read(self, classes: EquivalenceClasses) -> Iterable[Values]:
+    def read(self, classes: EquivalenceClasses) -> Iterable[Floats]:
         """Read bounds of other nodes from equivalence classes.
 
         Returns:
@@ -231,10 +231,10 @@ class MeasureRules:
         found[below.impossible, : len(tops) or 1] = -np.inf
         return found
 
-    def _of_specializations(self, column: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Values:
+    def _of_specializations(self, column: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         family = self.reader.families[column]
         if family.kind is Kind.SQUARES:
-            most: Values = family.most_of_specializations(classes)
+            most: Floats = family.most_of_specializations(classes)
             return -most
         if family.has_floor:
             return np.full(len(classes), -np.inf)
@@ -276,7 +276,7 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
     return np.array(sorted({0, *(top - down for down in found)}), dtype=np.int64)
 
 
-def least_covered(F: Values, tolerance: Tolerance, maximize: Flags) -> Values:
+def least_covered(F: Floats, tolerance: Tolerance, maximize: Bools) -> Floats:
     """Return the (m, n_obj) least values that members cover.
 
     They cover larger ones as well: the tolerance grows by less than the values do.

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.problems.journal import BOUNDS
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import LatticeProof, Tolerance
 from pymoo_anon.proofs.stored.covering import find_open, screen, spread
 from pymoo_anon.proofs.stored.known import MeasureRules, Members, NodeBounds, NodeScratch, projections, scratch_for
+from pymoo_anon.typing import Floats, Ints
 
 # Nodes that are evaluated, or examined, in one slice.
 _EVALUATED_A_SLICE = 50
@@ -128,11 +128,11 @@ class StoredLatticeProof(LatticeProof):
         """Evaluate nodes from elsewhere, each once."""
         self._visit(np.unique(self._measures.steps(X) @ self._measures.rules.strides))
 
-    def _update_front(self, X: Ints, F: Values, G: Values) -> None:
+    def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
         self._members = None
         super()._update_front(X, F, G)
 
-    def open_bounds(self) -> Values:
+    def open_bounds(self) -> Floats:
         """Return the bounds of all open nodes."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
@@ -252,7 +252,7 @@ class StoredLatticeProof(LatticeProof):
         self._n_done += np.bincount(self._measures.steps(X).sum(axis=1), minlength=len(self._n_done))
         self.n_evaluated += len(nodes)
 
-    def _measured(self, X: Ints) -> tuple[Values, Values]:
+    def _measured(self, X: Ints) -> tuple[Floats, Floats]:
         """Measure nodes, and read bounds or take the journal's."""
         journal = self.problem.journal
         read: list[Any] = [None if journal is None else journal.bounds.pop(x.tobytes(), None) for x in X]
@@ -273,7 +273,7 @@ class StoredLatticeProof(LatticeProof):
             raise ValueError(f"{journal.path} holds bounds of another version; search anew, without resume")
         return values, np.array([one[:width] for one in read])
 
-    def _apply(self, nodes: Ints, X: Ints, read: Values) -> None:
+    def _apply(self, nodes: Ints, X: Ints, read: Floats) -> None:
         """Apply bounds of nodes to all others."""
         if not self.sweeps:
             spread(self._measures.steps(X), read, *self._arrays(self._nodes, self._front(), self._scratches[0]))

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.bitstrings import Bits, BitStringProblem
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.table.suppression import AtMost, Below
+from pymoo_anon.typing import Bools, Floats, Ints
 
 # Sums of whole numbers up to this one are exact as floats of 64 bits, in any order.
 LARGEST = 1 << 53
@@ -51,7 +51,7 @@ class StringInstance:
     # these two numbers, so that every path meets its groups in this order.
     spans: tuple[Ints, ...]
     # Per attribute an (n_groups,) float array: the gain of a kept tuple by each group, in units.
-    worths: tuple[Values, ...]
+    worths: tuple[Floats, ...]
     most: float  # The loss of suppressing every tuple
     unit: float  # The loss of one unit
     slack: float  # 0 if units are exact
@@ -100,7 +100,7 @@ class StringInstance:
         """Number of rows."""
         return int(self.counts.sum())
 
-    def bits_of(self, cuts: Sequence[Ints]) -> Bits:
+    def bits_of(self, cuts: Sequence[Ints]) -> Bools:
         """Return the string of one path per attribute."""
         bits = np.zeros(self.offsets[-1], dtype=bool)
         for attribute, cut in enumerate(cuts):
@@ -108,7 +108,7 @@ class StringInstance:
             bits[self.offsets[attribute] + firsts[1:] - 1] = True
         return bits
 
-    def cuts_of(self, bits: Bits) -> list[Ints]:
+    def cuts_of(self, bits: Bools) -> list[Ints]:
         """Return the paths of a valid string."""
         cuts = []
         for attribute, size in enumerate(self.sizes):
@@ -133,13 +133,13 @@ class Goal:
     k: int  # No feasible string keeps a class of fewer rows
     limit: int  # Most rows that a feasible string suppresses; the number of rows without a limit
     # (n_rows,) float array, the minimised value of `privacy` for k = 1, 2, ...; it falls. Empty without it.
-    of_k: Values
+    of_k: Floats
 
-    def next_k(self, value: float, widened: Values) -> int:
+    def next_k(self, value: float, widened: Floats) -> int:
         """Return the least k that is not covered."""
         return int(np.searchsorted(-widened, -value, side="right")) + 1
 
-    def best(self, F: Values, k: int) -> int | None:
+    def best(self, F: Floats, k: int) -> int | None:
         """Return the place of the least loss with at least this k, or None."""
         enough = np.arange(len(F))
         if self.privacy is not None:

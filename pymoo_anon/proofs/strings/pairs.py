@@ -18,11 +18,11 @@ from itertools import combinations
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.proofs.strings.instance import StringInstance
 from pymoo_anon.proofs.strings.space import StringSpace, Subproblem
 from pymoo_anon.proofs.strings.tables import completions, longest_path
+from pymoo_anon.typing import Floats, Ints
 
 Cuts = Sequence[Ints]
 
@@ -36,7 +36,7 @@ _LARGEST_GAIN = 2.0**52
 _BISECTIONS = 5
 
 
-@njit(cache=True, nogil=True, inner=True)
+@njit(inner=True)
 def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
     """Return the first cut with the largest gain."""
     n = spans[-1, 1]
@@ -57,7 +57,7 @@ def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
     return cut[n - n_groups :]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-untyped-def]
     """Return the pair of cuts with the largest gain.
 
@@ -93,7 +93,7 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
     return cut, longest_cut(_summed(table, cut), other_spans), proven
 
 
-@njit(cache=True, nogil=True, inner=True)
+@njit(inner=True)
 def _summed(table, cut):  # type: ignore[no-untyped-def]
     """Return gains of a cut by groups of the other."""
     total = np.zeros(table.shape[1])
@@ -103,7 +103,7 @@ def _summed(table, cut):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True, inner=True)
+@njit(inner=True)
 def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
     """Improve two cuts in turns, and return the first with the gain."""
     n_other = other_spans[-1, 1]
@@ -119,7 +119,7 @@ def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
         cut, value = better, reached
 
 
-@njit(cache=True, nogil=True, inner=True)
+@njit(inner=True)
 def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  # type: ignore[no-untyped-def]
     """Search a cut of the first attribute above a value."""
     n, n_other, n_groups, n_others = spans[-1, 1], other_spans[-1, 1], len(spans), len(other_spans)
@@ -332,30 +332,30 @@ class _Assignment:
         free = [attribute for attribute in by_groups if len(spans[attribute]) > 1]
         return list(combinations(free, 2)) if len(free) > 1 else [(none, attribute) for attribute in free]
 
-    def classes(self, pair: Sequence[int], k: int) -> tuple[Ints, Values, int]:
+    def classes(self, pair: Sequence[int], k: int) -> tuple[Ints, Floats, int]:
         """Return the classes by all other attributes."""
         return self.space.classes({a: cut for a, cut in enumerate(self.cuts) if a not in pair}, k)
 
-    def table(self, pair: tuple[int, int], k: int, multiplier: float = 0.0) -> Values:
+    def table(self, pair: tuple[int, int], k: int, multiplier: float = 0.0) -> Floats:
         """Return the gains of all pairs of groups."""
         none, wanted = self.space.none, Subproblem(k, self.space.instance.n_rows, multiplier)
         ids, base, _ = self.classes(pair, k)
-        gains: Values = self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
+        gains: Floats = self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
         return gains
 
-    def rows(self, pair: tuple[int, int], k: int) -> Values:
+    def rows(self, pair: tuple[int, int], k: int) -> Floats:
         """Return the kept rows of all pairs of groups."""
         none = self.space.none
         ids, base, _ = self.classes(pair, k)
-        rows: Values = self.space.rows(ids, len(base), (none, none, *pair), k)[0, 0]
+        rows: Floats = self.space.rows(ids, len(base), (none, none, *pair), k)[0, 0]
         return rows
 
-    def sum_of(self, pair: tuple[int, int], table: Values) -> float:
+    def sum_of(self, pair: tuple[int, int], table: Floats) -> float:
         """Return the sum of a table over current cuts."""
         own = [self.cuts[a] if a < self.space.none else np.zeros(1, dtype=np.int64) for a in pair]
         return float(table[np.ix_(*own)].sum())
 
-    def best(self, pair: tuple[int, int], table: Values, floor: float | None = None) -> tuple[Ints, Ints] | None:
+    def best(self, pair: tuple[int, int], table: Floats, floor: float | None = None) -> tuple[Ints, Ints] | None:
         """Return the best cuts by a table, if above a floor.
 
         Without one, the floor is the gain of the current cuts.

@@ -11,15 +11,14 @@ from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Proof, Tolerance
 from pymoo_anon.proofs.strings.instance import Plan, StringInstance, goal, plan
 from pymoo_anon.proofs.strings.pairs import improve_within
 from pymoo_anon.proofs.strings.space import StringSpace, Subproblem
 from pymoo_anon.proofs.strings.tables import DONE, FOUND, Walk
+from pymoo_anon.typing import Bools, Floats, Ints
 
 # Count of numbers of tables that are read in a slice, about a fifth of a second, and in the turn of a part.
 _SLICE = 480_000_000
@@ -302,7 +301,7 @@ class StringProof(Proof):
         # The multiplier that was enough in the local search before.
         self._multiplier = 0.0
         # Strings to improve before the search of the threshold, or None before its begin.
-        self._starts: list[NDArray[np.bool_]] | None = None
+        self._starts: list[Bools] | None = None
         self._search: StringSearch | None = None
         self.certified = self._k > problem.table.n_rows
 
@@ -330,7 +329,7 @@ class StringProof(Proof):
         if self._search.n_open == 0:
             self._end()
 
-    def open_bounds(self) -> Values:
+    def open_bounds(self) -> Floats:
         """Return one row: greatest k and least open loss."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
@@ -349,7 +348,7 @@ class StringProof(Proof):
         bounds[0, self._goal.loss] = least * (1 - 1e-12)
         return bounds
 
-    def offer(self, X: NDArray[np.bool_]) -> None:
+    def offer(self, X: Bools) -> None:
         """Evaluate strings from elsewhere."""
         super().offer(X)
         self.n_evaluated += len(X)
@@ -376,7 +375,7 @@ class StringProof(Proof):
             self._space, self._plan, Subproblem(self._k, limit, multiplier), gain, self.max_bytes, goes_on
         )
 
-    def _first_strings(self) -> list[NDArray[np.bool_]]:
+    def _first_strings(self) -> list[Bools]:
         """Return the strings where local searches begin."""
         best = self._best()
         if best is not None:
@@ -386,7 +385,7 @@ class StringProof(Proof):
             return general
         return [*general, *self.problem.sample(_STARTS, self.random_state)]
 
-    def _improve(self, start: NDArray[np.bool_]) -> None:
+    def _improve(self, start: Bools) -> None:
         """Evaluate the results of a local search."""
         instance, k, limit = self._space.instance, self._k, self._goal.limit
         cuts = instance.cuts_of(start)

@@ -8,11 +8,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints, Values
 from pymoo_anon.proofs.strings.instance import LARGEST, StringInstance
 from pymoo_anon.proofs.strings.tables import Walk, add_multiplier, fill_table, nested_bound, refine
+from pymoo_anon.typing import Bools, Floats, Ints
 
 # Cost of filling and bounding a table, in readings of each of its numbers.
 _READ = 8
@@ -57,7 +56,7 @@ class StringSpace:
         ]
         self._counts = np.ascontiguousarray(instance.counts)
         # Free arrays of zeros, by their shape.
-        self._zeros: dict[tuple[int, ...], list[Values]] = {}
+        self._zeros: dict[tuple[int, ...], list[Floats]] = {}
 
     def largest_multiplier(self) -> float:
         """Return the greatest multiplier with exact sums.
@@ -131,7 +130,7 @@ class StringSpace:
         return self._limited(table, rows, filled, tabled, free, wanted.limit)
 
     def _limited(
-        self, table: Values, rows: Values, filled: NDArray[np.bool_], tabled: Sequence[int], free: set[int], limit: int
+        self, table: Floats, rows: Floats, filled: Bools, tabled: Sequence[int], free: set[int], limit: int
     ) -> Walk:
         """Make a walk under a limit.
 
@@ -158,7 +157,7 @@ class StringSpace:
         """Take back the table of a finished walk."""
         self._give(walk.table, walk.filled)
 
-    def _take(self, shape: tuple[int, ...]) -> Values:
+    def _take(self, shape: tuple[int, ...]) -> Floats:
         """Return an array of zeros, a free one if possible."""
         # New memory costs more than the work with it.
         try:
@@ -166,7 +165,7 @@ class StringSpace:
         except (KeyError, IndexError):
             return np.zeros(shape)
 
-    def _give(self, table: Values, filled: NDArray[np.bool_]) -> None:
+    def _give(self, table: Floats, filled: Bools) -> None:
         """Take back a table that is zero outside of its filled parts."""
         table[filled] = 0.0
         self._zeros.setdefault(table.shape, []).append(table)
@@ -178,7 +177,7 @@ class StringSpace:
         """Return the average gain of a row, rounded up."""
         return float(np.ceil(self.instance.most / self.instance.unit / self.instance.n_rows))
 
-    def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Values, int]:
+    def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Floats, int]:
         """Return classes of tuples, gains of classes, and rows below k."""
         ids, base, gone = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1), 0
         for attribute, cut in cuts.items():
@@ -189,22 +188,22 @@ class StringSpace:
         return ids, base, gone
 
     def table(
-        self, ids: Ints, base: Values, tabled: Sequence[int], free: set[int], wanted: Subproblem
-    ) -> tuple[Values, NDArray[np.bool_]]:
+        self, ids: Ints, base: Floats, tabled: Sequence[int], free: set[int], wanted: Subproblem
+    ) -> tuple[Floats, Bools]:
         """Return the table of four attributes."""
         worths = np.concatenate([self.worths[a] for a in tabled])
         # A projection: see the module of the tables.
         most = sum(float(self.worths[a].max()) for a in free)
         return self._filled(ids, base, tabled, worths, wanted.k, most + wanted.multiplier)
 
-    def rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Values:
+    def rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Floats:
         """Return the rows that every block keeps."""
         worths = np.zeros(sum(len(self.spans[a]) for a in tabled))
         return self._filled(ids, np.zeros(n_classes), tabled, worths, k, 1.0)[0]
 
     def _filled(
-        self, ids: Ints, base: Values, tabled: Sequence[int], worths: Values, k: int, saved: float
-    ) -> tuple[Values, NDArray[np.bool_]]:
+        self, ids: Ints, base: Floats, tabled: Sequence[int], worths: Floats, k: int, saved: float
+    ) -> tuple[Floats, Bools]:
         kept = ids >= 0
         columns = [ids, *(self._codes[attribute] for attribute in tabled), self._counts]
         tuples: Any = np.column_stack([own[kept] for own in columns])

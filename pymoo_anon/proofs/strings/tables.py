@@ -25,10 +25,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pymoo_anon.engine.arrays import Ints, Values
-from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.compiled import kernel, njit
+from pymoo_anon.typing import Bools, Floats, Ints
 
 # Below every sum of gains.
 _NOWHERE = -1e300
@@ -37,7 +36,7 @@ _NOWHERE = -1e300
 DONE, SPENT, FOUND = 0, 1, 2
 
 
-@njit(cache=True, nogil=True, inner=True)
+@njit(inner=True)
 def longest_path(gains: Any, spans: Any, n: int) -> float:
     """Return the longest path 0 -> n."""
     best = np.full(n + 1, _NOWHERE)
@@ -47,7 +46,7 @@ def longest_path(gains: Any, spans: Any, n: int) -> float:
     return best[n]  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def completions(gains: Any, spans: Any, n: int, best: Any) -> None:
     """Write the longest paths x -> n to `best`."""
     best[:] = _NOWHERE
@@ -57,7 +56,7 @@ def completions(gains: Any, spans: Any, n: int, best: Any) -> None:
         best[spans[g, 0]] = max(best[spans[g, 0]], gains[g] + best[spans[g, 1]])
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def paths_of_columns(table: Any, spans: Any, n: int, best: Any) -> None:
     """Write the longest path of every column to best[n]."""
     best[0] = 0.0
@@ -68,7 +67,7 @@ def paths_of_columns(table: Any, spans: Any, n: int, best: Any) -> None:
             after[c] = max(after[c], before[c] + own[c])
 
 
-@njit(cache=True, nogil=True, inner=True)
+@njit(inner=True)
 def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> float:
     """Bound the gain of two free attributes."""
     best = np.empty((n_p + 1, len(spans_q)))
@@ -80,7 +79,7 @@ def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> fl
     return min(inner_p, longest_path(best[n_q], spans_p, n_p))  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _is_zero(block: Any) -> bool:
     for value in block:  # noqa: SIM110
         if value != 0.0:
@@ -88,7 +87,7 @@ def _is_zero(block: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     """Return the nested bound of a block.
 
@@ -117,7 +116,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     return min(inside, longest_path(outside, of_e, n_e))  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
     """Split classes by the groups of an attribute.
 
@@ -156,7 +155,7 @@ def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -
     return new_ids, new_base, dropped
 
 
-@njit(cache=True, nogil=True, inner=True)
+@njit(inner=True)
 def _sorted_by_class(tuples: Any, n_classes: int, n_values: int) -> Any:
     """Sort tuples by class and value of p."""
     starts = np.zeros(n_classes * n_values + 1, dtype=np.int64)
@@ -173,7 +172,7 @@ def _sorted_by_class(tuples: Any, n_classes: int, n_values: int) -> Any:
     return order, starts
 
 
-@njit(cache=True, nogil=True, inner=True)
+@njit(inner=True)
 def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
     """Sum counts over the values of e below every x."""
     n_e, n_q = cells.shape
@@ -195,7 +194,7 @@ def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
         sums[x + 1, n_groups] = sums[x, n_groups] + before[n_q]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _add_blocks(rows: Any, spans: Any, worths: Any, k: float, saved: float, out: Any, p: int) -> None:
     """Add the gains of one class and one group of a and p."""
     n_e, _, n_q = out.shape
@@ -210,7 +209,7 @@ def _add_blocks(rows: Any, spans: Any, worths: Any, k: float, saved: float, out:
             own[g] += n * (gain + of_q[g]) if n >= k else 0.0
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any) -> None:
     """Count rows of a class below every value of p."""
     for y in range(len(starts) - 1):
@@ -220,7 +219,7 @@ def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any)
                 held[y + 1] += tuples[order[i], 5]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: float, saved: float, out: Any) -> Any:
     """Compute the gains of all blocks.
 
@@ -269,7 +268,7 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
     return filled
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def add_multiplier(table: Any, rows: Any, filled: Any, multiplier: float, out: Any) -> None:
     """Write a table with a further gain per row.
 
@@ -291,7 +290,7 @@ class Walk:
     which adds up nested bounds of single slices. A path ends where that is not more than the needed gain.
     """
 
-    def __init__(self, table: Values, filled: NDArray[np.bool_], shape: Ints, spans: Ints, last: int) -> None:
+    def __init__(self, table: Floats, filled: Bools, shape: Ints, spans: Ints, last: int) -> None:
         self.table, self.filled, self.shape, self.spans, self.last = table, filled, shape, spans, last
         self._rows, self._fewest = np.empty(0), 0.0
         blocks = [int(np.prod(shape[1, stage + 1 :])) for stage in range(4)]
@@ -315,7 +314,7 @@ class Walk:
         self._gained = np.zeros(longest + 1)
         _enter(0, table.reshape(-1), shape, spans, self._slices, self._rests)
 
-    def keep_rows(self, rows: Values, fewest: float) -> None:
+    def keep_rows(self, rows: Floats, fewest: float) -> None:
         """Restrict the walk to strings with enough rows."""
         # numba would compile the walk again for a whole number.
         self._rows, self._fewest = rows.reshape(-1), float(fewest)
@@ -364,13 +363,13 @@ class Walk:
         return float(self._gained[self._place[1] + 1])
 
 
-def nested_bound(table: Values, shape: Ints, spans: Ints) -> float:
+def nested_bound(table: Floats, shape: Ints, spans: Ints) -> float:
     """Return the nested bound of a whole table."""
     slices, rests = np.zeros(len(spans)), np.zeros((4, int(shape[0].max()) + 1))
     return float(_enter(0, table.reshape(-1), shape, spans, slices, rests))
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: Any) -> float:
     """Compute the bounds of a stage."""
     first = shape[1, :stage].sum()
@@ -383,7 +382,7 @@ def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: A
     return rests[stage, 0]  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True, allocates=False, inner=True)
+@kernel
 def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float:
     kept = 0.0
     if len(rows) == 0:
@@ -397,13 +396,13 @@ def _rows_of(path: Any, begins: Any, depth: int, shape: Any, rows: Any) -> float
     return kept
 
 
-@njit(cache=True, nogil=True, allocates=False)
+@njit(allocates=False)
 def _add(first: Any, second: Any, total: Any) -> None:
     for i in range(len(total)):
         total[i] = first[i] + second[i]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignore[no-untyped-def]
     """Go on with a walk, as `Walk.go`.
 

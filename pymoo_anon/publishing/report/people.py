@@ -18,8 +18,9 @@ from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
 from pymoo_anon.publishing.report.cells import Cell, Heading, Row, Table, View, cell_of, headings, one_line, share_text
-from pymoo_anon.publishing.report.subject import Member, Sizes, Subject, titles
+from pymoo_anon.publishing.report.subject import Member, Subject, titles
 from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Ints
 
 #: Definition of each risk.
 DEFINITIONS = {
@@ -111,7 +112,7 @@ def _row(subject: Subject, name: str, before: float | None, after: float | None)
     return (name, *told, cell_of(subject.threshold))
 
 
-def _risks(sizes: Sizes | None) -> tuple[float | None, float | None]:
+def _risks(sizes: Ints | None) -> tuple[float | None, float | None]:
     if sizes is None:
         return None, None
     return (1 / int(sizes.min()), len(sizes) / int(sizes.sum())) if len(sizes) else (0.0, 0.0)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import counted, one_of, unit_of_rows
 from pymoo_anon.comparison.individual import by_class
@@ -31,8 +30,7 @@ from pymoo_anon.table.generalization import Decoded, Generalization, LocalGenera
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
-
-Sizes = NDArray[np.int64]
+from pymoo_anon.typing import Ints
 
 #: Entries at the head of a report, by argument.
 ABOUT = {
@@ -70,13 +68,13 @@ class Member:
         return self.classes.n_rows - (0 if self.marked else self.n_suppressed)
 
     @cached_property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> Ints:
         """(n,) int64 array of rows per released class, marked rows as the last class."""
         kept = self.classes.sizes[self.classes.kept]
         return np.append(kept, self.n_suppressed) if self.marked and self.n_suppressed else kept
 
     @cached_property
-    def persons(self) -> Sizes | None:
+    def persons(self) -> Ints | None:
         """(n,) int64 array of persons per class, or None if not known."""
         if self.person is None:
             return self.sizes
@@ -110,7 +108,7 @@ class Member:
         """Whether every class has levels of its own."""
         return isinstance(self.generalization, LocalGeneralization)
 
-    def labels(self, name: Name) -> tuple[Sizes, tuple[Hashable, ...]]:
+    def labels(self, name: Name) -> tuple[Ints, tuple[Hashable, ...]]:
         """(n_kept,) int64 array, which label each class has that is kept, and the labels."""
         made, kept = self.generalization, self.classes.kept
         j = list(self.table.quasi_identifiers).index(name)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymoo_anon._messages import listed, plain
 from pymoo_anon.comparison.properties import TupleLoss
@@ -20,6 +19,7 @@ from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.typing import Ints
 
 #: Mark of the release's level.
 HERE = "●"
@@ -206,7 +206,7 @@ def _examples(labels: Sequence[Hashable]) -> str:
     return f"{told} | …" if len(labels) > _EXAMPLES else told
 
 
-def _rows(labels: tuple[Hashable, ...], counts: NDArray[np.int64], ordered: bool) -> list[Row]:
+def _rows(labels: tuple[Hashable, ...], counts: Ints, ordered: bool) -> list[Row]:
     """Order the labels by value, or by frequency, and merge the rest."""
     pairs = [(one_line(label), n) for label, n in zip(labels, counts.tolist(), strict=True) if n]
     if ordered:
