@@ -18,8 +18,8 @@ from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments,
 from pymoo_anon.fronts.archive import ParetoArchive, in_order, merge_front
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.problems.bitstrings import BitStringProblem
-from pymoo_anon.proofs.strings.instance import StringInstance, asks_no_more, goal
-from pymoo_anon.proofs.strings.pairs import improve_within
+from pymoo_anon.proofs.strings.instance import StringInstance, asks_no_more, goal_of
+from pymoo_anon.proofs.strings.pairs import PairSearch
 from pymoo_anon.proofs.strings.space import StringSpace
 from pymoo_anon.typing import Bools, Floats
 
@@ -139,7 +139,7 @@ class _PairWalk:
 
     def __init__(self, problem: BitStringProblem) -> None:
         self._n_rows = problem.table.n_rows
-        self._goal = goal(problem)
+        self._goal = goal_of(problem)
         self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
         # The front of all evaluated strings.
         self._X, self._F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
@@ -157,11 +157,8 @@ class _PairWalk:
         starts, best = [self._at], self._goal.best(self._F, self._k)
         if best is not None:
             starts.append(self._X[best])
-        instance, limit = self._space.instance, self._goal.limit
-        found = [
-            improve_within(self._space, instance.cuts_of(x), self._k, limit, random_state, self._multiplier)
-            for x in starts
-        ]
+        instance, search = self._space.instance, PairSearch(self._space, self._k, self._goal.limit, random_state)
+        found = [search.within(instance.cuts_of(x), self._multiplier) for x in starts]
         self._next_multiplier = found[0][1]
         return np.unique([instance.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
 

@@ -18,12 +18,12 @@ from pymoo.util.display.output import Output
 
 from pymoo_anon.algorithms.common import OwnSearch, check_arguments, front_size
 from pymoo_anon.fronts.archive import evaluated, front_order
+from pymoo_anon.problems.base import keys_of
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.memory import keys_of
-from pymoo_anon.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
+from pymoo_anon.proofs.base import Limits, Proof, gap, share_off, tolerance
 from pymoo_anon.proofs.intervals import IntervalProof
-from pymoo_anon.proofs.stored.proof import StoredLatticeProof, bytes_of
+from pymoo_anon.proofs.stored import StoredLatticeProof, stored_bytes
 from pymoo_anon.proofs.strings.proof import StringProof
 from pymoo_anon.typing import Array, Floats, Ints
 
@@ -88,12 +88,12 @@ class BranchAndBound(OwnSearch):
     ) -> None:
         check_arguments(self, kwargs)
         super().__init__(output=BranchAndBoundOutput() if output is None else output, **kwargs)
-        check_epsilon(epsilon)
+        tolerance(epsilon)
         if not max_bytes > 0:
             raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
         self.epsilon = epsilon
         self.sampling = sampling
-        self.max_bytes = max_bytes
+        self.limits = Limits(max_bytes)
 
     @property
     def certified(self) -> bool:
@@ -163,10 +163,12 @@ class BranchAndBound(OwnSearch):
         super()._begin(problem)
         # The members of the front, by the bytes of their points.
         self._members: dict[bytes, Individual] = {}
-        kind = _proof_class(problem, self.max_bytes)
+        kind: type[Proof] = StringProof
+        if isinstance(problem, LatticeProblem):
+            kind = IntervalProof if stored_bytes(problem) > self.limits.max_bytes else StoredLatticeProof
         allowed = tolerance(self.epsilon, problem.n_obj)
-        kind.check(problem, self.max_bytes)
-        self.proof: Any = kind(problem, allowed, self.max_bytes, self.random_state)
+        kind.check(problem)
+        self.proof: Any = kind(problem, allowed, self.limits, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
@@ -223,12 +225,6 @@ class _ProofRecord:
     def open_bounds(self) -> Floats:
         """Return the recorded bounds, as `Proof.open_bounds`."""
         return self._open_bounds
-
-
-def _proof_class(problem: LatticeProblem | BitStringProblem, max_bytes: int) -> type[Proof]:
-    if isinstance(problem, BitStringProblem):
-        return StringProof
-    return IntervalProof if bytes_of(problem) > max_bytes else StoredLatticeProof
 
 
 class BranchAndBoundOutput(Output):  # type: ignore[misc]

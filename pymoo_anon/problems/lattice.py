@@ -58,9 +58,7 @@ class LatticeProblem(AnonymizationProblem):
             all (float below 1, rounded down).
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
         levels: By quasi-identifier its least and its greatest level, such as `{"age": (1, 3)}`. Others may have all.
-            Other search spaces have no such argument, since their columns have no levels as a whole.
-        elementwise_runner: Evaluator of points one by one, such as pymoo's `StarmapParallelization`; None evaluates
-            them together, which is quicker.
+        elementwise_runner: As of `AnonymizationProblem`.
 
     Attributes:
         levels: As given, a dict.
@@ -72,9 +70,8 @@ class LatticeProblem(AnonymizationProblem):
         n_groups: (n_levels, n_var) int64 array, the number of groups of every attribute there.
 
     Raises:
-        TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
-        ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
-            suppression is out of range; or `levels` names no quasi-identifier, or levels that do not exist.
+        TypeError: As of `AnonymizationProblem`, or `levels` is no dict.
+        ValueError: As of `AnonymizationProblem`, or `levels` names no quasi-identifier, or levels that do not exist.
     """
 
     def __init__(
@@ -133,14 +130,7 @@ class LatticeProblem(AnonymizationProblem):
     def nodes(self, start: int, stop: int) -> Ints:
         """Return nodes number `start` to `stop - 1`.
 
-        They go from special to general, and the last level changes fastest.
-
-        Args:
-            start: Number of the first node, from 0.
-            stop: Number after the last one. Beyond the lattice it means the end.
-
-        Returns:
-            (n, n_var) int64 array.
+        They go from special to general, and the last level changes fastest. A `stop` beyond the lattice means its end.
 
         Raises:
             ValueError: `start` is negative, or the array would take more than 4 GiB.
@@ -175,10 +165,7 @@ class LatticeProblem(AnonymizationProblem):
         return (self.nodes(start, start + size) for start in range(0, self.n_nodes, size))
 
     def decode(self, x: ArrayLike) -> Generalization:
-        """Return the generalization of one node.
-
-        Args:
-            x: (n_var,) array of levels, one row of `res.X`, or that row as a (1, n_var) array.
+        """Return the generalization of one node, an (n_var,) or (1, n_var) array.
 
         Raises:
             ValueError: x has the wrong length or a level that its hierarchy has not.
@@ -213,21 +200,12 @@ class LatticeProblem(AnonymizationProblem):
     def pareto_set(
         self, *, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
     ) -> Ints | None:
-        """Return one node for every row of `pareto_front`.
-
-        Arguments and errors are the same.
-
-        Returns:
-            (n, n_var) int64 array, or None.
-        """
+        """Return one node for every row of `pareto_front`, with the same arguments and errors."""
         exact = self._exact(max_nodes, use_cache, set_cache)
         return None if exact is None else exact[0]
 
     def ideal_point(self, **options: Any) -> Floats | None:
         """Return the (n_obj,) least values of `pareto_front`, or None.
-
-        Args:
-            options: As `pareto_front`.
 
         Raises:
             ValueError: No node is feasible, or as `pareto_front`.
@@ -236,10 +214,7 @@ class LatticeProblem(AnonymizationProblem):
         return None if front is None else front.min(axis=0)
 
     def nadir_point(self, **options: Any) -> Floats | None:
-        """Return the (n_obj,) greatest values of `pareto_front`, or None.
-
-        Arguments and errors are those of `ideal_point`.
-        """
+        """Return the (n_obj,) greatest values of `pareto_front`, or None, as `ideal_point`."""
         front = self._feasible_front(options)
         return None if front is None else front.max(axis=0)
 
@@ -275,9 +250,6 @@ class LatticeProblem(AnonymizationProblem):
 
     def checked(self, X: ArrayLike) -> Ints:
         """Return nodes as an (n, n_var) int64 array.
-
-        Args:
-            X: (n, n_var) array of whole levels.
 
         Raises:
             ValueError: X has another shape, a level is not whole, or its hierarchy does not have it.

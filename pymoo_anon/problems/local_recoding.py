@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
@@ -32,7 +31,6 @@ from pymoo_anon.problems.local_target import (
     targets_of,
     whole_classes,
 )
-from pymoo_anon.problems.memory import Memory
 from pymoo_anon.recoding import Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
@@ -76,11 +74,9 @@ class LocalRecodingProblem(AnonymizationProblem):
         method: "bottom-up" releases the cheapest cells that enough tuples share, again and again. "top-down" splits
             classes, each time where most loss is saved for the bits that it tells: it loses more and takes a fraction
             of the time. As baselines "mondrian" and "mondrian-relaxed" are the strict and the relaxed algorithm of
-            LeFevre et al. 2006, which split the column whose cells are widest. Where the paper cuts an ordered domain
-            at its median, they split a node into its children, of numbers, too: every cell is a node of its hierarchy.
-            Strict, all children that hold a tuple have k rows, or another column is split. Relaxed, those that have
-            fewer stay together, so that classes overlap; but equal tuples stay in one class, where the paper spreads
-            those at the median over both sides.
+            LeFevre et al. 2006, which split the column of the widest cells. Where the paper cuts at a median, they
+            split a node into its children. Strict, all children that hold a tuple have k rows, or another column is
+            split. Relaxed, those of fewer rows stay together, so that classes overlap, and equal tuples stay in one.
         structure: What decides which tuples are one class. "sizes": numbers of rows and persons; classes that break
             another constraint are merged afterwards. "direct": all constraints, which may lose less. But then a class
             that sizes would have split tells that its parts break a constraint, and so of their sensitive values
@@ -88,21 +84,17 @@ class LocalRecodingProblem(AnonymizationProblem):
         n_improvements: So many times a few classes near each other are freed and built anew, and kept where they lose
             less (large neighbourhood search). 0 is quickest. On Adult at k = 5, 2,000 take 1 % off the loss and two
             seconds a recoding.
-        elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
-            them together, which is quicker.
+        elementwise_runner: As of `AnonymizationProblem`.
 
     Attributes:
         targets: Tuple of the targets of k, ascending.
         prices: Tuple of the prices of a class in cells, ascending from 0.
         held: Tuple of the constraints that are held by construction.
-        method: As given.
-        structure: As given.
-        n_improvements: As given.
 
     Raises:
-        TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
-        ValueError: As for other problems; or a hierarchy does not end in one group, or has a label for two sets of
-            values; or `method` or `structure` is none of these, or `n_improvements` is negative.
+        TypeError: As of `AnonymizationProblem`.
+        ValueError: As of `AnonymizationProblem`; or a hierarchy does not end in one group, or has a label for two sets
+            of values; or `method` or `structure` is none of these, or `n_improvements` is negative.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -147,11 +139,11 @@ class LocalRecodingProblem(AnonymizationProblem):
         self._requirements = tuple(requirements_of(self.held, table.tuples))
         self._recodings = _Recodings()
 
-    def fresh_copy(self) -> LocalRecodingProblem:
+    def fresh_copy(self) -> AnonymizationProblem:
         """Return a copy without evaluations, with the same table."""
-        made = copy.copy(self)
-        made._memory, made._recodings = Memory(len(self.measured) + 1), _Recodings()
-        return made
+        made: Any = super().fresh_copy()
+        made._recodings = _Recodings()
+        return made  # type: ignore[no-any-return]
 
     @property
     def space_fingerprint(self) -> str:
@@ -159,10 +151,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return f"local {self.method} {self.structure} {self.n_improvements}"
 
     def target(self, x: ArrayLike) -> LocalTarget:
-        """Return the target of one point.
-
-        Args:
-            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
+        """Return the target of one point, an (n_var,) or (1, n_var) array.
 
         Raises:
             ValueError: x has the wrong length or a value that is out of range.
@@ -180,9 +169,6 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     def words(self, X: Array) -> list[str]:
         """Describe the target of each point in words.
-
-        Args:
-            X: (n, n_var) array.
 
         >>> from pymoo_anon.datasets import make_census
         >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -202,8 +188,6 @@ class LocalRecodingProblem(AnonymizationProblem):
     def x_of(self, k: int, price: float = 0.0) -> Ints:
         """Return the point of a target and a price, with equal weights.
 
-        (n_var,) int64 array.
-
         Args:
             k: The least number of rows of a class: itself below 100, and with two digits and zeros, such as 150.
             price: What a class costs, in cells.
@@ -219,14 +203,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return x
 
     def decode(self, x: ArrayLike) -> LocalGeneralization:
-        """Return the local recoding of one point, the same for equal targets.
-
-        Args:
-            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
-
-        Raises:
-            ValueError: x has the wrong length or a value that is out of range.
-        """
+        """Return the local recoding of one point, the same for equal targets, as `target`."""
         target = self.target(x)
         known = self._recodings.find(target)
         if known is None:
@@ -235,12 +212,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         return known
 
     def remember_recodings(self, X: ArrayLike, made: Sequence[Callable[[], LocalGeneralization]]) -> None:
-        """Register recodings of an earlier process, read at first use.
-
-        Args:
-            X: (n, n_var) array, their points.
-            made: (n,) functions that give them.
-        """
+        """Register recodings of an earlier process, made by functions at first use."""
         self._recodings.stored.update(zip(map(self.target, self.checked(X)), made, strict=True))
 
     def _recode(self, target: LocalTarget) -> LocalGeneralization:
@@ -287,18 +259,14 @@ class LocalRecodingProblem(AnonymizationProblem):
     def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:
         """Return a lower bound of the loss with a point's k.
 
-        The loss is the first `GeneralLossMetric` of the objectives; other objectives have no bound. The bound speaks of
-        all recodings under the same hierarchies that suppress nothing, whatever method makes them, and so of this one
-        whatever its price and its weights. Constraints enter by the rows and the distinct values that they make
-        necessary.
-
-        A bound is true whenever it ends, and is checked then. Passes are steps of a dual ascent; the first ones raise
-        it most.
+        The loss is the first `GeneralLossMetric` of the objectives. The bound speaks of all recodings under the same
+        hierarchies that suppress nothing, whatever method makes them. Constraints enter by the rows and the distinct
+        values that they make necessary.
 
         Args:
             x: (n_var,) array, one row of `res.X`.
-            termination: When to end, as pymoo has it: `("n_iter", 20)` is a number of passes, with the same bound on
-                every machine; `("time", 10)` is seconds, of which compiling takes none.
+            termination: When to end, as pymoo has it: `("n_iter", 20)` is passes of a dual ascent, with the same bound
+                on every machine; `("time", 10)` is seconds, of which compiling takes none.
 
         Raises:
             ValueError: x is no point, no objective is a `GeneralLossMetric`, or `termination` is something else.
@@ -339,9 +307,6 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     def checked(self, X: ArrayLike) -> Ints:
         """Return points as an (n, n_var) int64 array.
-
-        Args:
-            X: (n, n_var) array of whole numbers.
 
         Raises:
             ValueError: X has another shape, or a value that is not whole or out of range.

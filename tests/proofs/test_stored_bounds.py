@@ -13,21 +13,20 @@ from tasks import found, sorted_rows
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, SquaredClassSizes
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs import covering
 from pymoo_anon.proofs.base import tolerance
-from pymoo_anon.proofs.reading import BoundsReader
-from pymoo_anon.proofs.stored import covering
-from pymoo_anon.proofs.stored.covering import find_open
-from pymoo_anon.proofs.stored.known import (
+from pymoo_anon.proofs.covering import (
     ADDITIVE,
     FIXED,
     SQUARES,
     THRESHOLD,
-    MeasureRules,
     Members,
     NodeBounds,
     Rules,
+    find_open,
     scratch_for,
 )
+from pymoo_anon.proofs.stored import MeasureRules
 from pymoo_anon.table import Hierarchy, Microdata
 
 # Two thresholds, two losses, a bound that stands as it is, and perhaps two sums of squares, which make the number of
@@ -209,8 +208,8 @@ def test_levels_may_be_more_than_bits_of_a_word(goals):
 def test_rules_and_members_say_what_table_and_front_allow():
     table = tall(0)
     problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], constraints=[ProsecutorRisk() <= 0.5])
-    own, tuples = MeasureRules(problem, BoundsReader(problem)), table.tuples
-    left = own.reader.families[1].left_by_value(tuples, problem.groups)
+    own, tuples = MeasureRules(problem), table.tuples
+    left = own.families[1].left_by_value(tuples, problem.groups)
     for j, level in product(range(3), range(len(problem.groups))):
         assert own.rules.least[0, j, level] == left[level, tuples.offsets[j] : tuples.offsets[j + 1]].min()
     assert own.first_tops().tolist() == [150]

@@ -19,6 +19,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.proofs.base import Limits
 from pymoo_anon.table.suppression import AtMost, Below
 from pymoo_anon.typing import Bools, Floats, Ints
 
@@ -30,9 +31,8 @@ _FINEST = 1 << 46
 
 Four = tuple[int, int, int, int]
 
-# Most numbers in a table of three attributes, and most bytes of one of four.
+# Most numbers in a table of three attributes.
 _LARGEST_OF_THREE = 1 << 22
-_LARGEST_OF_FOUR = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def _all_intervals(n: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class StringGoal:
     """Part of a problem that bounds cover."""
 
     loss: int  # The column of F with the loss
@@ -149,7 +149,7 @@ class Goal:
         return int(enough[np.argmin(F[enough, self.loss])]) if len(enough) else None
 
 
-def goal(problem: BitStringProblem) -> Goal:
+def goal_of(problem: BitStringProblem) -> StringGoal:
     """Return the goal of a proof.
 
     Under `AtMost`, k of a string is at least K where its classes of fewer than K rows hold no more than the limit. It
@@ -159,7 +159,7 @@ def goal(problem: BitStringProblem) -> Goal:
     its classes below K alone. So bounds of that loss are bounds of F, and a search that evaluates all strings that they
     leave open finds the optimum of F at every K.
     """
-    columns = _columns(problem)
+    columns = _loss_and_privacy(problem)
     if columns is None:
         raise ValueError(
             "BranchAndBound proves one loss over bit strings, alone or beside k, got the objectives "
@@ -175,7 +175,7 @@ def goal(problem: BitStringProblem) -> Goal:
     if privacy is not None:
         objective: Any = problem.objectives[privacy]
         of_k = objective.of_k(np.arange(1, n_rows + 1)) * (-1.0 if objective.maximize else 1.0)
-    return Goal(loss, privacy, k, n_rows if limit is None else limit, of_k)
+    return StringGoal(loss, privacy, k, n_rows if limit is None else limit, of_k)
 
 
 def asks_no_more(problem: BitStringProblem) -> bool:
@@ -184,7 +184,7 @@ def asks_no_more(problem: BitStringProblem) -> bool:
     At every k of the goal, the least loss is then that of strings that suppress their classes below k and no others:
     under `AtMost` those within the limit, under `Below` and `Violating` those below the one required k.
     """
-    columns = _columns(problem)
+    columns = _loss_and_privacy(problem)
     if columns is None or type(problem.objectives[columns[0]]).class_gains is Objective.class_gains:
         return False
     required = [_required_k(constraint, problem.table.n_rows) for constraint in problem.constraints]
@@ -195,18 +195,17 @@ def asks_no_more(problem: BitStringProblem) -> bool:
         # Under `Below` and `Violating` a larger k suppresses no more, and smaller classes stay.
         return isinstance(rule, AtMost)
     if isinstance(rule, Below):
-        return rule.k == goal(problem).k
+        return rule.k == goal_of(problem).k
     # Without a required k, `AtMost` may suppress classes of any size.
     return len(required) > 0 or rule.limit_of(problem.table.n_rows) == 0
 
 
-def _columns(problem: BitStringProblem) -> tuple[int, int | None] | None:
+def _loss_and_privacy(problem: BitStringProblem) -> tuple[int, int | None] | None:
     """Return the columns of the loss and of a function of k, if any."""
     follows = [_follows_k(objective) for objective in problem.objectives]
-    losses = [column for column, own in enumerate(follows) if not own]
-    if len(losses) != 1 or sum(follows) > 1:
+    if follows.count(False) != 1 or follows.count(True) > 1:
         return None
-    return losses[0], follows.index(True) if any(follows) else None
+    return follows.index(False), follows.index(True) if any(follows) else None
 
 
 def _follows_k(measure: Any) -> bool:
@@ -234,7 +233,7 @@ class Plan:
     tables: tuple[tuple[Four, ...], ...]
 
 
-def plan(instance: StringInstance, max_bytes: int) -> Plan:
+def plan(instance: StringInstance, limits: Limits) -> Plan:
     """Choose the order of attributes.
 
     The spread of rows over values matters, not the number of values: if nine of ten rows have one of 41 countries, few
@@ -245,25 +244,25 @@ def plan(instance: StringInstance, max_bytes: int) -> Plan:
     n = instance.n_attributes
     groups = [*map(len, instance.spans), 1]
     spread = [*(_entropy(instance, attribute) for attribute in range(n)), 0.0]
+
+    def size(tabled: tuple[int, ...]) -> int:
+        return prod(groups[attribute] for attribute in tabled)
+
     candidates = [*range(n), *[n] * max(3 - n, 0)]
     found = sorted(combinations(candidates, 3), key=lambda three: -sum(spread[a] for a in three))
     # If no table is small enough, take the smallest.
-    most = max(_LARGEST_OF_THREE, min(_product(groups, three) for three in found))
-    tabled = next(three for three in found if _product(groups, three) <= most)
+    most = max(_LARGEST_OF_THREE, min(map(size, found)))
+    tabled = next(three for three in found if size(three) <= most)
     e, p, q = sorted(tabled, key=lambda a: (groups[a], a))
     others = set(range(n)) - set(tabled)
     last = max(others, key=lambda a: (groups[a], -spread[a], a), default=n)
     order = sorted(others, key=lambda a: (a == last, -spread[a], a))
     # A walk keeps several tables, and each thread has its own.
-    fitting = min(max_bytes // 16, _LARGEST_OF_FOUR) // 8
+    fitting = min(limits.max_bytes // 16, limits.table_bytes) // 8
     tables: list[tuple[Four, ...]] = [
-        ((a, e, p, q),) if _product(groups, (a, e, p, q)) <= fitting else ((a, n, p, q), (n, e, p, q)) for a in order
+        ((a, e, p, q),) if size((a, e, p, q)) <= fitting else ((a, n, p, q), (n, e, p, q)) for a in order
     ]
     return Plan(tuple(order), (*tables, ((n, e, p, q),)))
-
-
-def _product(groups: list[int], tabled: tuple[int, ...]) -> int:
-    return prod(groups[attribute] for attribute in tabled)
 
 
 def _entropy(instance: StringInstance, attribute: int) -> float:

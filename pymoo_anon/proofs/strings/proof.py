@@ -13,16 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon.problems.bitstrings import BitStringProblem
-from pymoo_anon.proofs.base import Proof, Tolerance
-from pymoo_anon.proofs.strings.instance import Plan, StringInstance, goal, plan
-from pymoo_anon.proofs.strings.pairs import improve_within
+from pymoo_anon.proofs.base import Limits, Proof, Tolerance
+from pymoo_anon.proofs.strings.instance import Plan, StringInstance, goal_of, plan
+from pymoo_anon.proofs.strings.pairs import PairSearch
 from pymoo_anon.proofs.strings.space import StringSpace, Subproblem
-from pymoo_anon.proofs.strings.tables import DONE, FOUND, Walk
+from pymoo_anon.proofs.strings.tables import DONE, FOUND, StringWalk
 from pymoo_anon.typing import Bools, Floats, Ints
-
-# Count of numbers of tables that are read in a slice, about a fifth of a second, and in the turn of a part.
-_SLICE = 480_000_000
-_TURN = 60_000_000
 
 # Number of parts that take turns together. The number of threads changes nothing in the result.
 _TOGETHER = 8
@@ -48,7 +44,7 @@ class _Part:
         self.gain = gain
         self.cuts = cuts  # Their paths, each as the bytes of an int32 array of groups
         self.multiplier = multiplier  # Best for the part before or, once begun, for the part itself
-        self.walk: Walk | None = None  # The walk that divides the part, once begun
+        self.walk: StringWalk | None = None  # The walk that divides the part, once begun
         self.floor = np.inf  # Upper bound of the gains that the walk leaves out
         self.position: tuple[Ints, Ints] | None = None  # Position of the walk that a copy has to make again
 
@@ -90,16 +86,17 @@ class StringSearch:
     """
 
     def __init__(
-        self, space: StringSpace, plan: Plan, wanted: Subproblem, gain: float, max_bytes: int, goes_on: bool = False
+        self, space: StringSpace, plan: Plan, wanted: Subproblem, gain: float, limits: Limits, goes_on: bool = False
     ) -> None:
-        self.space, self.plan, self.wanted, self.max_bytes, self.goes_on = space, plan, wanted, max_bytes, goes_on
+        self.space, self.plan, self.wanted, self.limits, self.goes_on = space, plan, wanted, limits, goes_on
         # Number of parts that bounds fathomed, counted again for every k.
         self.n_fathomed = 0
         self._open = [_Part(gain, (), wanted.multiplier)]
         # Parts that are being divided.
         self._begun: list[_Part] = []
         # A walk keeps several tables.
-        room = max_bytes // (32 * max(space.n_numbers(tabled) for tables in plan.tables for tabled in tables))
+        largest = max(space.n_numbers(tabled) for tables in plan.tables for tabled in tables)
+        room = limits.max_bytes // (32 * largest)
         self._n_together = int(max(1, min(_TOGETHER, room)))
         # Parts that are fathomed for this k, None without memory for them, and the paths of all parts.
         self._later: list[_Part] | None = [] if goes_on else None
@@ -181,10 +178,10 @@ class StringSearch:
     def _place(self, need: float) -> int:
         """Return the place of the next part, after making room in memory."""
         later = 0 if self._later is None else len(self._later)
-        if (len(self._open) + later) * _BYTES_OF_A_PART <= self.max_bytes:
+        if (len(self._open) + later) * _BYTES_OF_A_PART <= self.limits.max_bytes:
             return 0
         self._later, self._found = None, set()
-        if len(self._open) * _BYTES_OF_A_PART <= self.max_bytes:
+        if len(self._open) * _BYTES_OF_A_PART <= self.limits.max_bytes:
             return 0
         self.n_fathomed += len(self._open)
         self._open = [part for part in self._open if part.gain > need]
@@ -210,7 +207,7 @@ class StringSearch:
         made: list[_Part] = []
         told, string = FOUND, None
         while told == FOUND and string is None:
-            told = walk.go(part.floor + paid, _TURN + before - walk.n_read)
+            told = walk.go(part.floor + paid, self.limits.read_a_turn + before - walk.n_read)
             if told != FOUND:
                 break
             if walk.last == 0:
@@ -222,7 +219,7 @@ class StringSearch:
                 string = walk.found_gain - paid, [by_attribute[attribute] for attribute in range(self.space.none)]
         n_read += walk.n_read - before
         if told == DONE:
-            self.space.release(walk)
+            self.space.take_back(walk)
             part.walk = None
         return _Turn(made, string, part.floor if told == DONE else None, n_read)
 
@@ -283,12 +280,12 @@ class StringProof(Proof):
     certified = False
 
     def __init__(
-        self, problem: BitStringProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
+        self, problem: BitStringProblem, tolerance: Tolerance, limits: Limits, random_state: np.random.Generator
     ) -> None:
-        super().__init__(problem, tolerance, max_bytes, random_state)
-        self._goal = goal(problem)
+        super().__init__(problem, tolerance, limits, random_state)
+        self._goal = goal_of(problem)
         self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
-        self._plan = plan(self._space.instance, max_bytes)
+        self._plan = plan(self._space.instance, limits)
         # By k the greatest value of a member that covers its strings.
         own = self._goal.of_k[:, np.newaxis]
         self._widened = np.empty(0)
@@ -306,9 +303,9 @@ class StringProof(Proof):
         self.certified = self._k > problem.table.n_rows
 
     @classmethod
-    def check(cls, problem: BitStringProblem, max_bytes: int) -> None:
+    def check(cls, problem: BitStringProblem) -> None:
         """Raise if the objectives cannot be proven."""
-        StringInstance.of(problem, problem.objectives[goal(problem).loss])
+        StringInstance.of(problem, problem.objectives[goal_of(problem).loss])
 
     @property
     def n_undecided(self) -> int:
@@ -325,7 +322,7 @@ class StringProof(Proof):
         if self._search is None or self._search.wanted.k < self._k:
             self._begin()
             return
-        self._search.work(_SLICE, self.problem.n_threads, self._need, self._evaluate)
+        self._search.work(self.limits.read, self.problem.n_threads, self._need, self._evaluate)
         if self._search.n_open == 0:
             self._end()
 
@@ -370,10 +367,8 @@ class StringProof(Proof):
         multiplier = {0: self._space.largest_multiplier(), instance.n_rows: 0.0}.get(
             limit, self._space.average_multiplier()
         )
-        goes_on = self._goal.privacy is not None
-        self._search = StringSearch(
-            self._space, self._plan, Subproblem(self._k, limit, multiplier), gain, self.max_bytes, goes_on
-        )
+        wanted, goes_on = Subproblem(self._k, limit, multiplier), self._goal.privacy is not None
+        self._search = StringSearch(self._space, self._plan, wanted, gain, self.limits, goes_on)
 
     def _first_strings(self) -> list[Bools]:
         """Return the strings where local searches begin."""
@@ -387,9 +382,9 @@ class StringProof(Proof):
 
     def _improve(self, start: Bools) -> None:
         """Evaluate the results of a local search."""
-        instance, k, limit = self._space.instance, self._k, self._goal.limit
-        cuts = instance.cuts_of(start)
-        found, self._multiplier = improve_within(self._space, cuts, k, limit, self.random_state, self._multiplier)
+        instance = self._space.instance
+        search = PairSearch(self._space, self._k, self._goal.limit, self.random_state)
+        found, self._multiplier = search.within(instance.cuts_of(start), self._multiplier)
         self.offer(np.array([instance.bits_of(one) for one in found]))
 
     def _end(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon.proofs.strings.instance import LARGEST, StringInstance
-from pymoo_anon.proofs.strings.tables import Walk, add_multiplier, fill_table, nested_bound, refine
+from pymoo_anon.proofs.strings.tables import StringWalk, add_multiplier, fill_table, nested_bound, split_classes
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # Cost of filling and bounding a table, in readings of each of its numbers.
@@ -36,7 +36,7 @@ class Begun(NamedTuple):
 
     gain: float  # Upper bound of their gain without the multiplier; -inf if all suppress too many rows
     multiplier: float  # The multiplier of this bound
-    walk: Walk | None  # None if the strings do not gain enough
+    walk: StringWalk | None  # None if the strings do not gain enough
     n_read: int  # About the count of numbers of tables that it took
 
 
@@ -98,10 +98,9 @@ class StringSpace:
         if gain <= need:
             self._give(table, filled)
             return Begun(gain, multiplier, None, n_read)
-        if not 0 < wanted.limit < self.instance.n_rows:
-            return Begun(gain, multiplier, Walk(table, filled, shape, spans, 0 if free else 3), n_read)
-        rows = self.rows(ids, len(base), tabled, wanted.k)
-        changed = self._take(table.shape)
+        if not self._is_limited(wanted):
+            return Begun(gain, multiplier, self._walk(table, filled, None, tabled, free, wanted), n_read)
+        rows, changed = self.rows(ids, len(base), tabled, wanted.k), self._take(table.shape)
 
         def bound(multiplier: float) -> float:
             nonlocal n_read
@@ -117,33 +116,40 @@ class StringSpace:
             self._give(changed, filled)
             self._give(rows, filled)
             return Begun(gain, multiplier, None, n_read)
-        return Begun(gain, multiplier, self._limited(changed, rows, filled, tabled, free, wanted.limit), n_read)
+        return Begun(gain, multiplier, self._walk(changed, filled, rows, tabled, free, wanted), n_read)
 
-    def walk_again(self, cuts: Mapping[int, Ints], tabled: Sequence[int], wanted: Subproblem) -> Walk:
+    def walk_again(self, cuts: Mapping[int, Ints], tabled: Sequence[int], wanted: Subproblem) -> StringWalk:
         """Make an earlier walk again."""
         ids, base, _ = self.classes(cuts, wanted.k)
         free = self._free(cuts, tabled)
         table, filled = self.table(ids, base, tabled, free, wanted)
-        if not 0 < wanted.limit < self.instance.n_rows:
-            return Walk(table, filled, *self._shape(tabled), 0 if free else 3)
-        rows = self.rows(ids, len(base), tabled, wanted.k)
-        return self._limited(table, rows, filled, tabled, free, wanted.limit)
+        rows = self.rows(ids, len(base), tabled, wanted.k) if self._is_limited(wanted) else None
+        return self._walk(table, filled, rows, tabled, free, wanted)
 
-    def _limited(
-        self, table: Floats, rows: Floats, filled: Bools, tabled: Sequence[int], free: set[int], limit: int
-    ) -> Walk:
-        """Make a walk under a limit.
+    def _walk(
+        self,
+        table: Floats,
+        filled: Bools,
+        rows: Floats | None,
+        tabled: Sequence[int],
+        free: set[int],
+        wanted: Subproblem,
+    ) -> StringWalk:
+        """Make a walk over the first attribute, or over all four.
 
-        It goes over all four attributes only without a first one, so that every path of the first gets its own
+        Under a limit it goes over all four only without a first one, so that every path of the first gets its own
         multiplier.
         """
         shape, spans = self._shape(tabled)
-        if free or tabled[0] != self.none:
-            self._give(rows, filled)
-            return Walk(table, filled, shape, spans, 0)
-        walk = Walk(table, filled, shape, spans, 3)
-        walk.keep_rows(rows, self.instance.n_rows - limit)
-        return walk
+        if free or (rows is not None and tabled[0] != self.none):
+            if rows is not None:
+                self._give(rows, filled)
+            return StringWalk(table, filled, shape, spans, 0)
+        fewest = 0 if rows is None else self.instance.n_rows - wanted.limit
+        return StringWalk(table, filled, shape, spans, 3, rows, fewest)
+
+    def _is_limited(self, wanted: Subproblem) -> bool:
+        return 0 < wanted.limit < self.instance.n_rows
 
     def _free(self, cuts: Mapping[int, Ints], tabled: Sequence[int]) -> set[int]:
         return set(range(self.none)) - {*cuts, *tabled}
@@ -153,12 +159,11 @@ class StringSpace:
         shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
         return shape, np.concatenate([self.spans[a] for a in tabled])
 
-    def release(self, walk: Walk) -> None:
+    def take_back(self, walk: StringWalk) -> None:
         """Take back the table of a finished walk."""
         self._give(walk.table, walk.filled)
 
     def _take(self, shape: tuple[int, ...]) -> Floats:
-        """Return an array of zeros, a free one if possible."""
         # New memory costs more than the work with it.
         try:
             return self._zeros[shape].pop()
@@ -178,12 +183,12 @@ class StringSpace:
         return float(np.ceil(self.instance.most / self.instance.unit / self.instance.n_rows))
 
     def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Floats, int]:
-        """Return classes of tuples, gains of classes, and rows below k."""
+        """Return ids and gains of classes, and the rows below k."""
         ids, base, gone = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1), 0
         for attribute, cut in cuts.items():
             spans = self.spans[attribute][cut]
             groups = np.repeat(np.arange(len(cut)), spans[:, 1] - spans[:, 0])[self._codes[attribute]]
-            ids, base, dropped = refine(ids, base, groups, self.worths[attribute][cut], self._counts, k)
+            ids, base, dropped = split_classes(ids, base, groups, self.worths[attribute][cut], self._counts, k)
             gone += dropped
         return ids, base, gone
 

@@ -117,19 +117,19 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
 
 
 @njit()
-def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
-    """Split classes by the groups of an attribute.
+def split_classes(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
+    """Split classes by the groups of an attribute, and drop those below k.
 
     Args:
         ids: (n_distinct,) int64 array, the class of every distinct tuple, or -1 for dropped ones.
-        base: (n_classes,) float array, what a tuple saves in the groups of each class.
+        base: (n_classes,) float array, the gain of a row in the groups of each class.
         groups: (n_distinct,) int64 array, the group of every distinct tuple in its attribute's cut.
-        worths: (n_groups,) float array, what a tuple saves in each group of the cut.
+        worths: (n_groups,) float array, the gain of a row in each group of the cut.
         counts: (n_distinct,) int64 array, the rows of every distinct tuple.
         k: The fewest rows of a class that is not dropped.
 
     Returns:
-        New ids and base, in place of those given, and the number of rows that were dropped.
+        The new ids and base, and the number of dropped rows.
     """
     n_groups = len(worths)
     rows = np.zeros(len(base) * n_groups, dtype=np.int64)
@@ -137,8 +137,7 @@ def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -
         if ids[t] >= 0:
             rows[ids[t] * n_groups + groups[t]] += counts[t]
     number = np.full(len(rows), -1, dtype=np.int64)
-    found = 0
-    dropped = 0
+    found = dropped = 0
     for key in range(len(rows)):
         if rows[key] >= k:
             number[key] = found
@@ -156,8 +155,7 @@ def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -
 
 
 @njit(inner=True)
-def _sorted_by_class(tuples: Any, n_classes: int, n_values: int) -> Any:
-    """Sort tuples by class and value of p."""
+def _by_class_and_value(tuples: Any, n_classes: int, n_values: int) -> Any:
     starts = np.zeros(n_classes * n_values + 1, dtype=np.int64)
     for t in range(len(tuples)):
         starts[tuples[t, 0] * n_values + tuples[t, 3] + 1] += 1
@@ -179,15 +177,13 @@ def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
     n_groups = len(spans)
     before = np.empty(n_q + 1)
     before[0] = 0.0
-    for g in range(n_groups + 1):
-        sums[0, g] = 0.0
+    sums[0] = 0.0
     # Invariant: sums[x] holds the counts of the values of e below x.
     for x in range(n_e):
         for y in range(n_q):
             before[y + 1] = before[y] + cells[x, y]
         if before[n_q] == 0.0:
-            for g in range(n_groups + 1):
-                sums[x + 1, g] = sums[x, g]
+            sums[x + 1] = sums[x]
             continue
         for g in range(n_groups):
             sums[x + 1, g] = sums[x, g] + (before[spans[g, 1]] - before[spans[g, 0]])
@@ -210,7 +206,7 @@ def _add_blocks(rows: Any, spans: Any, worths: Any, k: float, saved: float, out:
 
 
 @kernel
-def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any) -> None:
+def _count_below(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any) -> None:
     """Count rows of a class below every value of p."""
     for y in range(len(starts) - 1):
         held[y + 1] = held[y]
@@ -239,13 +235,13 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
     n_e, n_p, n_q, g_a, g_e, g_p = shape[0, 1], shape[0, 2], shape[0, 3], shape[1, 0], shape[1, 1], shape[1, 2]
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     worths_eq = np.concatenate((worths[g_a : g_a + g_e], worths[g_a + g_e + g_p :]))
-    order, starts = _sorted_by_class(tuples, len(base), n_p)
+    order, starts = _by_class_and_value(tuples, len(base), n_p)
     cells, sums = np.zeros((n_e, n_q)), np.zeros((n_e + 1, len(of_q) + 1))
     held, filled = np.zeros(n_p + 1, dtype=np.int64), np.zeros(g_a, dtype=np.bool_)
     for g in range(g_a):
         low, high = spans[g, 0], spans[g, 1]
         for c in range(len(base)):
-            _count(tuples, order, starts[c * n_p : (c + 1) * n_p + 1], low, high, held)
+            _count_below(tuples, order, starts[c * n_p : (c + 1) * n_p + 1], low, high, held)
             if held[n_p] < k:
                 continue
             filled[g] = True
@@ -281,7 +277,7 @@ def add_multiplier(table: Any, rows: Any, filled: Any, multiplier: float, out: A
                 total[i] = own[i] + multiplier * kept[i]
 
 
-class Walk:
+class StringWalk:
     """Walk over all paths that can gain enough.
 
     The attributes are the stages of the walk. A stage follows the groups of its attribute from the first value to the
@@ -290,9 +286,19 @@ class Walk:
     which adds up nested bounds of single slices. A path ends where that is not more than the needed gain.
     """
 
-    def __init__(self, table: Floats, filled: Bools, shape: Ints, spans: Ints, last: int) -> None:
+    def __init__(
+        self,
+        table: Floats,
+        filled: Bools,
+        shape: Ints,
+        spans: Ints,
+        last: int,
+        rows: Floats | None = None,
+        fewest: float = 0.0,
+    ) -> None:
         self.table, self.filled, self.shape, self.spans, self.last = table, filled, shape, spans, last
-        self._rows, self._fewest = np.empty(0), 0.0
+        # Rows that every block keeps, and the fewest of a string. numba would compile again for a whole number.
+        self._rows, self._fewest = np.empty(0) if rows is None else rows.reshape(-1), float(fewest)
         blocks = [int(np.prod(shape[1, stage + 1 :])) for stage in range(4)]
         # Sums of a stage after each of its groups. Row 0 stays zero.
         self._sums = tuple(np.empty((int(shape[0, stage]) + 1, blocks[stage])) for stage in range(4))
@@ -312,12 +318,7 @@ class Walk:
         self._path = np.zeros((2, longest + 1), dtype=np.int64)
         # By depth the nested bound of the sum of its stage.
         self._gained = np.zeros(longest + 1)
-        _enter(0, table.reshape(-1), shape, spans, self._slices, self._rests)
-
-    def keep_rows(self, rows: Floats, fewest: float) -> None:
-        """Restrict the walk to strings with enough rows."""
-        # numba would compile the walk again for a whole number.
-        self._rows, self._fewest = rows.reshape(-1), float(fewest)
+        _enter_stage(0, table.reshape(-1), shape, spans, self._slices, self._rests)
 
     def go(self, need: float, budget: int) -> int:
         """Go on to the next complete path: `FOUND`, `DONE` or `SPENT`."""
@@ -349,7 +350,7 @@ class Walk:
             self._gained[depth + 1] = bound_block(total, stage, self.shape, self.spans)
             if stage < self._place[0] and depth + 1 == self._place[3 + stage]:
                 stage, table = stage + 1, total
-                _enter(stage, table, self.shape, self.spans, self._slices, self._rests)
+                _enter_stage(stage, table, self.shape, self.spans, self._slices, self._rests)
 
     @property
     def cuts(self) -> list[Ints]:
@@ -366,11 +367,11 @@ class Walk:
 def nested_bound(table: Floats, shape: Ints, spans: Ints) -> float:
     """Return the nested bound of a whole table."""
     slices, rests = np.zeros(len(spans)), np.zeros((4, int(shape[0].max()) + 1))
-    return float(_enter(0, table.reshape(-1), shape, spans, slices, rests))
+    return float(_enter_stage(0, table.reshape(-1), shape, spans, slices, rests))
 
 
 @njit()
-def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: Any) -> float:
+def _enter_stage(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: Any) -> float:
     """Compute the bounds of a stage."""
     first = shape[1, :stage].sum()
     n_values, n_groups = shape[0, stage], shape[1, stage]
@@ -404,7 +405,7 @@ def _add(first: Any, second: Any, total: Any) -> None:
 
 @njit()
 def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignore[no-untyped-def]
-    """Go on with a walk, as `Walk.go`.
+    """Go on with a walk, as `StringWalk.go`.
 
     Invariant: path[0, :depth] are the current groups, stage after stage, and path[1, depth] is the next group to try.
     Every path before it was found, or does not gain enough.
@@ -446,7 +447,7 @@ def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignor
                 continue
             told = FOUND
             break
-        if _enter(stage + 1, total, shape, spans, slices, rests) <= need:
+        if _enter_stage(stage + 1, total, shape, spans, slices, rests) <= need:
             continue
         stage, depth = stage + 1, depth + 1
         place[2 + stage], path[1, depth] = depth, 0

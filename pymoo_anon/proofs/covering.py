@@ -4,14 +4,97 @@ A threshold is a value of a node that suppression can raise: k, distinct l, k in
 rows if sums of squares are measured. Let the thresholds of a node be above r. Members that are no worse in all other
 measures cover the node up to their own thresholds. So r rises to those, and again. The node is fathomed once r exceeds
 its greatest possible thresholds, and stays open if no member covers it.
+
+A compiled function is called quickly with many arrays and slowly with tuples of arrays. So all arrays go in one flat
+tuple, and `known_groups` gives them their names back.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.proofs.stored.known import ADDITIVE, SQUARES, THRESHOLD, known_groups
+from pymoo_anon.objectives.bounds.base import Kind
+from pymoo_anon.typing import Bools, Floats, Ints
+
+#: Kinds of bounds of a measure: a column of `NodeBounds.bounds`, a floor, a threshold, or a sum of squares.
+FIXED, ADDITIVE, THRESHOLD, SQUARES = (int(kind) for kind in Kind)
+
+
+class Rules(NamedTuple):
+    """Constants of the lattice and its measures."""
+
+    lengths: Ints  # (n_var,) int64, number of levels of each attribute above its least one; nodes count from there
+    strides: Ints  # (n_var,) int64, difference in number between nodes that differ by one level
+    kinds: Ints  # (n_measures,) int64, the kind of each measure
+    places: Ints  # (n_measures,) int64, the number of each among those of its kind
+    columns: Ints  # (n_measures,) int64, the column of each in `NodeBounds.bounds`, or -1
+    limits: Floats  # (n_measures,) float, the greatest minimised values that constraints allow, or infinity
+    first: Floats  # (n_thresholds,) float: at every feasible node each threshold is above this
+    terms: Floats  # (n_additive, n_var, n_levels) float, the floor of each level from the least one on
+    least: Floats  # (n_additive, n_var, n_levels) float, the least that a suppressed row loses on top of the floor
+    limit: int  # Greatest number of suppressed rows; all rows if there is no limit
+    n_inherited: int  # Number of columns of bounds that hold for all specializations
+
+
+class NodeBounds(NamedTuple):
+    """Bounds of each node."""
+
+    tops: Floats  # (n_nodes, n_values) float: no threshold is above its top
+    bounds: Floats  # (n_nodes, n_columns) float, lower bounds of minimised values
+    done: Bools  # (n_nodes,) Boolean, the nodes that were evaluated
+
+
+class Members(NamedTuple):
+    """Members of the front, the farthest first reach first."""
+
+    needs: Floats  # (m, n_measures) float: a member covers minimised values from this one on
+    reaches: Floats  # (m, n_values) float: it covers thresholds up to this one
+
+
+class NodeScratch(NamedTuple):
+    """Memory for one node."""
+
+    x: Ints  # (n_var,) int64, its levels above the least ones
+    floors: Floats  # (n_additive,) float
+    # (n_additive, n_var + 1) float, the sums of its terms from the first attribute to each, one place on.
+    prefixes: Floats
+    numbers: Ints  # (n_var + 1,) int64, the same of its strides; the last is its number
+    squares: Floats  # (n_squares,) float, bounds of the sums of squares without the square of the suppressed rows
+    thresholds: Floats  # (2, n_thresholds) float: each threshold is above the first; the proof ends at the second
+    bounds: Floats  # (n_measures,) float, bounds of the measures above the thresholds
+
+
+# End of each group among all arrays, in this order.
+_RULES = len(Rules._fields)
+_NODES = _RULES + len(NodeBounds._fields)
+_MEMBERS = _NODES + len(Members._fields)
+
+
+@kernel
+def known_groups(arrays: Any) -> Any:
+    """Return the four groups of a flat tuple."""
+    return (
+        Rules(*arrays[:_RULES]),
+        NodeBounds(*arrays[_RULES:_NODES]),
+        Members(*arrays[_NODES:_MEMBERS]),
+        NodeScratch(*arrays[_MEMBERS:]),
+    )
+
+
+def scratch_for(rules: Rules) -> NodeScratch:
+    """Allocate memory for one node."""
+    return NodeScratch(
+        x=np.zeros(len(rules.lengths), dtype=np.int64),
+        floors=np.zeros(len(rules.terms)),
+        prefixes=np.zeros((len(rules.terms), len(rules.lengths) + 1)),
+        numbers=np.zeros(len(rules.lengths) + 1, dtype=np.int64),
+        squares=np.zeros(np.count_nonzero(rules.kinds == SQUARES)),
+        thresholds=np.zeros((2, len(rules.first))),
+        bounds=np.empty(len(rules.kinds)),
+    )
 
 
 @kernel
