@@ -27,13 +27,10 @@ from pymoo_anon.typing import Bools, Floats
 class BitStringLocalSearch(Search):
     """Local search of bit strings by pairs of attributes.
 
-    This package's own.
-
-    It minimises one loss under a smallest class size. Two attributes at a time get their best strings while the others
-    are fixed, until no pair is better. It takes the losses that say how much a class saves by being kept, such as
-    GeneralLossMetric. The class size is that of `Below`, or of a constraint on k under `AtMost` or `Violating`. With k
-    as a second objective under `AtMost`, it walks along the front, from the smallest k upwards. `ParetoLocalSearch`
-    searches every other problem.
+    This package's own. It minimises one loss over cells, such as GeneralLossMetric, under a smallest class size. Two
+    attributes at a time get their best strings while the others are fixed, until no pair is better. The class size is
+    that of `Below`, or of a constraint on k under `AtMost` or `Violating`. With k as a second objective under `AtMost`,
+    it walks along the front, from the smallest k upwards. `ParetoLocalSearch` searches every other problem.
 
     It stops by itself when all starts lead no further. A termination stops it earlier, or lets it go on with random
     starts. The result is the best of all that was evaluated.
@@ -61,8 +58,7 @@ class BitStringLocalSearch(Search):
 
     Raises:
         ValueError: `n_starts` is not a positive whole number. At setup: the problem is not one loss under a smallest
-            class size, or k and a loss. At the first iteration: `sampling` gives no individual, or individuals that
-            were evaluated under another problem.
+            class size, or k and a loss. At the first iteration: `sampling` gives no individuals of this problem.
         TypeError: An argument is not known. At setup: the problem is not a `BitStringProblem`.
     """
 
@@ -128,13 +124,11 @@ class BitStringLocalSearch(Search):
 
 
 class _PairWalk:
-    """Walk from one start, batch by batch.
+    """Walk from one start, from the smallest k of a front upwards.
 
-    A front is walked from the smallest k upwards. At each k the walk looks for the least loss from two strings: the one
-    of the k before, and the best that is known. It then goes on above the k of the best string, so that it skips no k
-    of the front and visits none twice.
-
-    `ask` changes only state that `tell` sets again, so that a search can go on after an interruption in between.
+    At each k it looks for the least loss from two strings: that of the k before, and the best that is known. It then
+    goes on above the k of the best string, so that it skips no k of the front and visits none twice. `ask` changes only
+    state that `tell` sets again, so that a search can go on after an interruption in between.
     """
 
     def __init__(self, problem: BitStringProblem) -> None:
@@ -163,10 +157,7 @@ class _PairWalk:
         return np.unique([instance.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
 
     def tell(self, X: Bools, F: Floats, violations: Floats) -> bool:
-        """Return whether the walk has ended with these values.
-
-        It goes on above the k of the best string.
-        """
+        """Return whether the walk has ended with these values."""
         privacy = self._goal.privacy
         if privacy is None:
             return True

@@ -34,14 +34,10 @@ class BranchAndBound(OwnSearch):
     It takes a `LatticeProblem` or a `BitStringProblem`. The principle is that of Land and Doig 1960, the bounds are
     this package's own.
 
-    On a lattice, objectives bound the values of nodes that were not evaluated. k, l, S_k and S_l do not grow from a
-    node to its specializations. The general loss of a node is at least its loss without suppression, and the
-    classification metric at least that of any specialization. A node is fathomed if a member of the front is at least
-    as good as all its bounds, or if they violate a constraint. All other nodes are evaluated.
-
-    A lattice that does not fit into `max_bytes` is not stored but searched by intervals, whatever its size. An interval
-    is all nodes between a most special and a most general one, and the values of these two bound the others. The
-    interval with the largest gap to the front is halved first.
+    On a lattice, objectives bound the values of nodes that were not evaluated. A node is fathomed if a member of the
+    front is at least as good as all its bounds, or if they violate a constraint. All other nodes are evaluated. A
+    lattice that does not fit into `max_bytes` is not stored but searched by intervals, whatever its size: all nodes
+    between a most special and a most general one, whose values bound the others.
 
     On bit strings it proves the least of one loss over cells (GLM, NWP or non-uniform entropy), or the front of such
     a loss and k. A branch is all strings with the same beginning. Its bound is the gain of the best groups of each

@@ -20,9 +20,8 @@ class ExhaustiveSearch(OwnSearch):
 
     This package's own. Other algorithms are measured against it.
 
-    An iteration evaluates one batch of nodes, and a termination is checked after it. Stopped early, the result is the
-    front of the visited nodes. Ctrl-C is passed on, as by pymoo's algorithms, and the search can go on with the
-    interrupted batch. Of nodes with equal F the first in the order of `LatticeProblem.nodes` is kept.
+    An iteration evaluates one batch of nodes. Stopped early, the result is the front of the visited nodes. After Ctrl-C
+    the search can go on. Of nodes with equal F the first in the order of `LatticeProblem.nodes` is kept.
 
     Args:
         batch_size: Number of nodes in a batch.

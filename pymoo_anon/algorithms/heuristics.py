@@ -18,10 +18,7 @@ from pymoo_anon.typing import Ints
 
 
 class _Heuristic(Search):
-    """Base of heuristics that evaluate nodes in turns.
-
-    The last turn with a feasible node has the result.
-    """
+    """Base of heuristics in turns: the last turn with a feasible node has the result."""
 
     _kinds = (LatticeProblem,)
 
@@ -41,11 +38,7 @@ class _Heuristic(Search):
         raise NotImplementedError
 
     def _after(self, feasible: bool) -> Ints:
-        """Return the nodes of the next turn, if any.
-
-        Args:
-            feasible: Whether a node of the last turn is feasible.
-        """
+        """Return the nodes of the next turn, if any."""
         raise NotImplementedError
 
     def _infill(self) -> Population:
@@ -84,8 +77,7 @@ class Datafly(_Heuristic):
     Args:
         output: Columns of the verbose output. None is the height of the nodes, the sum of their levels, and the size of
             the front.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
-            return_least_infeasible, ...
+        **kwargs: As pymoo's `Algorithm`.
 
     Raises:
         TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.

@@ -47,16 +47,13 @@ _CHILDREN, _MATINGS = 8, 3
 class ParetoLocalSearch(Search):
     """Pareto local search (Paquete et al. 2004).
 
-    It evaluates the neighbors of every member of its archive. Each iteration takes members of the archive in random
-    order and proposes their neighbors that were not evaluated yet: the ones at one step, and once no member has any,
-    the ones at two. Where all members are explored, crossover and mutation of members propose points. The search ends
-    by itself where these find nothing new. No point is evaluated twice.
+    Each iteration takes members of the archive in random order and proposes their neighbors that were not evaluated
+    yet: the ones at one step, and once no member has any, the ones at two. Where all members are explored, crossover
+    and mutation of members propose points. The search ends by itself where these find nothing new.
 
     A `LatticeProblem` is searched from the corners of the lattice. A `BitStringProblem` is searched from random strings
-    by merges and splits. Any other problem needs operators of its own.
-
-    While no point satisfies all constraints, the members are the points whose violations are not dominated. Ctrl-C is
-    passed on, as by pymoo's algorithms, and the search can go on.
+    by merges and splits. Any other problem needs operators of its own. While no point satisfies all constraints, the
+    members are the points whose violations are not dominated. After Ctrl-C the search can go on.
 
     Args:
         n_offsprings: Largest number of points that an iteration proposes. They are evaluated together.
@@ -77,8 +74,8 @@ class ParetoLocalSearch(Search):
     Raises:
         TypeError: An argument is not known.
         ValueError: `n_offsprings` is not a positive whole number, or `epsilon` is not positive and finite. At setup:
-            `epsilon` has another number of objectives. At the first iteration: `sampling` gives no individual, or
-            individuals that were evaluated under another problem.
+            `epsilon` has another number of objectives. At the first iteration: `sampling` gives no individuals of this
+            problem.
     """
 
     def __init__(
@@ -237,10 +234,7 @@ def _operators_of(problem: Problem) -> dict[str, Any]:
 
 
 def _violations(pop: Population) -> Floats:
-    """Return the (n, n_constraints) violations of individuals.
-
-    Of individuals with CV alone it is their total.
-    """
+    """Return the (n, n_constraints) violations of individuals, or their total CV."""
     G, H = (np.array([() if values is None else values for values in pop.get(name)], dtype=float) for name in "GH")
     each = np.concatenate([np.maximum(G, 0).reshape(len(pop), -1), np.abs(H).reshape(len(pop), -1)], axis=1)
     return each if each.shape[1] else np.array(pop.get("CV"), dtype=float)

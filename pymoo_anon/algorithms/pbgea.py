@@ -62,7 +62,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         TypeError: An argument is not known.
         ValueError: `pop_size` is not a positive whole number, or `epsilon` is not positive and finite. At setup:
             `epsilon` has another number of objectives, or is missing where F has a wrapper's columns. At the first
-            generation: `sampling` gives no individual, or individuals that were evaluated under another problem.
+            generation: `sampling` gives no individuals of this problem.
     """
 
     def __init__(
@@ -117,17 +117,11 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         """Select parents and return their children (steps 5 to 7).
 
         Section 6 selects a pool of N_pop nodes by N_pop tournaments, and then draws pairs from the pool without
-        replacement. Winners of independent tournaments come in random order, so each two in a row are such a pair. The
-        paper is silent on an odd N_pop. Here the last node is paired with one more winner, and the second of their
-        children is left out.
+        replacement. Winners of independent tournaments come in random order, so each two in a row are such a pair. For
+        an odd N_pop, where the paper is silent, the second of the last children is left out.
         """
-        off = self.mating.do(
-            self.problem,
-            _union(self.pop, self.box_archive),
-            self.n_offsprings,
-            algorithm=self,
-            random_state=self.random_state,
-        )
+        parents = Population(list({one.X.tobytes(): one for one in (*self.box_archive, *self.pop)}.values()))
+        off = self.mating.do(self.problem, parents, self.n_offsprings, algorithm=self, random_state=self.random_state)
         if not len(off):
             # No node is new. That happens only if duplicates are eliminated.
             self.termination.terminate()
@@ -164,7 +158,3 @@ def _grid(problem: Problem) -> tuple[Floats | None, list[bool] | None]:
     # `ConstraintsAsObjective` puts the violation before the objectives, or replaces them by it.
     n_more = problem.n_obj - len(maximize)
     return None, [False] * n_more + maximize if n_more > 0 else None
-
-
-def _union(pop: Population, archive: BoxArchive) -> Population:
-    return Population(list({one.X.tobytes(): one for one in (*archive, *pop)}.values()))

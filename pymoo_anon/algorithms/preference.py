@@ -130,10 +130,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
 
 
 class PreferenceOutput(Output):  # type: ignore[misc]
-    """Columns of a search with preferences.
-
-    They show the distinct strings, the feasible members of the front, and their lowest f1.
-    """
+    """Columns with the distinct strings, the feasible members and their lowest f1."""
 
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""
@@ -162,16 +159,7 @@ def prefer_feasible(pop: Population, P: Ints, k: int, **kwargs: Any) -> Ints:
 
     A feasible individual wins against an infeasible one. Two feasible ones are compared by rank and then by crowding
     distance, two infeasible ones by f2, by their smallest f1, and then by crowding distance. If all are equal the first
-    wins.
-
-    Args:
-        pop: The population.
-        P: (n, 2) int64 array, pairs of rows in the population.
-        k: k_pref.
-        **kwargs: Ignored.
-
-    Returns:
-        (n, 1) int64 array.
+    wins. P are (n, 2) rows of the population.
     """
     F, rank, crowding = pop.get("F", "rank", "crowding")
     f2 = k + F[:, -1]
@@ -195,18 +183,9 @@ def picks(problem: BitStringProblem, X: Bools, k: int) -> pd.DataFrame:
     Of the strings with at least k it is the one of the smallest achievement. Of equal ones it is the one of the
     smallest preference deviation, and then the first.
 
-    Args:
-        problem: The problem, with `PreferredPoint` objectives and then `KAnonymity`.
-        X: (n, n_var) Boolean array, such as `res.X`.
-        k: k_pref.
-
     Returns:
         One row per preferred point: `row` (its row in X), the preferred point, k, NWP, NECD, achievement, deviation,
         and the number of groups of every quasi-identifier. Points without a feasible string are left out.
-
-    Raises:
-        TypeError: X is not Boolean.
-        ValueError: X has another shape, or is not a cut where there is a taxonomy.
     """
     X = problem.checked(X)
     found = []

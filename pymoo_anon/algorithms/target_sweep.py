@@ -32,15 +32,12 @@ _BATCH = 4
 class TargetSweep(Search):
     """Sweep of the targets of k, with equal weights.
 
-    This package's own. It makes the local recoding of every target, and ends by itself with the front of these
-    recodings.
-
-    If all objectives weigh the columns alike, there is nothing to search: each target has one good recoding. If an
-    objective weighs columns differently, search the weights by `NSGA2` or the like.
+    This package's own. It makes the local recoding of every target, and ends by itself with their front. If an
+    objective weighs columns differently than others, search the weights by `NSGA2` or the like.
 
     If an objective depends on the number of classes, as `MarketerRisk` and `AverageClassSize` do, some targets are
-    combined with all prices of a class. At equal mean risk a price loses less than a larger k. A termination is checked
-    after every few points. Stopped early, the result is the front of the recodings so far.
+    combined with all prices of a class. At equal mean risk a price loses less than a larger k. Stopped early, the
+    result is the front of the recodings so far.
 
     Args:
         n_targets: Largest number of targets, evenly spread on a log scale over the targets of the problem.

@@ -67,11 +67,7 @@ class ParetoArchive:
         return self
 
     def _kept(self, F: Floats) -> Ints:
-        """Return the rows that become members.
-
-        Args:
-            F: (n, n_obj) float array, values of the members so far, then of the candidates.
-        """
+        """Return the rows that become members, of members so far and then of candidates."""
         return np.flatnonzero(first_non_dominated(F))
 
     @property
@@ -166,10 +162,8 @@ def _values_of(individuals: list[Individual]) -> Floats:
 def satisfies_constraints(one: Individual) -> bool:
     """Return whether an individual satisfies its constraints.
 
-    A tolerance of the running search does not count. pymoo calls an individual feasible if its CV is at most the
-    `cv_eps` of its config. `AdaptiveEpsilonConstraintHandling` raises `cv_eps` early in a search and lowers it to 0
-    later. G, H and the tolerance of each constraint (0 for G, 1e-4 for H by default) stay the same, so they decide
-    here.
+    A tolerance of the running search does not count: `AdaptiveEpsilonConstraintHandling` changes `cv_eps`. G, H and the
+    tolerance of each constraint (0 for G, 1e-4 for H by default) stay the same.
     """
     G = () if one.G is None else one.G
     H = () if one.H is None else one.H
@@ -245,9 +239,7 @@ def evaluated(X: Array, F: Floats, G: Floats | None = None) -> Population:
 
 
 def front_order(F: Floats) -> Ints:
-    """Return the lexicographic order of a front.
-
-    Equal points stay in the order in which they came.
+    """Return the lexicographic order of a front, stable for equal points.
 
     >>> front_order(np.array([[-3.0, 40.0], [-5.0, 80.0], [-3.0, 20.0]]))
     array([1, 2, 0])
@@ -261,10 +253,7 @@ def in_order(pop: Population) -> Population:
 
 
 def merge_front(X: Array, F: Floats, more_X: Array, more_F: Floats) -> tuple[Array, Floats]:
-    """Return X and F of a front after further points.
-
-    Of points with equal F the first is kept.
-    """
+    """Return X and F of a front after further points, the first of equal F."""
     X, F = np.concatenate([X, more_X]), np.concatenate([F, more_F])
     best = first_non_dominated(F)
     return X[best], F[best]

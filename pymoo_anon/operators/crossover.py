@@ -50,10 +50,9 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
 class PartitionCrossover(Crossover):  # type: ignore[misc]
     """Crossover that keeps bit strings valid (NEW of Lunacek et al. 2006, section 3.2).
 
-    Strings are cut at a 1 that both parents share. It must follow a stretch in which they agree and then a stretch in
-    which they disagree. A shared 1 separates the groups to its left from those to its right, so that valid parents have
-    valid children. `n_points` of these positions are drawn, or all if there are fewer. Without any, the children are
-    the parents.
+    Strings are cut at a 1 that both parents share, after a stretch in which they agree and then one in which they
+    disagree. A shared 1 separates the groups to its left from those to its right, so that valid parents have valid
+    children. `n_points` of these positions are drawn, or all if there are fewer.
 
     Args:
         n_points: Number of positions at which the children change from one parent to the other.

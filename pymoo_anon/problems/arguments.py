@@ -37,10 +37,7 @@ def free_name(name: str, taken: Container[Any]) -> str:
 
 
 def plain_array(X: ArrayLike) -> Array:
-    """Return points as an array of numbers or truth values.
-
-    They may come as an array of objects.
-    """
+    """Return points as an array of numbers or truth values, also from objects."""
     given = np.asarray(X)
     if given.dtype == object:
         try:
@@ -59,15 +56,9 @@ def one_point(x: ArrayLike, point: str, n_var: int) -> Array:
 
 
 def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
-    """Return points of whole numbers as an int64 array.
+    """Return points of whole numbers in a range as an int64 array.
 
-    Args:
-        X: The points.
-        points: The points in words, for messages.
-        whole: Their numbers in words.
-        ranged: Their numbers with a range in words.
-        lowest: (n_var,) array of the least numbers.
-        highest: (n_var,) array of the greatest numbers.
+    Messages name the points, their numbers (`whole`), and their numbers with a range (`ranged`).
     """
     given, n_var = plain_array(X), len(highest)
     if given.ndim != 2 or given.shape[1] != n_var:
@@ -219,10 +210,7 @@ class RefinementError(ValueError):
 
 
 def lost(measure: Objective, table: Microdata) -> tuple[float, float] | None:
-    """Return the least and the greatest value of a loss.
-
-    None if it is a share already, or has no greatest value.
-    """
+    """Return the range of a loss, or None if it is a share already or has no end."""
     if not measure.is_loss or measure.maximize:
         return None
     low, high = measure.value_range(table.tuples)
@@ -243,11 +231,9 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
 
 
 def broken_by_marked(n: int, promised: Sequence[tuple[Objective, float, float]]) -> str | None:
-    """Describe the promise that marked rows break, or return None.
+    """Describe the promise that n marked rows break, or return None.
 
-    Args:
-        n: The number of marked rows.
-        promised: Measures of single classes, each with its promised value and the value of the class of marked rows.
+    Of each promised measure come its promised value, and the value of the class of marked rows.
     """
     if n == 1:
         return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'

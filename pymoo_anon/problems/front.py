@@ -4,14 +4,9 @@ A choice can ask for any measure, also for one that is no objective of the probl
 in the objectives, in their order, and then the first.
 
 The *knee* is the point with the highest trade-off (Rachmawati and Srinivasan 2009): the step to the next better point,
-in any objective, costs most per gain. Ends of the front, which are worst in something, are no knees. Das 1999 takes the
-point farthest beyond the line between the ends, which many fronts of privacy and loss do not have.
-
-*Weights* choose the point with the least of the greatest weighted shortfalls. This achievement function (Wierzbicki
-1980) reaches all points of a front. A measure without a weight does not matter.
-
-Both count shortfalls from 0 for the best of the remaining points to 1 for the worst, in logarithms if values span more
-than two decades.
+in any objective, costs most per gain. *Weights* choose the point with the least of the greatest weighted shortfalls.
+This achievement function (Wierzbicki 1980) reaches all points of a front. Both count shortfalls from 0 for the best of
+the remaining points to 1 for the worst, in logarithms if values span more than two decades.
 """
 
 from __future__ import annotations
@@ -53,26 +48,17 @@ _EXTREME = {True: "greatest", False: "least"}
 
 @dataclass(frozen=True)
 class Choice:
-    """One chosen point of a front.
+    """One chosen point of a front."""
 
-    Attributes:
-        row: Its row of `res.X`, from 0.
-        x: The point, as Python numbers.
-        values: Read-only mapping from names to values with natural signs: the objectives, and the measures of the
-            constraints and of the choice.
-        n_suppressed: Number of suppressed tuples.
-        reason: Reason of the choice, in words.
-        requirements: Constraints of the choice beyond those of the problem: `require`, and `risk` as a bound on k. The
-            point keeps them. `release` promises and counts again the constraints of the problem and these.
-        losses: By name of a loss among the values, the least and the greatest possible value.
-    """
-
-    row: int
-    x: tuple[int, ...]
+    row: int  # Its row of `res.X`, from 0
+    x: tuple[int, ...]  # The point, as Python numbers
+    # Natural values by name: the objectives, and the measures of the constraints and of the choice.
     values: Mapping[str, float]
-    n_suppressed: int
-    reason: str
+    n_suppressed: int  # Number of suppressed tuples
+    reason: str  # Reason of the choice, in words
+    # Constraints beyond those of the problem: `require`, and `risk` as a bound on k. A release promises both.
     requirements: tuple[Constraint, ...] = ()
+    # By name of a loss among the values, the least and the greatest possible value.
     losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
@@ -86,19 +72,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Requirement:
-    """Requirement on a point, and the value of the point.
-
-    Attributes:
-        constraint: The bound.
-        name: Name of the bounded measure.
-        value: Value of the point, natural sign.
-        met: Whether the bound holds.
-    """
+    """Requirement on a point, and the value of the point."""
 
     constraint: Constraint
-    name: str
-    value: float
-    met: bool
+    name: str  # Name of the bounded measure
+    value: float  # Value of the point, natural sign
+    met: bool  # Whether the bound holds
 
     def __str__(self) -> str:
         return f"{bound(self.constraint, self.name)}: {number(self.value)}, {'met' if self.met else 'not met'}"
@@ -118,17 +97,12 @@ class Front:
         open_bounds: (l, n_obj) array of minimised lower bounds of open points, or None.
 
     Attributes:
-        problem: The problem.
-        table: Its table.
-        objectives: Its objectives.
         X: (m, n_var) array, the points that satisfy all constraints.
         rows: (m,) int64 array, their rows in `X` as given.
         F: (m, n_obj) float array, minimised.
         natural: (m, n_obj) float array, the same with natural signs.
         n_suppressed: (m,) int64 array, the number of suppressed tuples.
-        certified: As given.
         gap: (m, n_obj) float array, or None.
-        open_bounds: As given.
         names: By measure of the problem the name of its column.
 
     >>> from pymoo_anon.datasets import make_census
@@ -171,7 +145,6 @@ class Front:
         self._marked: dict[Objective, Floats] = {}
 
     def __len__(self) -> int:
-        """Return the number of points."""
         return len(self.rows)
 
     @property
@@ -180,10 +153,7 @@ class Front:
         return [objective.maximize for objective in self.objectives]
 
     def values(self, measure: Objective) -> Floats:
-        """Return the (m,) values of a measure, natural signs.
-
-        Args:
-            measure: Any measure. One that is not the problem's is evaluated now.
+        """Return the (m,) values of any measure, natural signs.
 
         Raises:
             ValueError: It reads a column that has no role in the table.
@@ -196,10 +166,7 @@ class Front:
     def marked(self, measure: Objective) -> Floats:
         """Return the (m,) values of the class of marked rows.
 
-        A value is NaN if no row is suppressed.
-
-        Args:
-            measure: A measure of single classes. Of others all values are NaN.
+        A value is NaN if no row is suppressed, or if the measure does not speak of single classes.
         """
         if measure not in self._marked:
             missing = [one for one in dict.fromkeys([*self.problem.measured, measure]) if one not in self._marked]
@@ -207,12 +174,7 @@ class Front:
         return self._marked[measure]
 
     def recall(self, values: Mapping[Objective, Floats], marked: Mapping[Objective, Floats]) -> None:
-        """Store values that were measured before.
-
-        Args:
-            values: By measure the result of `values`.
-            marked: By measure the result of `marked`.
-        """
+        """Store results of `values` and `marked` from before, by measure."""
         self._values.update(values)
         self._marked.update(marked)
 
@@ -232,28 +194,14 @@ class Front:
             raise ValueError(f"row must be a point that satisfies the constraints of its problem, got {row}")
         return int(places[0])
 
-    def shortfalls(self, measures: Sequence[Objective] | None = None) -> Floats:
-        """Return the (m, n_measures) shortfalls: 0 for the best, 1 for the worst.
-
-        Args:
-            measures: The measures; None for the objectives.
-        """
-        measured = self.objectives if measures is None else measures
-        values = np.column_stack([self.values(measure) for measure in measured])
-        return shortfalls(values, [measure.maximize for measure in measured])
+    def shortfalls(self) -> Floats:
+        """Return the (m, n_obj) shortfalls: 0 for the best, 1 for the worst."""
+        return shortfalls(self.natural, self.maximize)
 
     def losses(self, names: Mapping[Objective, str] | None = None) -> dict[str, tuple[float, float]]:
-        """Return the least and the greatest possible value of each loss.
-
-        Args:
-            names: The measures and their names, None for those of the problem.
-        """
+        """Return the least and the greatest possible value of each named loss."""
         found = {name: lost(measure, self.table) for measure, name in (names or self.names).items()}
         return {name: loss for name, loss in found.items() if loss is not None}
-
-    def axes(self) -> tuple[Objective, ...]:
-        """Return the objectives in the order of pictures, as `axes_of`."""
-        return axes_of(self.objectives)
 
     @property
     def knee(self) -> int | None:
@@ -267,12 +215,7 @@ class Front:
         return [replace(step, row=int(self.rows[step.row])) for step in found]
 
     def requirements(self, place: int, also: Iterable[Constraint] = ()) -> list[Requirement]:
-        """Return the requirements on a point.
-
-        Args:
-            place: The place of the point.
-            also: Others, such as `choice.requirements`.
-        """
+        """Return the requirements on a point, those of the problem and others."""
         asked = dict.fromkeys([*self.problem.constraints, *also])
         names = measure_names([*self.problem.measured, *(one.objective for one in asked)])
         return [
@@ -284,8 +227,7 @@ class Front:
     def refusal(self, place: int, suppressed: str = "mark", also: Iterable[Constraint] = ()) -> str | None:
         """Return the reason against releasing a point, or None.
 
-        A release needs rows, nobody alone in a class, and a class of marked rows that keeps the promises: one smaller
-        than k does not.
+        A release needs rows, nobody alone in a class, and a class of marked rows that keeps the promises.
 
         Args:
             place: The place of the point.
@@ -319,11 +261,7 @@ class Front:
         return made
 
     def sorted(self) -> Front:
-        """Return the points from private to useful.
-
-        The first objective descends, then the second, and so on. High privacy and high loss go together, so that the
-        order is the same for any first objective.
-        """
+        """Return the points from private to useful: the first objective descends."""
         return self.only(np.lexsort(-self.natural.T[::-1]) if len(self) else [])
 
     def choose(
@@ -351,8 +289,7 @@ class Front:
 
         Raises:
             TypeError: An argument is of another kind.
-            ValueError: An argument is out of range, several choose the point, or no point is left. The message then
-                names the nearest one.
+            ValueError: An argument is out of range, several choose the point, or no point is left.
         """
         _check_ways(best=best, row=row, knee=knee or None, weights=weights)
         at_risk = [] if risk is None else [risk_at_most(self.table, risk)]
@@ -375,10 +312,7 @@ class Front:
         return asked.choice(int(left[first_of(*keys, self.F[left])]), f"the {said} of {among}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the front as a table.
-
-        The columns are those of `problem.to_frame`. Its index is the row of each point.
-        """
+        """Return the front as a table as of `problem.to_frame`, indexed by row."""
         frame: pd.DataFrame = self.problem.describe(self.X)
         return frame.set_axis(pd.Index(self.rows, name="row"))
 
@@ -403,7 +337,6 @@ class Front:
 
     @property
     def _heading(self) -> str:
-        """Number of points, and whether they are proven."""
         proof = {True: ", proven to be complete", False: ", not proven to be complete", None: ""}[self.certified]
         more = f"; the first {_PRINTED}, to_frame() has all" if len(self) > _PRINTED else ""
         return f"Front of {counted(len(self), 'point', 'points')}{proof}{more}"

@@ -22,11 +22,6 @@ from pymoo_anon.recoding import Ascent, Tests, Trees
 class LowerBound:
     """Lower bound of the loss of all local recodings, and the loss of one.
 
-    Attributes:
-        value: The lower bound, in units of the objective.
-        loss: What the recoding of the point loses, in the same units.
-        n_passes: How many passes raised the bound.
-
     >>> bound = LowerBound(value=90.0, loss=100.0, n_passes=20)
     >>> bound.gap, bound.share
     (10.0, 0.1)
@@ -34,9 +29,9 @@ class LowerBound:
     a loss of 100 is within 10.0 % of the least: none is below 90 (20 passes)
     """
 
-    value: float
-    loss: float
-    n_passes: int
+    value: float  # The bound, in units of the objective
+    loss: float  # Loss of the recoding of the point, in the same units
+    n_passes: int  # Number of passes that raised the bound
 
     @property
     def gap(self) -> float:
@@ -54,11 +49,7 @@ class LowerBound:
 
 
 def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
-    """Return an unused copy of a termination that counts passes or seconds.
-
-    Raises:
-        ValueError: It ends by something else, or at once.
-    """
+    """Return an unused copy of a termination that counts passes or seconds, or raise."""
     made: Any = copy.deepcopy(termination)
     if isinstance(termination, tuple):
         # pymoo raises a bare Exception where it does not know a name.
@@ -74,13 +65,9 @@ def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
 
 
 def ascend(trees: Trees, tests: Tests, loss: float, limit: Termination) -> LowerBound:
-    """Raise a lower bound until the termination.
+    """Raise a lower bound of a loss until the termination.
 
-    Args:
-        trees: The trees and tuples; the costs of nodes are those of the objective.
-        tests: What every class has to hold.
-        loss: What the recoding loses.
-        limit: When to end; the pass at hand is ended, and the bound is checked after that.
+    The costs of nodes are those of the objective. The pass at hand is ended, and then the bound is checked.
     """
     # Loops are compiled before time counts.
     few = np.arange(min(len(trees.rows), 2))

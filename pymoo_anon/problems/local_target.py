@@ -36,27 +36,16 @@ _LEAST_WEIGHT = 1e-3
 
 @dataclass(frozen=True)
 class LocalTarget:
-    """Target of a local recoding.
+    """Target of a local recoding."""
 
-    Attributes:
-        k: The least number of rows of a class.
-        price: What a class costs beside the loss of its cells, in cells; 0 is nothing. Larger prices make fewer and
-            larger classes.
-        weights: Per quasi-identifier how much the loss of a cell counts; their mean is 1.
-        requirements: What every class has to hold beside k, as the kernels take it.
-    """
-
-    k: int
-    price: float
-    weights: tuple[float, ...]
-    requirements: tuple[Requirement, ...] = ()
+    k: int  # Least number of rows of a class
+    price: float  # Cost of a class beside the loss of its cells, in cells. Larger prices make fewer and larger classes
+    weights: tuple[float, ...]  # Weight of the loss of a cell by quasi-identifier, 1 on average
+    requirements: tuple[Requirement, ...] = ()  # Requirements on every class beside k
 
 
 def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
-    """List the targets of k: the least, then numbers of two digits and zeros.
-
-    So 25, 150 and 2,000 are among them, and the steps above 10 are a tenth at most. The last is the number of rows.
-    """
+    """List the targets of k: the least, numbers of two digits and zeros, and the number of rows."""
     low, digits = min(least, table.n_rows), np.arange(10, 100)
     scale = [np.arange(1, 10), *(digits * 10**power for power in range(len(str(table.n_rows)) - 1))]
     every = np.concatenate([[low, table.n_rows], *scale])
@@ -70,12 +59,7 @@ def prices_of(table: Microdata) -> tuple[float, ...]:
 
 
 def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> Floats:
-    """Return the mean weight of each attribute in all objectives.
-
-    (n,) float array.
-
-    Each objective that is a general loss with weights of its own counts as much as any other.
-    """
+    """Return the (n,) mean weights of attributes in objectives with weights."""
     given = [
         objective.weights_of(names)
         for objective in objectives

@@ -33,9 +33,8 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
     each kind, alpha, t, beta, k in persons, be they measured or required. The parts then have the smallest nodes of the
     hierarchies that hold their tuples. The suppressed tuples are a class, too, where they hold all this.
 
-    No measure of single classes is worse than at the point, and what is required there still holds, or the refinement
-    is refused. No loss of cells is greater. There are more classes than before: what is measured over all of them, such
-    as the mean risk, may be worse where nothing is required of it.
+    No measure of single classes is worse than at the point, and all requirements there still hold, or the refinement
+    is refused. No loss of cells is greater. Measures over all classes, such as the mean risk, may be worse.
 
     Args:
         problem: A `LatticeProblem`, or a `BitStringProblem` whose groups all are groups of the table's hierarchies, as
@@ -114,10 +113,7 @@ def _promised(
 def _divided(
     problem: AnonymizationProblem, parts: Ints, divided: Bools, promised: Sequence[Constraint], method: str
 ) -> Ints32:
-    """Return the cells after each part is divided, roots for undivided tuples.
-
-    (n_distinct, n_attributes) int32 array.
-    """
+    """Return the (n_distinct, n_attributes) cells after each part is divided."""
     tuples = problem.table.tuples
     nodes = [hierarchy.nodes for hierarchy in problem.table.quasi_identifiers.values()]
     trees = Trees.of(tuples, nodes, base_weights(problem.objectives, tuples.names), parts)
