@@ -120,7 +120,8 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         replacement. Winners of independent tournaments come in random order, so each two in a row are such a pair. For
         an odd N_pop, where the paper is silent, the second of the last children is left out.
         """
-        parents = Population(list({one.X.tobytes(): one for one in (*self.box_archive, *self.pop)}.values()))
+        both = Population.merge(self.box_archive.pop, self.pop)
+        parents = Population(list({one.X.tobytes(): one for one in both}.values()))
         off = self.mating.do(self.problem, parents, self.n_offsprings, algorithm=self, random_state=self.random_state)
         if not len(off):
             # No node is new. That happens only if duplicates are eliminated.

@@ -16,7 +16,7 @@ from pymoo_anon.objectives.bounds.base import Kind, SuppressionBudget, fewest_un
 from pymoo_anon.problems.journal import BOUNDS
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import BoundsReader, LatticeProof, Limits, Tolerance, least_covered
-from pymoo_anon.proofs.covering import Members, NodeBounds, NodeScratch, Rules, find_open, scratch_for, screen, spread
+from pymoo_anon.proofs.covering import Members, NodeBounds, NodeScratch, Rules, find_open, scratch_for, screen
 from pymoo_anon.typing import Floats, Ints
 
 # Bounds pay if they fathom half of the examined nodes: to read bounds from a node takes about as long as to evaluate
@@ -418,14 +418,21 @@ class StoredLatticeProof(LatticeProof):
 
     def _apply(self, nodes: Ints, X: Ints, read: Floats) -> None:
         """Apply bounds of nodes to all others."""
-        if not self.sweeps:
-            spread(self.bounds.steps(X), read, *self._arrays(self._nodes, self._front(), self._scratches[0]))
+        known, (n_values, n_columns) = self._nodes, (self._nodes.tops.shape[1], self._nodes.bounds.shape[1])
+        tops, special, general = np.split(read, [n_values, n_values + n_columns], axis=1)
+        if self.sweeps:
+            # These bounds come down to specializations when the proof enters their layer.
+            known.tops[nodes] = np.minimum(known.tops[nodes], tops)
+            known.bounds[nodes] = np.maximum(known.bounds[nodes], special)
             return
-        # These bounds come down to specializations when the proof enters their layer.
-        n_values, n_columns = self._nodes.tops.shape[1], self._nodes.bounds.shape[1]
-        tops, special, _ = np.split(read, [n_values, n_values + n_columns], axis=1)
-        self._nodes.tops[nodes] = np.minimum(self._nodes.tops[nodes], tops)
-        self._nodes.bounds[nodes] = np.maximum(self._nodes.bounds[nodes], special)
+        varies = self.problem.lengths > 0
+        shape = (self.problem.lengths[varies] + 1).tolist()
+        all_tops, all_bounds = known.tops.reshape(*shape, n_values), known.bounds.reshape(*shape, n_columns)
+        for i, steps in enumerate(self.bounds.steps(X)[:, varies].tolist()):
+            below, above = tuple(slice(step + 1) for step in steps), tuple(slice(step, None) for step in steps)
+            np.minimum(all_tops[below], tops[i], out=all_tops[below])
+            np.maximum(all_bounds[below], special[i], out=all_bounds[below])
+            np.maximum(all_bounds[above], general[i], out=all_bounds[above])
 
 
 def stored_bytes(problem: LatticeProblem) -> int:

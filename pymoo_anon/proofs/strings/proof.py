@@ -37,7 +37,7 @@ _STARTS = 8
 class _Part:
     """Strings with the same paths of the first attributes."""
 
-    __slots__ = ("cuts", "floor", "gain", "multiplier", "position", "walk")
+    __slots__ = ("cuts", "floor", "gain", "multiplier", "walk")
 
     def __init__(self, gain: float, cuts: tuple[bytes, ...], multiplier: float) -> None:
         # Upper bound of their gains without the multiplier. Of a divided part it leaves out the strings of its parts.
@@ -46,17 +46,14 @@ class _Part:
         self.multiplier = multiplier  # Best for the part before or, once begun, for the part itself
         self.walk: StringWalk | None = None  # The walk that divides the part, once begun
         self.floor = np.inf  # Upper bound of the gains that the walk leaves out
-        self.position: tuple[Ints, Ints] | None = None  # Position of the walk that a copy has to make again
 
     def __lt__(self, other: _Part) -> bool:
         # The greatest gain first, and of equal ones the part nearest to a string.
         return (-self.gain, -len(self.cuts), self.cuts) < (-other.gain, -len(other.cuts), other.cuts)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        # The tables of a walk are large, so that a copy makes them again.
-        state = {name: getattr(self, name) for name in self.__slots__}
-        position = self.position if self.walk is None else self.walk.position
-        return None, {**state, "walk": None, "position": position}
+        # The tables of a walk are large, so that a copy begins it anew.
+        return None, {**{name: getattr(self, name) for name in self.__slots__}, "walk": None}
 
 
 class _Turn(NamedTuple):
@@ -79,10 +76,8 @@ class StringSearch:
 
     With a larger k every string suppresses more, so that bounds stay valid. Parts that are fathomed for one k are kept:
     for the next k, which needs a smaller gain, the search goes on with those whose bounds are enough again. A divided
-    part is kept, too, for the strings that its walk has left out.
-
-    The best parts take turns together, each under the gain that is needed when the turn begins. Work is counted in
-    numbers that are read. So neither the clock nor the number of threads decides the result or its order.
+    part is kept, too, for the strings that its walk has left out. Work is counted in numbers that are read, so that
+    neither the clock nor the number of threads decides the result or its order.
     """
 
     def __init__(
@@ -138,7 +133,7 @@ class StringSearch:
                 except BaseException:
                     # The last results of the walks may be lost, so that they begin anew.
                     for part in parts:
-                        part.walk = part.position = None
+                        part.walk = None
                     raise
                 budget -= sum(turn.n_read for turn in turns)
 
@@ -205,18 +200,15 @@ class StringSearch:
         # The needed gain only rises, so that the last one is the floor of the walk.
         part.floor = need if walk.last else self._reach(need)
         made: list[_Part] = []
-        told, string = FOUND, None
-        while told == FOUND and string is None:
-            told = walk.go(part.floor + paid, self.limits.read_a_turn + before - walk.n_read)
-            if told != FOUND:
-                break
-            if walk.last == 0:
-                path = walk.cuts[0].astype(np.int32).tobytes()
-                made.append(_Part(min(part.gain, walk.found_gain - paid), (*part.cuts, path), part.multiplier))
-            else:
+        string = None
+        while (told := walk.go(part.floor + paid, self.limits.read_a_turn + before - walk.n_read)) == FOUND:
+            if walk.last > 0:
                 tabled = self.plan.tables[len(part.cuts)][0]
                 by_attribute = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))
                 string = walk.found_gain - paid, [by_attribute[attribute] for attribute in range(self.space.none)]
+                break
+            path = walk.cuts[0].astype(np.int32).tobytes()
+            made.append(_Part(min(part.gain, walk.found_gain - paid), (*part.cuts, path), part.multiplier))
         n_read += walk.n_read - before
         if told == DONE:
             self.space.take_back(walk)
@@ -246,11 +238,6 @@ class StringSearch:
         if part.walk is not None:
             return 0
         cuts, tables = self._cuts_of(part), self.plan.tables[len(part.cuts)]
-        if part.position is not None:
-            part.walk = self.space.walk_again(cuts, tables[0], replace(self.wanted, multiplier=part.multiplier))
-            part.walk.go_to(part.position)
-            part.position = None
-            return 0
         part.floor, n_read = -np.inf, 0
         for tabled in tables[::-1]:
             begun = self.space.walk(cuts, tabled, replace(self.wanted, multiplier=part.multiplier), need)

@@ -88,7 +88,7 @@ class StringSpace:
         ids, base, gone = self.classes(cuts, wanted.k)
         if gone > wanted.limit:
             return Begun(-np.inf, wanted.multiplier, None, len(ids))
-        free = self._free(cuts, tabled)
+        free = set(range(self.none)) - {*cuts, *tabled}
         table, filled = self.table(ids, base, tabled, free, wanted)
         shape, spans = self._shape(tabled)
         # Every string within the limit keeps at least so many rows.
@@ -98,8 +98,8 @@ class StringSpace:
         if gain <= need:
             self._give(table, filled)
             return Begun(gain, multiplier, None, n_read)
-        if not self._is_limited(wanted):
-            return Begun(gain, multiplier, self._walk(table, filled, None, tabled, free, wanted), n_read)
+        if not 0 < wanted.limit < self.instance.n_rows:
+            return Begun(gain, multiplier, StringWalk(table, filled, shape, spans, 0 if free else 3), n_read)
         rows, changed = self.rows(ids, len(base), tabled, wanted.k), self._take(table.shape)
 
         def bound(multiplier: float) -> float:
@@ -116,43 +116,11 @@ class StringSpace:
             self._give(changed, filled)
             self._give(rows, filled)
             return Begun(gain, multiplier, None, n_read)
-        return Begun(gain, multiplier, self._walk(changed, filled, rows, tabled, free, wanted), n_read)
-
-    def walk_again(self, cuts: Mapping[int, Ints], tabled: Sequence[int], wanted: Subproblem) -> StringWalk:
-        """Make an earlier walk again."""
-        ids, base, _ = self.classes(cuts, wanted.k)
-        free = self._free(cuts, tabled)
-        table, filled = self.table(ids, base, tabled, free, wanted)
-        rows = self.rows(ids, len(base), tabled, wanted.k) if self._is_limited(wanted) else None
-        return self._walk(table, filled, rows, tabled, free, wanted)
-
-    def _walk(
-        self,
-        table: Floats,
-        filled: Bools,
-        rows: Floats | None,
-        tabled: Sequence[int],
-        free: set[int],
-        wanted: Subproblem,
-    ) -> StringWalk:
-        """Make a walk over the first attribute, or over all four.
-
-        Under a limit it goes over all four only without a first one, so that every path of the first gets its own
-        multiplier.
-        """
-        shape, spans = self._shape(tabled)
-        if free or (rows is not None and tabled[0] != self.none):
-            if rows is not None:
-                self._give(rows, filled)
-            return StringWalk(table, filled, shape, spans, 0)
-        fewest = 0 if rows is None else self.instance.n_rows - wanted.limit
-        return StringWalk(table, filled, shape, spans, 3, rows, fewest)
-
-    def _is_limited(self, wanted: Subproblem) -> bool:
-        return 0 < wanted.limit < self.instance.n_rows
-
-    def _free(self, cuts: Mapping[int, Ints], tabled: Sequence[int]) -> set[int]:
-        return set(range(self.none)) - {*cuts, *tabled}
+        if not free and tabled[0] == self.none:
+            return Begun(gain, multiplier, StringWalk(changed, filled, shape, spans, 3, rows, fewest), n_read)
+        # Every path of the first attribute gets a multiplier of its own.
+        self._give(rows, filled)
+        return Begun(gain, multiplier, StringWalk(changed, filled, shape, spans, 0), n_read)
 
     def _shape(self, tabled: Sequence[int]) -> tuple[Ints, Ints]:
         """Return numbers of values and groups, and the groups."""

@@ -4,19 +4,17 @@ A cut of an attribute is a path over its groups. The gain of a string is the sum
 paths.
 
 **Nested bound.** Let the path of an inner attribute depend on the group of an outer one. That only enlarges the
-maximum, and makes it a longest path of longest paths, each over a directed acyclic graph. The edges come in the order
-of their first place: when an edge is read, the best way to its first place is final, since every edge that ends there
-begins before. Every order of nesting is a bound, and so is their minimum. With one attribute free it is exact.
+maximum, and makes it a longest path of longest paths. Edges come in the order of their first place: when an edge is
+read, the best way to its first place is final. Every order of nesting is a bound, and so is their minimum.
 
 **Table.** A node of the search has fixed the cuts of some attributes. Four others are tabled, in the order a, e, p, q.
 Attributes that are neither fixed nor tabled are left out, and the classes are then projections. A block is one group of
 each tabled attribute. The table holds for every block a sum over the classes of the fixed attributes: the greatest gain
 of the tuples of the class in the block.
 
-**A projection does not lower the gain.** Let a projected class of n tuples split into parts of at least k tuples that
-are kept, and others that are suppressed. A kept part of n_i tuples gains n_i w_i. The attributes left out save at most
-their greatest worth, which every tuple of the table gains. A class of fewer than k tuples has no kept part and gains
-nothing. So a bound from the table holds for every string below the node.
+**A projection does not lower the gain.** The attributes left out save at most their greatest worth, which every tuple
+of the table gains. A class of fewer than k tuples has no kept part and gains nothing. So a bound from the table holds
+for every string below the node.
 """
 
 from __future__ import annotations
@@ -280,10 +278,10 @@ def add_multiplier(table: Any, rows: Any, filled: Any, multiplier: float, out: A
 class StringWalk:
     """Walk over all paths that can gain enough.
 
-    The attributes are the stages of the walk. A stage follows the groups of its attribute from the first value to the
-    last, and adds up their slices of the table: after the last group the sum is the table of the next stage. No string
-    that begins with the path so far gains more than the nested bound of the sum, plus the best completion of the path,
-    which adds up nested bounds of single slices. A path ends where that is not more than the needed gain.
+    The attributes are its stages. A stage follows the groups of its attribute from the first value to the last, and
+    adds up their slices of the table: after the last group the sum is the table of the next stage. No string that
+    begins with the path gains more than the nested bound of the sum, plus the best completion of the path, which adds
+    up nested bounds of single slices. A path ends where that is not more than the needed gain.
     """
 
     def __init__(
@@ -331,26 +329,6 @@ class StringWalk:
     def n_read(self) -> int:
         """Count of numbers of tables that were read."""
         return int(self._place[6])
-
-    @property
-    def position(self) -> tuple[Ints, Ints]:
-        """State of the walk, as `go_to` takes it."""
-        return self._place.copy(), self._path.copy()
-
-    def go_to(self, position: tuple[Ints, Ints]) -> None:
-        """Go to the position of another walk."""
-        self._place[:], self._path[:] = position
-        stage, table = 0, self.table.reshape(-1)
-        # Repeat the sums of `_walk`, group after group and stage after stage.
-        for depth in range(int(self._place[1])):
-            begin = self._place[2 + stage]
-            total = self._sums[stage][depth - begin + 1]
-            g = self._path[0, depth]
-            _add(self._sums[stage][depth - begin], table[g * len(total) : (g + 1) * len(total)], total)
-            self._gained[depth + 1] = bound_block(total, stage, self.shape, self.spans)
-            if stage < self._place[0] and depth + 1 == self._place[3 + stage]:
-                stage, table = stage + 1, total
-                _enter_stage(stage, table, self.shape, self.spans, self._slices, self._rests)
 
     @property
     def cuts(self) -> list[Ints]:
