@@ -190,7 +190,6 @@ class BranchAndBound(OwnSearch):
                     self._keep_closest(X, F, G)
 
     def _count(self, X: Array) -> None:
-        """Count evaluated points, and show them to the user's evaluator and archive."""
         if self._shows_individuals:
             self._evaluated(X)
         else:

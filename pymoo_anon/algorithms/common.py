@@ -70,7 +70,6 @@ class Search(Algorithm):  # type: ignore[misc]
         raise NotImplementedError
 
     def _end(self, problem: Problem) -> Termination:
-        """Return a termination for a search without one."""
         return NoTermination()
 
     def _sampled(self, n: int) -> Population:
@@ -109,7 +108,6 @@ class OwnSearch(Search):
 
     @property
     def _shows_individuals(self) -> bool:
-        """Whether an archive or the user's own evaluator sees the individuals."""
         return self.archive is not None or type(self.evaluator) is not Evaluator or self.evaluator.callback is not None
 
     def _evaluated(self, X: Array) -> tuple[Floats, Floats]:

@@ -140,7 +140,6 @@ class SamaratiSearch(_Heuristic):
         return self._at((self._low + self._high) // 2)
 
     def _at(self, height: int) -> Ints:
-        """Return all nodes of a height."""
         nodes = np.zeros((1, 0), dtype=np.int64)
         lowest, highest = self.problem.lowest, self.problem.highest
         for j in range(self.problem.n_var):

@@ -169,7 +169,6 @@ class ParetoLocalSearch(Search):
         return np.array(list(proposed.values())[: self.n_offsprings])
 
     def _explore(self, one: Individual, distance: int, proposed: dict[bytes, Array]) -> None:
-        """Propose new neighbors of a member at one distance."""
         X = self.neighborhood.do(self.problem, one.X, distance, algorithm=self, random_state=self.random_state)
         X = X[self.random_state.permutation(len(X))]
         new = {key: x for x in X if (key := x.tobytes()) not in self._seen}

@@ -117,7 +117,6 @@ def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> Ints:
 
 
 def _spread(targets: Sequence[int], most: int) -> list[int]:
-    """Return the places of targets on a log scale."""
     scale = np.rint(np.geomspace(targets[0], targets[-1], most))
     places: list[int] = np.unique(np.searchsorted(targets, scale)).tolist()
     return places

@@ -23,9 +23,6 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
     Args:
         prob: Probability that two parents are crossed at all.
 
-    Raises:
-        TypeError: At the first mating, the variables of the problem are bits or real numbers.
-
     >>> from pymoo.core.problem import Problem
     >>> lattice = Problem(n_var=4, xl=0, xu=9, vtype=int)
     >>> parents = np.array([[[1, 2, 3, 4]], [[5, 6, 7, 8]]])  # one mating of two
@@ -61,7 +58,6 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
 
     Raises:
         ValueError: `n_points` is not a positive whole number.
-        TypeError: At the first mating, the problem is not a `BitStringProblem`.
     """
 
     def __init__(self, n_points: int = 1, boundaries: bool = False, prob: float = 1.0, **kwargs: Any) -> None:

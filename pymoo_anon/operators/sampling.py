@@ -39,9 +39,6 @@ class LatticeSampling(Sampling):  # type: ignore[misc]
 
     The wholly generalized and the wholly specialized node come first. They are minimal for every table (Dewri et al.
     2010, section 6).
-
-    Raises:
-        TypeError: When it samples, the variables of the problem are bits or real numbers.
     """
 
     def _do(
@@ -60,9 +57,6 @@ class CornerSampling(Sampling):  # type: ignore[misc]
     The wholly generalized and the wholly specialized node come first. For each attribute follow the first of them with
     this attribute specialized, and the second with this attribute generalized. From there a local search has a path
     along every attribute. Random nodes fill the rest. This package's own.
-
-    Raises:
-        TypeError: When it samples, the variables of the problem are bits or real numbers.
 
     >>> from pymoo.core.problem import Problem
     >>> lattice = Problem(n_var=3, xl=0, xu=[4, 1, 2], vtype=int)
@@ -89,9 +83,6 @@ class BitStringSampling(Sampling):  # type: ignore[misc]
 
     The wholly generalized and the wholly specialized string come first. All valid strings are equally likely. Nearly
     all of them are so special that k is 1, so that only the two ends span the trade-off. This package's own.
-
-    Raises:
-        TypeError: When it samples, the problem is not a `BitStringProblem`.
     """
 
     def _do(

@@ -222,7 +222,6 @@ class BitStringProblem(AnonymizationProblem):
 def _recoded(
     table: Microdata, orders: Mapping[str, Sequence[Hashable]], taxonomies: Mapping[str, Taxonomy]
 ) -> Microdata:
-    """Return the table with its domains in the required orders."""
     for name, taxonomy in taxonomies.items():
         if not isinstance(taxonomy, Taxonomy):
             raise TypeError(f"taxonomies[{name!r}] must be a Taxonomy, got {taxonomy!r}")

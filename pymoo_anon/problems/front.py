@@ -440,7 +440,6 @@ class _Asked:
         return listed(bound(one, self.names[one.objective]) for one in self.bounds)
 
     def left(self) -> Ints:
-        """Return the places that satisfy all bounds."""
         front, bounds = self.front, self.bounds
         if len(front) == 0:
             if front._n_given == 0:
@@ -463,21 +462,18 @@ class _Asked:
         raise ValueError(f"no point of the front's {len(front)} has {self}; the nearest has {has}")
 
     def among(self, n_left: int) -> str:
-        """Describe the points to choose from."""
         n = len(self.front)
         if not self.bounds:
             return f"all {n} points" if n > 1 else "the front's only point"
         return f"{f'the {n_left} points' if n_left > 1 else 'the only point'} with {self}, of {n}"
 
     def numbered(self, row: int, left: Ints) -> int:
-        """Return the place of a row."""
         place = self.front.place_of(row)
         if place not in left:
             raise ValueError(f"row must be a point with {self}, got one with {self._has(place)}")
         return place
 
     def best(self, left: Ints, measure: Objective | None) -> tuple[list[Floats], str]:
-        """Return the values to minimise, and words."""
         if measure is None:
             # The best of a privacy such as t would generalize everything.
             measure = next((goal for goal in self.front.objectives if goal.is_loss), None)
@@ -490,7 +486,6 @@ class _Asked:
         return [costs], f"{_EXTREME[measure.maximize]} {self.names[measure]}"
 
     def weighted(self, left: Ints, weights: Mapping[Objective, float]) -> tuple[list[Floats], str]:
-        """Return the weighted values to minimise, and words."""
         values = np.column_stack([self.front.values(measure)[left] for measure in weights])
         short = shortfalls(values, [measure.maximize for measure in weights]) * list(map(float, weights.values()))
         said = listed(f"{self.names[measure]} = {number(float(weight))}" for measure, weight in weights.items())

@@ -128,7 +128,6 @@ class Journal:
         self.append(VALUES, keys, values)
 
     def _open(self) -> None:
-        """Open the file after its last whole record."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         if self._whole is None:
             # Another process may have the old file open.

@@ -124,7 +124,6 @@ class LatticeProblem(AnonymizationProblem):
 
     @property
     def space_fingerprint(self) -> str:
-        """Fingerprint of the lattice: the required levels."""
         return f"levels {self.lowest.tolist()} to {self.highest.tolist()}" if self.levels else ""
 
     def nodes(self, start: int, stop: int) -> Ints:
@@ -274,7 +273,6 @@ class LatticeProblem(AnonymizationProblem):
         return weights
 
     def group_maps(self, X: Ints) -> tuple[Ints, Ints]:
-        """Return the group maps of valid nodes."""
         X, offsets = np.require(X, requirements=["C", "W"]), self.table.tuples.offsets
         maps, numbers = np.empty((len(X), self.groups.shape[1]), dtype=np.int64), np.empty(X.shape, dtype=np.int64)
         _write_maps(X, self.groups, self.n_groups, offsets, maps, numbers)
@@ -285,7 +283,6 @@ class LatticeProblem(AnonymizationProblem):
 
 
 def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[dict[Name, tuple[int, int]], Ints, Ints]:
-    """Return the required levels, and the limits of every attribute."""
     hierarchies = table.quasi_identifiers
     if not isinstance(levels, Mapping):
         raise TypeError(f'levels must be a dict such as {{"age": (0, 2)}}, got {levels!r:.80}')
@@ -316,7 +313,6 @@ def check_visitable(problem: LatticeProblem) -> None:
 
 
 def _warn_of_levels_cut_down(algorithm: Any) -> None:
-    """Warn if a crossover of real numbers truncates levels."""
     crossover = getattr(getattr(algorithm, "mating", None), "crossover", None)
     if isinstance(crossover, SimulatedBinaryCrossover) and (
         crossover.vtype is None or np.dtype(crossover.vtype).kind != "f"

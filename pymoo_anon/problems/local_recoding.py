@@ -140,14 +140,12 @@ class LocalRecodingProblem(AnonymizationProblem):
         self._recodings = _Recodings()
 
     def fresh_copy(self) -> AnonymizationProblem:
-        """Return a copy without evaluations, with the same table."""
         made: Any = super().fresh_copy()
         made._recodings = _Recodings()
         return made  # type: ignore[no-any-return]
 
     @property
     def space_fingerprint(self) -> str:
-        """Fingerprint of the search space beside the table: how recodings are made."""
         return f"local {self.method} {self.structure} {self.n_improvements}"
 
     def target(self, x: ArrayLike) -> LocalTarget:
@@ -300,7 +298,6 @@ class LocalRecodingProblem(AnonymizationProblem):
         return Requirements(1, self._requirements).tests(self.table.tuples, trees)
 
     def _grouped(self, X: Array, columns: tuple[Any, ...] | None = None) -> Iterator[tuple[Ints, EquivalenceClasses]]:
-        """Yield rows of X and their equivalence classes, one at a time."""
         read = self._columns if columns is None else columns
         for row, x in enumerate(X):
             yield np.array([row]), self.table.local_classes(self.decode(x), read)

@@ -122,16 +122,13 @@ class IntervalProof(LatticeProof):
 
     @property
     def certified(self) -> bool:
-        """Whether all nodes are fathomed."""
         return self.n_undecided == 0
 
     @property
     def n_undecided(self) -> int:
-        """Number of open intervals."""
         return len(self._heap) + len(self._stack) + len(self._hand) if self._begun else 1
 
     def advance(self) -> None:
-        """Halve intervals until enough tuples are grouped."""
         if not self._begun:
             self._begin()
         left, n_distinct = self.limits.tuples, len(self.problem.table.tuples)
@@ -145,7 +142,6 @@ class IntervalProof(LatticeProof):
         self._covered_from = least_covered(self.F, self.tolerance, self.maximize)
 
     def open_bounds(self) -> Floats:
-        """Return the bounds of the open intervals."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
         if not self._begun:

@@ -232,12 +232,10 @@ class StoredLatticeProof(LatticeProof):
 
     @property
     def certified(self) -> bool:
-        """Whether all nodes are fathomed."""
         return self._layer < 0
 
     @property
     def n_undecided(self) -> int:
-        """Number of nodes that are not fathomed."""
         if self.certified:
             return 0
         later = max(self._layer, 0)
@@ -249,11 +247,9 @@ class StoredLatticeProof(LatticeProof):
 
     @property
     def n_pruned(self) -> int:
-        """Number of nodes that bounds fathomed."""
         return int(self.problem.n_nodes) - self.n_evaluated - self.n_undecided
 
     def advance(self) -> None:
-        """Evaluate the next open nodes."""
         limits, n_looked = self.limits, 0
         until = self.n_evaluated + limits.evaluated
         while not self.certified and self.n_evaluated < until and n_looked < limits.examined:
@@ -269,7 +265,6 @@ class StoredLatticeProof(LatticeProof):
                 n_looked += self._look()
 
     def offer(self, X: Ints) -> None:
-        """Evaluate nodes from elsewhere, each once."""
         self._visit(np.unique(self.bounds.steps(X) @ self.bounds.rules.strides))
 
     def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
@@ -277,7 +272,6 @@ class StoredLatticeProof(LatticeProof):
         super()._update_front(X, F, G)
 
     def open_bounds(self) -> Floats:
-        """Return the bounds of all open nodes."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
         n_obj, nodes = self.problem.n_obj, self._nodes
@@ -358,7 +352,6 @@ class StoredLatticeProof(LatticeProof):
         self._position = 0
 
     def _screen(self, total: int, nodes: NodeBounds, members: Members) -> Ints:
-        """Return the open nodes of a layer."""
 
         def find(levels: range) -> Ints:
             found = np.empty(sum(self._rest_sizes[total - level] for level in levels), dtype=np.int64)
@@ -379,7 +372,6 @@ class StoredLatticeProof(LatticeProof):
             return np.concatenate(list(pool.map(find, [range(level, level + 1) for level in levels])))
 
     def _visit(self, nodes: Ints) -> None:
-        """Evaluate nodes and apply their bounds."""
         nodes = nodes[~self._nodes.done[nodes]]
         if len(nodes) == 0:
             return

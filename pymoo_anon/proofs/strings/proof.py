@@ -150,7 +150,6 @@ class StringSearch:
             self._begun.remove(part)
 
     def _next(self, need: float) -> list[_Part]:
-        """Return the next parts to divide."""
         while self._open and len(self._begun) < self._n_together:
             place = self._place(need)
             if not self._open:
@@ -222,7 +221,6 @@ class StringSearch:
         return need - _REACH * max(smaller, 0.0) if self.goes_on else need
 
     def _push(self, made: _Part, need: float) -> None:
-        """Open a part unless it is known."""
         if made.cuts in self._found:
             return
         if made.gain > need:
@@ -291,21 +289,17 @@ class StringProof(Proof):
 
     @classmethod
     def check(cls, problem: BitStringProblem) -> None:
-        """Raise if the objectives cannot be proven."""
         StringInstance.of(problem, problem.objectives[goal_of(problem).loss])
 
     @property
     def n_undecided(self) -> int:
-        """Number of open parts at the current threshold."""
         return 0 if self._search is None else self._search.n_open
 
     @property
     def n_pruned(self) -> int:
-        """Number of parts that bounds fathomed."""
         return 0 if self._search is None else self._search.n_fathomed
 
     def advance(self) -> None:
-        """Go on with the current threshold."""
         if self._search is None or self._search.wanted.k < self._k:
             self._begin()
             return
@@ -314,7 +308,6 @@ class StringProof(Proof):
             self._end()
 
     def open_bounds(self) -> Floats:
-        """Return one row: greatest k and least open loss."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
         bounds = np.empty((1, self.problem.n_obj))
@@ -333,7 +326,6 @@ class StringProof(Proof):
         return bounds
 
     def offer(self, X: Bools) -> None:
-        """Evaluate strings from elsewhere."""
         super().offer(X)
         self.n_evaluated += len(X)
 
@@ -368,7 +360,6 @@ class StringProof(Proof):
         return [*general, *self.problem.sample(_STARTS, self.random_state)]
 
     def _improve(self, start: Bools) -> None:
-        """Evaluate the results of a local search."""
         instance = self._space.instance
         search = PairSearch(self._space, self._k, self._goal.limit, self.random_state)
         found, self._multiplier = search.within(instance.cuts_of(start), self._multiplier)
