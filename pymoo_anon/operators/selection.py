@@ -9,7 +9,7 @@ from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.core.selection import Selection
 
-from pymoo_anon.fronts.dominance import dominance_fitness
+from pymoo_anon.fronts.archive import dominance_fitness
 
 
 class DominanceCountTournament(Selection):  # type: ignore[misc]

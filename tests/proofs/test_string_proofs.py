@@ -29,10 +29,9 @@ from pymoo_anon.objectives import (
 from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.proofs.base import Limits, tolerance
 from pymoo_anon.proofs.strings import tables
-from pymoo_anon.proofs.strings.instance import StringInstance, plan
+from pymoo_anon.proofs.strings.instance import StringInstance, StringSpace, Subproblem, plan
 from pymoo_anon.proofs.strings.pairs import PairSearch
 from pymoo_anon.proofs.strings.proof import StringProof
-from pymoo_anon.proofs.strings.space import StringSpace, Subproblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 

@@ -9,9 +9,8 @@ from strategies import a_third_at_once
 from string_instances import invented
 
 from pymoo_anon.proofs.base import Limits
-from pymoo_anon.proofs.strings.instance import plan
+from pymoo_anon.proofs.strings.instance import StringSpace, Subproblem, _best_multiplier, plan
 from pymoo_anon.proofs.strings.proof import StringSearch
-from pymoo_anon.proofs.strings.space import StringSpace, Subproblem, _best_multiplier
 from pymoo_anon.proofs.strings.tables import DONE, FOUND, SPENT, StringWalk, add_multiplier, bound_block, nested_bound
 
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Limits, Proof, Tolerance
-from pymoo_anon.proofs.strings.instance import Plan, StringInstance, goal_of, plan
+from pymoo_anon.proofs.strings.instance import Plan, StringInstance, StringSpace, Subproblem, goal_of, plan
 from pymoo_anon.proofs.strings.pairs import PairSearch
-from pymoo_anon.proofs.strings.space import StringSpace, Subproblem
 from pymoo_anon.proofs.strings.tables import DONE, FOUND, StringWalk
 from pymoo_anon.typing import Bools, Floats, Ints
 
