@@ -60,7 +60,7 @@ class BranchAndBound(OwnSearch):
         sampling: Points to begin with, such as the result of a short search: a population, an (n, n_var) array or a
             sampling operator of pymoo. None begins with none.
         output: Columns of the verbose output. None is `BranchAndBoundOutput()`.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, archive, evaluator, save_history, ...
+        **kwargs: As pymoo's `Algorithm`.
 
     Attributes:
         proof: The proof itself, a class of `proofs` with more figures.

@@ -24,12 +24,12 @@ from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.typing import Array, Floats
 
 # The arguments that every algorithm of pymoo takes.
-_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
+_PYMOO_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
 
 
 def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collection[str] = ()) -> None:
     """Raise if arguments are none of pymoo's `Algorithm` and no more, since pymoo ignores them."""
-    unknown = sorted(set(given) - _OPTIONS - set(more))
+    unknown = sorted(set(given) - _PYMOO_OPTIONS - set(more))
     if unknown:
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
 

@@ -26,8 +26,7 @@ class ExhaustiveSearch(OwnSearch):
     Args:
         batch_size: Number of nodes in a batch.
         output: Columns of the verbose output. None is the visited share of the lattice, and the size of the front.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
-            return_least_infeasible, ...
+        **kwargs: As pymoo's `Algorithm`.
 
     Attributes:
         n_visited: Number of evaluated nodes.

@@ -113,7 +113,7 @@ class GENITOR(Search):
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None
         self._X, self._members = infills.get("X"), list(infills)
-        values = [_value(one) for one in infills]
+        values = [_rank_of(one) for one in infills]
         self._order = sorted(range(len(values)), key=values.__getitem__)
         self._values = [values[row] for row in self._order]
         self._keys = Counter(x.tobytes() for x in self._X)
@@ -133,9 +133,9 @@ class GENITOR(Search):
         rng = self.random_state
         child: Array = parents[0]
         if rng.random() < self.crossover.prob.get():
-            child = _apply(self.crossover, self.problem, parents, rng)
+            child = _apply_operator(self.crossover, self.problem, parents, rng)
         if rng.random() <= self.mutation.prob.get():
-            child = _apply(self.mutation, self.problem, child, rng)
+            child = _apply_operator(self.mutation, self.problem, child, rng)
         if self.repair is not None:
             child = self.repair._do(self.problem, child, random_state=rng)
         return child
@@ -171,7 +171,7 @@ class GENITOR(Search):
 
     def _insert(self, child: Individual) -> None:
         """Replace the worst by a better and new child."""
-        value = _value(child)
+        value = _rank_of(child)
         if value >= self._values[-1] or (self.eliminate_duplicates and self._keys[child.X.tobytes()]):
             return
         row = self._order.pop()
@@ -184,11 +184,11 @@ class GENITOR(Search):
         self._keys[child.X.tobytes()] += 1
 
 
-def _value(one: Individual) -> tuple[float, float]:
+def _rank_of(one: Individual) -> tuple[float, float]:
     return float(one.cv), float(one.F[0])
 
 
-def _apply(operator: Operator, problem: Problem, X: Array, rng: np.random.Generator) -> Array:
+def _apply_operator(operator: Operator, problem: Problem, X: Array, rng: np.random.Generator) -> Array:
     """Apply an operator with its own type and repair."""
     if operator.vtype is not None:
         X = X.astype(operator.vtype)

@@ -277,7 +277,7 @@ class BitStringLocalSearch(Search):
         sampling: First strings: a sampling operator of pymoo, or a population or an (n, n_var) Boolean array, which is
             taken whole. None is `BitStringSampling()`.
         output: Columns of the verbose output. None is the finished starts, the archive and the best values.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator, ...
+        **kwargs: As pymoo's `Algorithm`.
 
     Attributes:
         front: The archive.

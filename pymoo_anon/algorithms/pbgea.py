@@ -28,7 +28,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.typing import Floats
 
 # The arguments of pymoo's GeneticAlgorithm that Algorithm 2 leaves open.
-_OPTIONS = ("repair", "eliminate_duplicates")
+_GENETIC_OPTIONS = ("repair", "eliminate_duplicates")
 
 
 class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
@@ -77,7 +77,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         pop_size = positive_whole("pop_size", pop_size)
-        check_arguments(self, kwargs, _OPTIONS)
+        check_arguments(self, kwargs, _GENETIC_OPTIONS)
         kwargs.setdefault("termination", get_termination("n_gen", 100))
         kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(

@@ -33,7 +33,7 @@ from pymoo_anon.problems.preference import PreferredPoint
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # The arguments of pymoo's genetic algorithms that are left to the caller.
-_OPTIONS = ("survival", "eliminate_duplicates", "n_offsprings", "mating")
+_NSGA2_OPTIONS = ("survival", "eliminate_duplicates", "n_offsprings", "mating")
 
 
 class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
@@ -82,7 +82,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         k = positive_whole("k", k)
-        check_arguments(self, kwargs, _OPTIONS)
+        check_arguments(self, kwargs, _NSGA2_OPTIONS)
         kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(
             pop_size=pop_size,

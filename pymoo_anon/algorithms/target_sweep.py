@@ -26,7 +26,7 @@ _PRICED_TARGETS = 5
 _BINDING = 0.25
 
 # The points of an iteration, few enough that a termination is checked often.
-_BATCH = 4
+_POINTS_AT_ONCE = 4
 
 
 class TargetSweep(Search):
@@ -42,8 +42,7 @@ class TargetSweep(Search):
     Args:
         n_targets: Largest number of targets, evenly spread on a log scale over the targets of the problem.
         output: Columns of the verbose output. None is the finished share of the points, and the size of the front.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
-            return_least_infeasible, ...
+        **kwargs: As pymoo's `Algorithm`.
 
     Raises:
         ValueError: `n_targets` is not a positive whole number.
@@ -70,7 +69,7 @@ class TargetSweep(Search):
         self._n_done = 0
 
     def _end(self, problem: LocalRecodingProblem) -> MaximumGenerationTermination:
-        return MaximumGenerationTermination(-(-len(self._points) // _BATCH))
+        return MaximumGenerationTermination(-(-len(self._points) // _POINTS_AT_ONCE))
 
     @property
     def n_points(self) -> int:
@@ -78,7 +77,7 @@ class TargetSweep(Search):
         return len(self._points)
 
     def _infill(self) -> Population:
-        return Population.new(X=self._points[self._n_done : self._n_done + _BATCH])
+        return Population.new(X=self._points[self._n_done : self._n_done + _POINTS_AT_ONCE])
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self.pop = Population()
@@ -102,12 +101,12 @@ def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> Ints:
 
     The targets come first, in ascending order, and then targets with prices.
     """
-    pairs = [(target, 0) for target in _spread(problem.targets, n_targets)]
+    pairs = [(target, 0) for target in _on_log_scale(problem.targets, n_targets)]
     if any(isinstance(one, MarketerRisk | AverageClassSize) for one in problem.objectives):
         pairs += [
             (target, price)
             for target, price in product(
-                _spread(problem.targets, min(_PRICED_TARGETS, n_targets)), range(1, len(problem.prices))
+                _on_log_scale(problem.targets, min(_PRICED_TARGETS, n_targets)), range(1, len(problem.prices))
             )
             if problem.prices[price] >= _BINDING * problem.targets[target]
         ]
@@ -116,7 +115,7 @@ def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> Ints:
     return points
 
 
-def _spread(targets: Sequence[int], most: int) -> list[int]:
+def _on_log_scale(targets: Sequence[int], most: int) -> list[int]:
     scale = np.rint(np.geomspace(targets[0], targets[-1], most))
     places: list[int] = np.unique(np.searchsorted(targets, scale)).tolist()
     return places

@@ -21,10 +21,7 @@ class ParetoArchive:
     """The non-dominated individuals of all that were offered.
 
     Of individuals with equal F the first is kept. An individual that violates a constraint is never a member, even
-    while a search tolerates it (see `satisfies_constraints`).
-
-    It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. It has a
-    length, is indexed and sliced as a population is, and gives values of its members by `get`.
+    while a search tolerates it. It serves as `archive=` of any pymoo algorithm, and is indexed as a population.
 
     >>> from pymoo.core.population import Population
     >>> archive = ParetoArchive().add(Population.new(X=np.array([[0], [1], [2]]), F=[[-3, 40], [-4, 40], [-5, 80]]))
@@ -37,13 +34,7 @@ class ParetoArchive:
         self._F: Floats = np.empty((0, 0))
 
     def add(self: Archive, pop: Population) -> Archive:
-        """Offer evaluated individuals in their order.
-
-        Args:
-            pop: Individuals with F, and with G and H, or CV, where there are constraints.
-
-        Returns:
-            The archive itself.
+        """Offer evaluated individuals in their order, and return the archive.
 
         Raises:
             ValueError: An individual is not evaluated, F holds NaN, or the number of objectives differs from that of
@@ -101,12 +92,10 @@ class ParetoArchive:
 class BoxArchive(ParetoArchive):
     """Archive of one individual per box (Dewri et al. 2010, Algorithm 1).
 
-    A grid of side `epsilon` divides objective space into boxes, as `boxes` computes them. In one box, an individual
-    box-dominates another if its F does. In different boxes, it does if its box dominates the other box. A candidate is
-    refused if a member box-dominates it, or if it shares a box with a member that it does not dominate. Members that it
-    box-dominates leave. So every member is minimal among all individuals that were ever offered (Theorem 1), and the
-    size is bounded by the number of boxes (Theorem 2). With whole-numbered objectives and an epsilon of 1, boxes are
-    points.
+    A grid of side `epsilon` divides objective space into boxes. In one box, an individual box-dominates another if its
+    F does. In different boxes, it does if its box dominates the other box. A candidate is refused if a member
+    box-dominates it, or if it shares a box with a member that it does not dominate. Members that it box-dominates
+    leave. So every member is minimal among all individuals that were ever offered (Theorem 1).
 
     Args:
         epsilon: Side of the boxes, one positive number or one per objective. The paper's 1 suits k and GLM. An
@@ -178,12 +167,8 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
 
     The lines of the grid are the multiples of epsilon. It lies on the natural values, and a value on a line belongs to
     the box above it. A value that differs from a line by rounding alone lies on it, since 0.3 / 0.1 is a little less
-    than 3 in floats. The box of a minimised objective is `floor(F / epsilon)`. A maximised one has the natural value v
-    = -F and the box floor(v / epsilon). Its negative, `ceil(F / epsilon)`, is returned, so that boxes are minimised as
-    F is.
-
-    Returns:
-        (n, n_obj) float array of whole numbers; lower is better.
+    than 3 in floats. The box of a minimised objective is `floor(F / epsilon)`. That of a maximised one is
+    `ceil(F / epsilon)`, the negative of its natural box. So lower is better.
 
     >>> boxes([[-7, 120]], epsilon=[5, 100], maximize=[True, False])  # k = 7 lies between 5 and 10
     array([[-1.,  1.]])
@@ -291,15 +276,8 @@ def _equal(a, b):  # type: ignore[no-untyped-def]
 def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
     """Offer points to a box archive (Dewri et al. 2010, Algorithm 1).
 
-    The comments number the steps as the paper does.
-
-    Args:
-        F: (n, n_obj) float array: the values of the members so far, then of the candidates.
-        boxes: (n, n_obj) float array: their boxes.
-        n_members: Number of members so far.
-
-    Returns:
-        (m,) int64 array, the rows that are members afterwards, in their order.
+    F and boxes are (n, n_obj), of the members so far and then of the candidates. Returns the rows that are members
+    afterwards, in their order. The comments number the steps as the paper does.
     """
     members = np.empty(len(F), dtype=np.int64)
     for m in range(n_members):
@@ -334,10 +312,10 @@ def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
 
 @njit()
 def dominance_fitness(F):  # type: ignore[no-untyped-def]
-    """Return the (n,) int64 dominance-count fitness of points.
+    """Return the (n,) int64 dominance-count fitness of points, lower is better.
 
-    Lower is better. dom_P is the number of points that P dominates. The fitness of P is the sum of dom_P' over all P'
-    that dominate P, and 0 for a non-dominated point (Dewri et al. 2010, step 5 of Algorithm 2, after SPEA2).
+    dom_P is the number of points that P dominates. The fitness of P is the sum of dom_P' over all P' that dominate P
+    (Dewri et al. 2010, step 5 of Algorithm 2, after SPEA2).
     """
     n = len(F)
     dominates = np.zeros((n, n), dtype=np.bool_)

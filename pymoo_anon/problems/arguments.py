@@ -131,7 +131,7 @@ def reaches_of(measures: Iterable[Objective]) -> list[str]:
     return [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {reach_of(own)}" for own, names in by_known.items()]
 
 
-def check_known(measures: Sequence[Objective], table: Microdata, rule: Suppression) -> None:
+def check_knowledge(measures: Sequence[Objective], table: Microdata, rule: Suppression) -> None:
     """Check that background knowledge fits the suppression and covers all columns."""
     partial = [measure for measure in measures if measure.known is not None]
     limit, below = rule.grouping(table.n_rows)

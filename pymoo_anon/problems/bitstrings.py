@@ -27,10 +27,9 @@ from pymoo_anon.typing import Bools, Floats, Ints
 class BitStringProblem(AnonymizationProblem):
     """Generalization by partitions of ordered domains (Iyengar 2002).
 
-    A bit is 1 where two neighbours in a domain stay apart. The strings of all quasi-identifiers are laid end to end,
-    and an attribute of n values has n - 1 bits. Its values have the order of its hierarchy's domain, of `orders`, or of
-    a taxonomy's leaves. An attribute with a taxonomy takes only its cuts, the others every partition. Other strings are
-    refused and never repaired.
+    A bit is 1 where two neighbours in a domain stay apart. The strings of all quasi-identifiers are laid end to end.
+    Values have the order of the hierarchy's domain, of `orders`, or of a taxonomy's leaves. An attribute with a
+    taxonomy takes only its cuts, the others every partition. Other strings are refused.
 
     Args:
         table: The table.
@@ -66,7 +65,7 @@ class BitStringProblem(AnonymizationProblem):
     ) -> None:
         check_table(table)
         taxonomies = dict(taxonomies or {})
-        table = _recoded(table, dict(orders or {}), taxonomies)
+        table = _in_order_of_bits(table, dict(orders or {}), taxonomies)
         sizes = np.array([hierarchy.n_values for hierarchy in table.quasi_identifiers.values()], dtype=np.int64)
         if (sizes == 1).all():
             raise ValueError("table must have a quasi-identifier with at least two values, got none")
@@ -219,7 +218,7 @@ class BitStringProblem(AnonymizationProblem):
         return pd.DataFrame(np.column_stack(n_groups).astype(np.int64), columns=column_index(self.table))
 
 
-def _recoded(
+def _in_order_of_bits(
     table: Microdata, orders: Mapping[str, Sequence[Hashable]], taxonomies: Mapping[str, Taxonomy]
 ) -> Microdata:
     for name, taxonomy in taxonomies.items():

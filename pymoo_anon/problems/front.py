@@ -40,7 +40,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Floats, Ints
 
 # Greatest number of points that are printed. The frame has all.
-_PRINTED = 40
+_PRINTED_POINTS = 40
 
 # Word for the best value, by whether higher is better.
 _EXTREME = {True: "greatest", False: "least"}
@@ -331,14 +331,14 @@ class Front:
         return columns
 
     def _printed(self) -> list[list[str]]:
-        shown = self.sorted().only(np.arange(min(len(self), _PRINTED)))
+        shown = self.sorted().only(np.arange(min(len(self), _PRINTED_POINTS)))
         columns = [("row", [f"{row:,}" for row in shown.rows]), *shown.cells()]
         return [list(line) for line in zip(*([heading, *cells] for heading, cells in columns), strict=True)]
 
     @property
     def _heading(self) -> str:
         proof = {True: ", proven to be complete", False: ", not proven to be complete", None: ""}[self.certified]
-        more = f"; the first {_PRINTED}, to_frame() has all" if len(self) > _PRINTED else ""
+        more = f"; the first {_PRINTED_POINTS}, to_frame() has all" if len(self) > _PRINTED_POINTS else ""
         return f"Front of {counted(len(self), 'point', 'points')}{proof}{more}"
 
     def __repr__(self) -> str:

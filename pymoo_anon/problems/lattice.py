@@ -37,7 +37,7 @@ _VISITED_AT_ONCE = 4096
 
 # Visiting more nodes takes hours, and an array of more takes too much memory.
 _MOST_VISITED = 10**9
-_MOST_BYTES = 2**32
+_LARGEST_ARRAY = 2**32
 
 
 class LatticeProblem(AnonymizationProblem):
@@ -138,7 +138,7 @@ class LatticeProblem(AnonymizationProblem):
             raise ValueError(f"start must be the number of a node, from 0, got {start}")
         n = max(min(stop, self.n_nodes) - start, 0)
         size = n * self.n_var * 8
-        if size > _MOST_BYTES:
+        if size > _LARGEST_ARRAY:
             raise ValueError(
                 f"{n:,} of the lattice's {self.n_nodes:,} nodes would take {size / 2**30:,.0f} GiB; ask for fewer at "
                 "a time, or search a part of them with PBGEA or NSGA2"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,6 +42,12 @@ from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import kept_by
 from pymoo_anon.typing import Array, Ints
+
+# A weight of x = w is 2^w times that of x = 0.
+_GREATEST_WEIGHT = 10
+
+# Recodings of so many bytes are kept. One that is gone is made again, and is the same.
+_KEPT_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -110,29 +115,20 @@ def ascend(trees: Trees, tests: Tests, loss: float, limit: Termination) -> Lower
     return LowerBound(value=ascent.bound(), loss=loss, n_passes=ascent.n_passes)
 
 
-# A weight of x = w is 2^w times that of x = 0.
-_GREATEST_WEIGHT = 10
-
-# Recodings of so many bytes are kept. One that is gone is made again, and is the same.
-_KEPT_BYTES = 1 << 28
-
-
 class LocalRecodingProblem(AnonymizationProblem):
     """Local recoding: every class of tuples has levels of its own.
 
-    A point says what a recoding is made for, and a deterministic method makes it: multidimensional recoding (LeFevre et
-    al. 2006), with hierarchies, which loses a fraction of what full-domain generalization does. Nothing is suppressed.
-    Variables are whole numbers from 0:
+    A point is the target of a recoding, and a deterministic method makes it: multidimensional recoding (LeFevre et al.
+    2006) with hierarchies, which loses a fraction of full-domain generalization. Nothing is suppressed. Variables are
+    whole numbers from 0:
 
-    - the first is the place of k in `targets`, which go from what the constraints ask for to the number of rows, in
-      steps of a tenth at most above 10;
-    - the second is the place of a class's price in `prices`, from none on a log scale. k bounds the worst class, a
-      price makes classes fewer, and so rules the mean risk;
+    - the first is the place of k in `targets`, from the least allowed k to the number of rows;
+    - the second is the place of a class's price in `prices`, from none on a log scale. A price makes classes fewer, and
+      so rules the mean risk;
     - each other is the weight of a quasi-identifier's loss as a power of 2. Only ratios count: all equal weigh as the
       objectives do. Weights are worth a search where objectives tell quasi-identifiers apart.
 
-    `LatticeSampling`, `LevelCrossover` and `SingleStepMutation` fit. `TargetSweep` needs no operators and ends by
-    itself.
+    `LatticeSampling`, `LevelCrossover` and `SingleStepMutation` fit. `TargetSweep` needs no operators.
 
     k, in rows or persons, distinct, entropy and recursive l, alpha, t and beta as constraints are held by construction,
     wherever the whole table holds them, also for adversaries who know some columns alone. All constraints are in G.
@@ -276,11 +272,7 @@ class LocalRecodingProblem(AnonymizationProblem):
     def decode(self, x: ArrayLike) -> LocalGeneralization:
         """Return the local recoding of one point, the same for equal targets, as `target`."""
         target = self.target(x)
-        known = self._recodings.find(target)
-        if known is None:
-            known = self._recodings.stored.get(target, partial(self._recode, target))()
-            self._recodings.keep(target, known)
-        return known
+        return self._recodings.of(target, partial(self._recode, target))
 
     def remember_recodings(self, X: ArrayLike, made: Sequence[Callable[[], LocalGeneralization]]) -> None:
         """Register recodings of an earlier process, made by functions at first use."""
@@ -299,10 +291,9 @@ class LocalRecodingProblem(AnonymizationProblem):
     ) -> LocalGeneralization:
         """Rebuild the classes that break a constraint on adversaries.
 
-        No class tells by itself whether it holds: others count that agree with it on what is known. So the recoding is
-        made without, and looked at whole. The classes that hold it among themselves stay. All other tuples are recoded
-        anew, in classes that each hold it alone: so do any rows of them that agree. Where these tuples are too few or
-        too uniform for one such class, the smallest of the others join them.
+        The classes that hold it among themselves stay. All other tuples are recoded anew, in classes that each hold it
+        alone: so do any rows of them that agree. Where these tuples are too few or too uniform for one such class, the
+        smallest of the others join them.
         """
         read = dict.fromkeys(column for one in partial for column in one.reads(self.table.sensitive))
         classes = self.table.local_classes(made, tuple(read))
@@ -397,7 +388,7 @@ class _Recodings:
     def __init__(self) -> None:
         # Source of the recodings of an earlier process.
         self.stored: dict[LocalTarget, Callable[[], LocalGeneralization]] = {}
-        self._known: OrderedDict[LocalTarget, LocalGeneralization] = OrderedDict()
+        self._known: dict[LocalTarget, LocalGeneralization] = {}
         self._n_bytes = 0
         self._lock = Lock()
 
@@ -407,19 +398,15 @@ class _Recodings:
     def __reduce__(self) -> tuple[Any, ...]:
         return _Recodings, ()
 
-    def find(self, key: LocalTarget) -> LocalGeneralization | None:
-        """Return a kept recoding, or None, and mark it as the latest."""
+    def of(self, target: LocalTarget, make: Callable[[], LocalGeneralization]) -> LocalGeneralization:
+        """Return a recoding, made if it is not kept, as the latest."""
         with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-            return self._known.get(key)
-
-    def keep(self, key: LocalTarget, made: LocalGeneralization) -> None:
-        """Keep a recoding, and forget the oldest beyond the memory limit."""
+            known = self._known.get(target)
+        made = self.stored.get(target, make)() if known is None else known
         with self._lock:
-            if key not in self._known:
-                self._known[key] = made
-                self._n_bytes += made.nbytes
+            self._n_bytes += 0 if target in self._known else made.nbytes
+            self._known.pop(target, None)
+            self._known[target] = made
             while self._n_bytes > _KEPT_BYTES and len(self._known) > 1:
-                _, gone = self._known.popitem(last=False)
-                self._n_bytes -= gone.nbytes
+                self._n_bytes -= self._known.pop(next(iter(self._known))).nbytes
+        return made

@@ -31,7 +31,7 @@ from pymoo_anon.typing import Floats
 
 # Weight of an attribute whose loss no objective counts, as a share of the greatest weight. It is not zero, so
 # that its cells are generalized no further than they must be.
-_LEAST_WEIGHT = 1e-3
+_LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> Floa
         if isinstance(objective, GeneralLossMetric | NormalizedWeightedPenalty)
     ]
     total = sum((own / own.sum() for own in given), np.zeros(len(names))) if given else np.ones(len(names))
-    total = np.maximum(total, _LEAST_WEIGHT * total.max())
+    total = np.maximum(total, _LEAST_SHARE * total.max())
     weights: Floats = total / total.mean()
     return weights
 

@@ -112,6 +112,11 @@ class Proof(ABC):
         self.G: Floats = np.empty((0, problem.n_ieq_constr))
         self.n_evaluated = 0
         self._evaluated = [(self.X, self.F, self.G)]
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Set up the state of a kind of proof."""
 
     @classmethod
     @abstractmethod
@@ -176,8 +181,7 @@ class Proof(ABC):
 def gap(F: Floats, bounds: Floats) -> Floats:
     """Return the possible improvement of each value of a front.
 
-    An open point may be at least as good as a member in all other objectives. The bounds then limit how much lower it
-    can be in this one.
+    Open points at least as good as a member in all other objectives limit how much lower this one can be.
 
     >>> gap(np.array([[-5.0, 80.0], [-9.0, 100.0]]), np.array([[-7.0, 70.0]]))
     array([[ 2., 10.],
@@ -264,7 +268,7 @@ class BoundsReader:
         for o, family in enumerate(self.families):
             own = family.floor_of_generalizations(classes)
             if own is not None:
-                floors[:, o] = _checked(own, len(classes), "floor_of_generalizations", family)
+                floors[:, o] = _one_each(own, len(classes), "floor_of_generalizations", family)
         return floors
 
     def best_below(self, o: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
@@ -278,11 +282,11 @@ class BoundsReader:
         best = family.best_of_specializations(classes, below)
         if best is None:
             return np.full(n, 0.0 if self.has_floor[o] else -np.inf)
-        found: Floats = _checked(best, n, "best_of_specializations", family)
+        found: Floats = _one_each(best, n, "best_of_specializations", family)
         return -found if self.maximize[o] and not self.has_floor[o] else found
 
 
-def _checked(values: Any, n: int, method: str, family: Bounding) -> Floats:
+def _one_each(values: Any, n: int, method: str, family: Bounding) -> Floats:
     if np.shape(values) != (n,):
         raise ValueError(
             f"{method} of {type(family).__name__} must give an array of {n} numbers, one for each node or case, got "
@@ -300,15 +304,13 @@ class LatticeProof(Proof):
 
     reader: type[BoundsReader]
 
-    def __init__(
-        self, problem: LatticeProblem, tolerance: Tolerance, limits: Limits, random_state: np.random.Generator
-    ) -> None:
-        self.bounds: Any = self.reader(problem)
-        super().__init__(problem, replace(tolerance, leeway=self.bounds.leeway), limits, random_state)
-        self.maximize = self.bounds.maximize[: problem.n_obj]
+    def _prepare(self) -> None:
+        self.bounds: Any = self.reader(self.problem)
+        self.tolerance = replace(self.tolerance, leeway=self.bounds.leeway)
+        self.maximize = self.bounds.maximize[: self.problem.n_obj]
         # The grid is one of natural values.
-        own_boxes = tolerance.absolute.all()
-        self._boxes = BoxArchive(tolerance.absolute, self.maximize.tolist()) if own_boxes else None
+        sides = self.tolerance.absolute
+        self._boxes = BoxArchive(sides, self.maximize.tolist()) if sides.all() else None
 
     @classmethod
     def check(cls, problem: LatticeProblem) -> None:

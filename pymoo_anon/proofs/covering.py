@@ -68,23 +68,23 @@ class NodeScratch(NamedTuple):
 
 
 # End of each group among all arrays, in this order.
-_RULES = len(Rules._fields)
-_NODES = _RULES + len(NodeBounds._fields)
-_MEMBERS = _NODES + len(Members._fields)
+_END_OF_RULES = len(Rules._fields)
+_END_OF_NODES = _END_OF_RULES + len(NodeBounds._fields)
+_END_OF_MEMBERS = _END_OF_NODES + len(Members._fields)
 
 
 @kernel
 def known_groups(arrays: Any) -> Any:
     """Return the four groups of a flat tuple."""
     return (
-        Rules(*arrays[:_RULES]),
-        NodeBounds(*arrays[_RULES:_NODES]),
-        Members(*arrays[_NODES:_MEMBERS]),
-        NodeScratch(*arrays[_MEMBERS:]),
+        Rules(*arrays[:_END_OF_RULES]),
+        NodeBounds(*arrays[_END_OF_RULES:_END_OF_NODES]),
+        Members(*arrays[_END_OF_NODES:_END_OF_MEMBERS]),
+        NodeScratch(*arrays[_END_OF_MEMBERS:]),
     )
 
 
-def scratch_for(rules: Rules) -> NodeScratch:
+def node_scratch(rules: Rules) -> NodeScratch:
     """Allocate memory for one node."""
     return NodeScratch(
         x=np.zeros(len(rules.lengths), dtype=np.int64),
@@ -117,7 +117,7 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
             if m < 0:
                 return False
             for d in range(1, len(above)):
-                ends[d] = min(ends[d], _reach(m, d, rules, members, scratch))
+                ends[d] = min(ends[d], _furthest_reach(m, d, rules, members, scratch))
             above[0] = members.reaches[m, 0]
             continue
         # The first threshold is done. Go on where the proof ends.
@@ -178,7 +178,7 @@ def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
 
 
 @kernel
-def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
+def _furthest_reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
     """Return the greatest covered value of a threshold."""
     if d < members.reaches.shape[1]:
         return members.reaches[m, d]
@@ -213,7 +213,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
         for d in range(1, len(above)):
             if not covers:
                 break
-            covers = _reach(m, d, rules, members, scratch) > above[d]
+            covers = _furthest_reach(m, d, rules, members, scratch) > above[d]
         if covers:
             return m
     return -1

@@ -13,7 +13,7 @@ from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Kind, suppression_budget
 from pymoo_anon.objectives.bounds.worst_class import Monotone
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.proofs.base import BoundsReader, LatticeProof, Limits, Tolerance, least_covered, share_off
+from pymoo_anon.proofs.base import BoundsReader, LatticeProof, least_covered, share_off
 from pymoo_anon.typing import Floats, Ints
 
 # An interval counts in a slice as so many tuples, and takes about so many bytes beside the numbers of its arrays.
@@ -107,10 +107,8 @@ class IntervalProof(LatticeProof):
     n_pruned = 0
     reader = IntervalBounds
 
-    def __init__(
-        self, problem: LatticeProblem, tolerance: Tolerance, limits: Limits, random_state: np.random.Generator
-    ) -> None:
-        super().__init__(problem, tolerance, limits, random_state)
+    def _prepare(self) -> None:
+        super()._prepare()
         self._covered_from = self.F
         # Open intervals as (minus their share off, number, interval): those of the heap, those that are searched depth
         # first, and by number those that are being halved.

@@ -15,8 +15,8 @@ from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds.base import Kind, SuppressionBudget, fewest_unavoidable, suppression_budget
 from pymoo_anon.problems.journal import BOUNDS
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.proofs.base import BoundsReader, LatticeProof, Limits, Tolerance, least_covered
-from pymoo_anon.proofs.covering import Members, NodeBounds, NodeScratch, Rules, find_open, scratch_for, screen
+from pymoo_anon.proofs.base import BoundsReader, LatticeProof, Tolerance, least_covered
+from pymoo_anon.proofs.covering import Members, NodeBounds, NodeScratch, Rules, find_open, node_scratch, screen
 from pymoo_anon.typing import Floats, Ints
 
 # Bounds pay if they fathom half of the examined nodes: to read bounds from a node takes about as long as to evaluate
@@ -199,20 +199,15 @@ class StoredLatticeProof(LatticeProof):
     shows_gap = False
     reader = MeasureRules
 
-    def __init__(
-        self, problem: LatticeProblem, tolerance: Tolerance, limits: Limits, random_state: np.random.Generator
-    ) -> None:
-        super().__init__(problem, tolerance, limits, random_state)
-        own: MeasureRules = self.bounds
+    def _prepare(self) -> None:
+        super()._prepare()
+        problem, own = self.problem, self.bounds
         # Whether it visits layers, from general to special.
-        self.sweeps = own.sweeps
-        n_values = max(len(own.thresholds), 1)
-        self._nodes = NodeBounds(
-            np.full((problem.n_nodes, n_values), own.first_tops()),
-            own.first_bounds(),
-            np.zeros(problem.n_nodes, dtype=bool),
-        )
-        self._scratches = [scratch_for(own.rules) for _ in range(problem.n_threads)]
+        self.sweeps: bool = own.sweeps
+        tops = own.first_tops()
+        done = np.zeros(problem.n_nodes, dtype=bool)
+        self._nodes = NodeBounds(np.full((len(done), len(tops)), tops), own.first_bounds(), done)
+        self._scratches = [node_scratch(own.rules) for _ in range(problem.n_threads)]
         self._members: Members | None = None
         first = projections(problem.lengths, own.rules.strides, 2 if self.sweeps else 3)
         self._layer_sizes = layer_sizes(problem.lengths)

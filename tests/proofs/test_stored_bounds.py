@@ -24,7 +24,7 @@ from pymoo_anon.proofs.covering import (
     NodeBounds,
     Rules,
     find_open,
-    scratch_for,
+    node_scratch,
 )
 from pymoo_anon.proofs.stored import MeasureRules
 from pymoo_anon.table import Hierarchy, Microdata
@@ -36,7 +36,7 @@ N_ROWS, N_VAR, N_MEMBERS = 6, 2, 4
 
 is_covered = with_a_way_in(covering.is_covered)
 is_plainly_covered = with_a_way_in(covering.is_plainly_covered)
-reach = with_a_way_in(covering._reach)
+reach = with_a_way_in(covering._furthest_reach)
 
 
 def drawn(seed):
@@ -64,7 +64,7 @@ def drawn(seed):
     bounds = rng.integers(0, 6, (1, len(own))).astype(float)
     bounds[0, columns[kinds == SQUARES]] -= 25
     nodes = NodeBounds(rng.integers(1, 6, (1, 2)).astype(float), bounds, np.zeros(1, dtype=bool))
-    scratch = scratch_for(rules)
+    scratch = node_scratch(rules)
     scratch.x[:] = rng.integers(0, 2, N_VAR)
     scratch.floors[:] = rng.integers(0, 6, 2)
     scratch.squares[:] = -bounds[0, columns[kinds == SQUARES]]

@@ -1,4 +1,4 @@
-"""Instance of a search over bit strings, and its plan.
+"""Instance of a search over bit strings, its plan, and its tables.
 
 A valid string of one attribute is a path 0 -> n over the places between the values of its domain, and a group is an
 edge from its first value to the value after its last. Allowed are all intervals of the domain or, where there is a
@@ -30,10 +30,16 @@ LARGEST = 1 << 53
 # Without a common denominator the greatest gain is about so many units.
 _FINEST = 1 << 46
 
-Four = tuple[int, int, int, int]
-
 # Most numbers in a table of three attributes.
 _LARGEST_OF_THREE = 1 << 22
+
+# Cost of filling and bounding a table, in readings of each of its numbers.
+_READ = 8
+
+# Factors by which multipliers change: at first, and after a similar part has found one.
+_FIRST_STEPS, _STEPS = (2.0, 1.25), (1.4,)
+
+Four = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +159,9 @@ class StringGoal:
 def goal_of(problem: BitStringProblem) -> StringGoal:
     """Return the goal of a proof.
 
-    Under `AtMost`, k of a string is at least K where its classes of fewer than K rows hold no more than the limit. It
-    suppresses those, and perhaps larger ones while the limit allows. Under `Below` and `Violating` it suppresses the
-    classes below their own k, and perhaps others that break a constraint. In all cases a string whose k is at least K
-    keeps no class of fewer than K rows and suppresses no more than the limit. Its loss is at least that of suppressing
-    its classes below K alone. So bounds of that loss are bounds of F, and a search that evaluates all strings that they
-    leave open finds the optimum of F at every K.
+    A string whose k is at least K keeps no class of fewer than K rows and suppresses no more than the limit, under any
+    rule. Its loss is at least that of suppressing its classes below K alone. So bounds of that loss are bounds of F,
+    and a search that evaluates all strings that they leave open finds the optimum of F at every K.
     """
     columns = _loss_and_privacy(problem)
     if columns is None:
@@ -237,10 +240,9 @@ class Plan:
 def plan(instance: StringInstance, limits: Limits) -> Plan:
     """Choose the order of attributes.
 
-    The spread of rows over values matters, not the number of values: if nine of ten rows have one of 41 countries, few
-    cuts differ much. So the three attributes of the greatest entropy are tabled, of those whose table is not too large.
-    The others are fixed in the order of their entropy, the greatest first, which raises bounds soonest. The one of the
-    most groups comes last, where its cuts are walked and make no parts.
+    The three attributes of the greatest entropy are tabled, of those whose table is not too large. The others are fixed
+    in the order of their entropy, the greatest first, which raises bounds soonest. The one of the most groups comes
+    last, where its cuts are walked and make no parts.
     """
     n = instance.n_attributes
     groups = [*map(len, instance.spans), 1]
@@ -270,13 +272,6 @@ def _entropy(instance: StringInstance, attribute: int) -> float:
     rows = np.bincount(instance.codes[:, attribute], instance.counts)
     shares = rows[rows > 0] / rows.sum()
     return float(-(shares * np.log2(shares)).sum())
-
-
-# Cost of filling and bounding a table, in readings of each of its numbers.
-_READ = 8
-
-# Factors by which multipliers change: at first, and after a similar part has found one.
-_FIRST_STEPS, _STEPS = (2.0, 1.25), (1.4,)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ that the attribute may have, a group of the values first..last - 1 leading from 
 attribute are an (n_groups, 2) int64 array of first and last, in lexicographic order: a group comes after all that can
 precede it on a path.
 
-The **gain** of a block, one group of each attribute, is the loss that its rows save against being suppressed, as in
-`ClassGains`: its rows times the worths of its groups, or 0 below k rows. Every kept row also gains a multiplier, which
-favours strings that suppress less. The gain of a string is the sum over its blocks. With all attributes but two fixed,
-it is the sum of a table over pairs of groups, one in the cut of each of the two.
+The **gain** of a block, one group of each attribute, is its rows times the worths of its groups, or 0 below k rows, as
+in `ClassGains`. Every kept row also gains a multiplier, which favours strings that suppress less. The gain of a string
+is the sum over its blocks. With all attributes but two fixed, it is the sum of a table over pairs of groups.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
 
 @njit()
 def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-untyped-def]
-    """Return the pair of cuts with the largest gain.
+    """Return the pair of cuts with the largest gain, and whether it is proven.
 
     The search goes depth first over the cuts of the first attribute, group by group. Let a prefix reach value x, and
     let `own[j]` be its gain with group j of the second attribute. For every completion and every cut of the second
@@ -64,16 +63,9 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
     - the prefix gains at most the longest path of `own`, and each further group i at most the longest path of table[i];
     - group j of the second attribute gains at most own[j] and, from x on, the best completion for j alone.
 
-    The first lets the second cut depend on the first attribute's groups, the other lets the first cut depend on the
-    second attribute's groups: both only enlarge the maximum. At the end of a prefix both are its exact value. Prefixes
-    whose smaller bound does not exceed the best so far are skipped. Before that, the two cuts are improved in turns, so
-    that the best is mostly known before the proof.
-
-    The first attribute should be the one with fewer cuts.
-
-    Returns:
-        The two cuts as int64 arrays of the places of their groups, empty if none exceeds the floor, and whether that is
-        proven: after `most_nodes` prefixes the best so far is returned.
+    Prefixes whose smaller bound does not exceed the best so far are skipped. Before that, the two cuts are improved in
+    turns, so that the best is mostly known before the proof. Cuts are places of groups, empty if none exceeds the
+    floor. After `most_nodes` prefixes the best so far is returned.
     """
     n_other = other_spans[-1, 1]
     own_best = np.empty(len(spans))

@@ -263,13 +263,11 @@ class StringProof(Proof):
 
     certified = False
 
-    def __init__(
-        self, problem: BitStringProblem, tolerance: Tolerance, limits: Limits, random_state: np.random.Generator
-    ) -> None:
-        super().__init__(problem, tolerance, limits, random_state)
+    def _prepare(self) -> None:
+        problem, tolerance = self.problem, self.tolerance
         self._goal = goal_of(problem)
         self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
-        self._plan = plan(self._space.instance, limits)
+        self._plan = plan(self._space.instance, self.limits)
         # By k the greatest value of a member that covers its strings.
         own = self._goal.of_k[:, np.newaxis]
         self._widened = np.empty(0)

@@ -116,7 +116,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
 
 @njit()
 def split_classes(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
-    """Split classes by the groups of an attribute, and drop those below k.
+    """Split classes by the groups of an attribute, and drop those below k rows.
 
     Args:
         ids: (n_distinct,) int64 array, the class of every distinct tuple, or -1 for dropped ones.
@@ -124,7 +124,7 @@ def split_classes(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k:
         groups: (n_distinct,) int64 array, the group of every distinct tuple in its attribute's cut.
         worths: (n_groups,) float array, the gain of a row in each group of the cut.
         counts: (n_distinct,) int64 array, the rows of every distinct tuple.
-        k: The fewest rows of a class that is not dropped.
+        k: Fewest rows.
 
     Returns:
         The new ids and base, and the number of dropped rows.
@@ -215,7 +215,7 @@ def _count_below(tuples: Any, order: Any, starts: Any, low: int, high: int, held
 
 @njit()
 def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: float, saved: float, out: Any) -> Any:
-    """Compute the gains of all blocks.
+    """Fill the gains of all blocks into zeros, and return which parts by a are filled.
 
     Args:
         tuples: (n, 6) int64 array: class, value of a, of e, of p, of q, and rows of every distinct tuple.
@@ -225,10 +225,7 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
         shape: (2, 4) int64 array: values and groups of a, e, p, q.
         k: Fewest rows of a class that is kept.
         saved: Further gain of every kept row.
-        out: (n_groups of a, ..., n_groups of q) float array of zeros that is filled.
-
-    Returns:
-        (n_groups of a,) Boolean array: whether anything was filled into each part of the table.
+        out: Float array with an axis for the groups of each.
     """
     n_e, n_p, n_q, g_a, g_e, g_p = shape[0, 1], shape[0, 2], shape[0, 3], shape[1, 0], shape[1, 1], shape[1, 2]
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
