@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
@@ -16,7 +15,7 @@ from pymoo.core.sampling import Sampling
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import OwnSearch, check_arguments, front_size
+from pymoo_anon.algorithms.common import FrontOutput, OwnSearch, check_arguments
 from pymoo_anon.fronts.archive import evaluated, front_order
 from pymoo_anon.problems.base import keys_of
 from pymoo_anon.problems.bitstrings import BitStringProblem
@@ -59,7 +58,8 @@ class BranchAndBound(OwnSearch):
         max_bytes: Memory for the bounds of open nodes.
         sampling: Points to begin with, such as the result of a short search: a population, an (n, n_var) array or a
             sampling operator of pymoo. None begins with none.
-        output: Columns of the verbose output. None is `BranchAndBoundOutput()`.
+        output: Columns of the verbose output. None is the evaluated, pruned and undecided points, the size of the front
+            and its gap, a share: for every open point some member is, in no objective, worse by more than it.
         **kwargs: As pymoo's `Algorithm`.
 
     Attributes:
@@ -83,7 +83,11 @@ class BranchAndBound(OwnSearch):
         **kwargs: Any,
     ) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=BranchAndBoundOutput() if output is None else output, **kwargs)
+        if output is None:
+            counts = (("evaluated", 9), ("pruned", 10), ("undecided", 10))
+            before = [Column(name, width=width, func=attrgetter(f"n_{name}")) for name, width in counts]
+            output = FrontOutput(*before, after=[Column("gap", width=8, func=_shown_gap)])
+        super().__init__(output=output, **kwargs)
         tolerance(epsilon)
         if not max_bytes > 0:
             raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
@@ -163,7 +167,6 @@ class BranchAndBound(OwnSearch):
         if isinstance(problem, LatticeProblem):
             kind = IntervalProof if stored_bytes(problem) > self.limits.max_bytes else StoredLatticeProof
         allowed = tolerance(self.epsilon, problem.n_obj)
-        kind.check(problem)
         self.proof: Any = kind(problem, allowed, self.limits, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
@@ -212,30 +215,12 @@ class _ProofRecord:
         self.X, self.F, self.G = proof.X, proof.F, proof.G
         nothing_known = np.full((1, proof.F.shape[1]), -np.inf)
         self._open_bounds = proof.open_bounds() if proof.shows_gap or proof.certified else nothing_known
-        self.certified = proof.certified
-        self.n_evaluated = proof.n_evaluated
-        self.n_pruned = proof.n_pruned
-        self.n_undecided = proof.n_undecided
+        self.certified, self.n_evaluated = proof.certified, proof.n_evaluated
+        self.n_pruned, self.n_undecided = proof.n_pruned, proof.n_undecided
 
     def open_bounds(self) -> Floats:
         """Return the recorded bounds, as `Proof.open_bounds`."""
         return self._open_bounds
-
-
-class BranchAndBoundOutput(Output):  # type: ignore[misc]
-    """Columns of branch and bound.
-
-    They show the evaluated, pruned and undecided points, the size of the front, and its gap. The gap is a share. For
-    every open point some member of the front is in no objective worse by more than this share of its own value. The gap
-    is not shown where it would take a visit of every node.
-    """
-
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Add the columns."""
-        for name, width in (("evaluated", 9), ("pruned", 10), ("undecided", 10)):
-            self.columns.append(Column(name, width=width, func=attrgetter(f"n_{name}")))
-        self.columns.append(Column("front", width=6, func=front_size))
-        self.columns.append(Column("gap", width=8, func=_shown_gap))
 
 
 def _shown_gap(algorithm: BranchAndBound) -> str | None:

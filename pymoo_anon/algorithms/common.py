@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from inspect import signature
 from operator import attrgetter
@@ -217,13 +217,12 @@ def _best(archive: str, index: int, algorithm: Algorithm) -> str:
 
 
 class FrontOutput(Output):  # type: ignore[misc]
-    """Columns with the progress and the size of the front."""
+    """Columns with the size of the front between others."""
 
-    def __init__(self, heading: str, progress: Callable[[Any], str]) -> None:
+    def __init__(self, *before: Column, after: Sequence[Column] = ()) -> None:
         super().__init__()
-        self.columns += [Column(heading, width=8, func=progress), Column("front", width=6, func=front_size)]
+        self.columns += [*before, Column("front", width=6, func=_front_size), *after]
 
 
-def front_size(algorithm: Algorithm) -> int:
-    """Return the number of points of the front."""
+def _front_size(algorithm: Algorithm) -> int:
     return int(algorithm.opt.get("feas").sum())

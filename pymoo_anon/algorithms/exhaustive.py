@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
@@ -40,7 +41,9 @@ class ExhaustiveSearch(OwnSearch):
 
     def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=FrontOutput("visited", _visited) if output is None else output, **kwargs)
+        super().__init__(
+            output=FrontOutput(Column("visited", width=8, func=_visited)) if output is None else output, **kwargs
+        )
         self.batch_size = positive_whole("batch_size", batch_size)
 
     def _begin(self, problem: LatticeProblem) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
@@ -24,7 +25,9 @@ class _Heuristic(Search):
 
     def __init__(self, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=FrontOutput("height", _height) if output is None else output, **kwargs)
+        super().__init__(
+            output=FrontOutput(Column("height", width=8, func=_height)) if output is None else output, **kwargs
+        )
 
     def _begin(self, problem: LatticeProblem) -> None:
         self._found: Population | None = None

@@ -38,7 +38,6 @@ from pymoo_anon.fronts.archive import (
     ParetoArchive,
     checked_epsilon,
     first_non_dominated,
-    fit_epsilon,
     in_order,
     merge_front,
 )
@@ -121,9 +120,9 @@ class ParetoLocalSearch(Search):
         self.mutation: Mutation = operators["mutation"]
         self.front = ParetoArchive()
         if self.epsilon is not None:
-            fit_epsilon(self.epsilon, problem.n_obj)
             own = has_own_columns(problem)
-            self.front = BoxArchive(self.epsilon, [one.maximize for one in problem.objectives] if own else None)
+            sides = checked_epsilon(self.epsilon, problem.n_obj)
+            self.front = BoxArchive(sides, [one.maximize for one in problem.objectives] if own else None)
         # The bytes of every evaluated point, and the distance up to which the neighbors of a point are evaluated.
         self._seen: set[bytes] = set()
         self._explored: dict[bytes, int] = {}

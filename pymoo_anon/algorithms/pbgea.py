@@ -19,7 +19,7 @@ from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, has_own_columns, least_infeasible
-from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon, in_order
+from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, in_order
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
@@ -101,10 +101,9 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
                 f"epsilon must be given where F has other columns than the problem's objectives, got {problem.n_obj} "
                 f"columns for {len(problem.objectives)} objectives"
             )
-        self.box_archive = BoxArchive(epsilon, maximize)
+        self.box_archive = BoxArchive(checked_epsilon(epsilon, problem.n_obj), maximize)
         # The node that violates the constraints least, until one satisfies them.
         self._closest = Population.empty()
-        fit_epsilon(self.box_archive.epsilon, problem.n_obj)
 
     def _initialize_infill(self) -> Population:
         # Step 2: initialize the population.

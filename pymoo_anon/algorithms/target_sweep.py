@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
@@ -61,7 +62,9 @@ class TargetSweep(Search):
 
     def __init__(self, n_targets: int = 58, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=FrontOutput("done", _done) if output is None else output, **kwargs)
+        super().__init__(
+            output=FrontOutput(Column("done", width=8, func=_done)) if output is None else output, **kwargs
+        )
         self.n_targets = positive_whole("n_targets", n_targets)
 
     def _begin(self, problem: LocalRecodingProblem) -> None:

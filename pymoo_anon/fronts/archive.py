@@ -175,8 +175,8 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
     >>> boxes([[-7, 120]], epsilon=[5, 100])
     array([[-2.,  1.]])
     """
-    values, sides, maximised = np.asarray(F, dtype=float), checked_epsilon(epsilon), checked_maximize(maximize)
-    fit_epsilon(sides, values.shape[-1])
+    values, maximised = np.asarray(F, dtype=float), checked_maximize(maximize)
+    sides = checked_epsilon(epsilon, values.shape[-1])
     if maximised.size not in (1, values.shape[-1]):
         raise ValueError(f"maximize must be one value or one per objective: {values.shape[-1]}, got {maximised.size}")
     places = values / sides
@@ -189,14 +189,16 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
     return found
 
 
-def checked_epsilon(epsilon: ArrayLike) -> Floats:
-    """Return positive and finite sides of boxes, or raise."""
+def checked_epsilon(epsilon: ArrayLike, n_obj: int | None = None) -> Floats:
+    """Return positive and finite sides of boxes, one or one per objective, or raise."""
     try:
         sides = np.array(epsilon, dtype=float)
     except (TypeError, ValueError):
         sides = np.empty(0)
     if sides.ndim > 1 or sides.size == 0 or not np.isfinite(sides).all() or (sides <= 0).any():
         raise ValueError(f"epsilon must be a positive number, or one per objective, got {epsilon!r}")
+    if n_obj is not None and sides.size not in (1, n_obj):
+        raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {sides.size}")
     return sides
 
 
@@ -206,12 +208,6 @@ def checked_maximize(maximize: ArrayLike | None) -> Bools:
     if given.ndim > 1 or given.size == 0 or given.dtype != bool:
         raise ValueError(f"maximize must be True or False, or one of these per objective, got {maximize!r}")
     return given
-
-
-def fit_epsilon(epsilon: Floats, n_obj: int) -> None:
-    """Raise unless there is one side, or one per objective."""
-    if epsilon.size not in (1, n_obj):
-        raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
 def evaluated(X: Array, F: Floats, G: Floats | None = None) -> Population:

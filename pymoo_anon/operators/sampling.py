@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 
@@ -41,9 +42,7 @@ class LatticeSampling(Sampling):  # type: ignore[misc]
     2010, section 6).
     """
 
-    def _do(
-        self, problem: Problem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> Ints:
+    def _do(self, problem: Problem, n_samples: int, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
         check_levels(problem)
         low, high = problem.xl.astype(np.int64), problem.xu.astype(np.int64)
         X = random_state.integers(low, high + 1, size=(n_samples, problem.n_var))
@@ -64,9 +63,7 @@ class CornerSampling(Sampling):  # type: ignore[misc]
     [[4, 1, 2], [0, 0, 0], [0, 1, 2], [4, 0, 0], [4, 0, 2], [0, 1, 0], [4, 1, 0], [0, 0, 2]]
     """
 
-    def _do(
-        self, problem: Problem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> Ints:
+    def _do(self, problem: Problem, n_samples: int, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
         check_levels(problem)
         low, high = problem.xl.astype(np.int64), problem.xu.astype(np.int64)
         one = np.eye(problem.n_var, dtype=bool)
@@ -86,7 +83,7 @@ class BitStringSampling(Sampling):  # type: ignore[misc]
     """
 
     def _do(
-        self, problem: BitStringProblem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
+        self, problem: BitStringProblem, n_samples: int, *args: Any, random_state: Generator, **kwargs: Any
     ) -> Bools:
         check_strings(problem)
         X = problem.sample(n_samples, random_state)

@@ -28,7 +28,7 @@ from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
-from pymoo_anon.problems.front import Front, front_of, points_of
+from pymoo_anon.problems.front import Front, points_of
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
@@ -518,7 +518,17 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             TypeError: `res` is none of these.
             ValueError: A point is not valid.
         """
-        return front_of(self, res)
+        if isinstance(res, Front):
+            return res if res.problem is self else Front(self, res.X)
+        points, algorithm = points_of(self, res), getattr(res, "algorithm", None)
+        gap = getattr(algorithm, "gap", None)
+        return Front(
+            self,
+            points,
+            certified=getattr(algorithm, "certified", None),
+            gap=gap if gap is not None and len(gap) == len(points) else None,
+            open_bounds=getattr(algorithm, "open_bounds", None),
+        )
 
     def to_frame(self, res: Any) -> pd.DataFrame:
         """Return the points of a search as a table.

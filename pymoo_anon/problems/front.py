@@ -298,7 +298,10 @@ class Front:
         asked = _Asked(self, bounds, measure_names(named))
         left = asked.left()
         if row is not None:
-            return asked.choice(asked.numbered(row, left), "chosen by its row")
+            place = self.place_of(row)
+            if place not in left:
+                raise ValueError(f"row must be a point with {asked}, got one with {asked.has(place)}")
+            return asked.choice(place, "chosen by its row")
         among = asked.among(len(left))
         if knee:
             nearest = self.only(left).knee
@@ -360,21 +363,6 @@ def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     privacy = [goal for goal in others if not goal.is_loss]
     y = [goal for goal in privacy if goal.maximize] or privacy or others
     return tuple(dict.fromkeys([x, *y[:1], *goals]))
-
-
-def front_of(problem: Any, res: Any) -> Front:
-    """Build the front of a result, points, or Front."""
-    if isinstance(res, Front):
-        return res if res.problem is problem else Front(problem, res.X)
-    points, algorithm = points_of(problem, res), getattr(res, "algorithm", None)
-    gap = getattr(algorithm, "gap", None)
-    return Front(
-        problem,
-        points,
-        certified=getattr(algorithm, "certified", None),
-        gap=gap if gap is not None and len(gap) == len(points) else None,
-        open_bounds=getattr(algorithm, "open_bounds", None),
-    )
 
 
 def points_of(problem: Any, res: Any) -> Array:
@@ -458,7 +446,7 @@ class _Asked:
         missed = np.maximum(violations, 0)
         finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
         relative = np.where(np.isfinite(missed), missed / np.where(finite > 0, finite, 1), 2)
-        has = self._has(first_of(relative.sum(axis=1), front.F))
+        has = self.has(first_of(relative.sum(axis=1), front.F))
         raise ValueError(f"no point of the front's {len(front)} has {self}; the nearest has {has}")
 
     def among(self, n_left: int) -> str:
@@ -466,12 +454,6 @@ class _Asked:
         if not self.bounds:
             return f"all {n} points" if n > 1 else "the front's only point"
         return f"{f'the {n_left} points' if n_left > 1 else 'the only point'} with {self}, of {n}"
-
-    def numbered(self, row: int, left: Ints) -> int:
-        place = self.front.place_of(row)
-        if place not in left:
-            raise ValueError(f"row must be a point with {self}, got one with {self._has(place)}")
-        return place
 
     def best(self, left: Ints, measure: Objective | None) -> tuple[list[Floats], str]:
         if measure is None:
@@ -507,7 +489,7 @@ class _Asked:
             MappingProxyType(front.losses(self.names)),
         )
 
-    def _has(self, place: int) -> str:
+    def has(self, place: int) -> str:
         said = []
         for measure in dict.fromkeys([*(one.objective for one in self.bounds), *self.front.objectives]):
             value = float(self.front.values(measure)[place])

@@ -196,11 +196,9 @@ class LatticeProblem(AnonymizationProblem):
         exact = self._exact(max_nodes, use_cache, set_cache)
         return None if exact is None else exact[1]
 
-    def pareto_set(
-        self, *, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
-    ) -> Ints | None:
+    def pareto_set(self, **options: Any) -> Ints | None:
         """Return one node for every row of `pareto_front`, with the same arguments and errors."""
-        exact = self._exact(max_nodes, use_cache, set_cache)
+        exact = self._exact(**options)
         return None if exact is None else exact[0]
 
     def ideal_point(self, **options: Any) -> Floats | None:
@@ -226,7 +224,9 @@ class LatticeProblem(AnonymizationProblem):
             )
         return front
 
-    def _exact(self, max_nodes: int | None, use_cache: bool, set_cache: bool) -> tuple[Ints, Floats] | None:
+    def _exact(
+        self, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
+    ) -> tuple[Ints, Floats] | None:
         if use_cache and self._front is not None:
             return self._front
         most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples)) if max_nodes is None else max_nodes

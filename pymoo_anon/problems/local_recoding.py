@@ -392,9 +392,6 @@ class _Recodings:
         self._n_bytes = 0
         self._lock = Lock()
 
-    def __copy__(self) -> _Recodings:
-        return self
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _Recodings, ()
 

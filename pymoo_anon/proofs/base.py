@@ -116,12 +116,7 @@ class Proof(ABC):
 
     @abstractmethod
     def _prepare(self) -> None:
-        """Set up the state of a kind of proof."""
-
-    @classmethod
-    @abstractmethod
-    def check(cls, problem: Any) -> None:
-        """Raise if the problem cannot be proven."""
+        """Set up the state of a kind of proof, or raise if it cannot prove the problem."""
 
     @property
     @abstractmethod
@@ -305,19 +300,15 @@ class LatticeProof(Proof):
     reader: type[BoundsReader]
 
     def _prepare(self) -> None:
+        without = [repr(objective) for objective in self.problem.objectives if objective.bounding is None]
+        if without:
+            raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
         self.bounds: Any = self.reader(self.problem)
         self.tolerance = replace(self.tolerance, leeway=self.bounds.leeway)
         self.maximize = self.bounds.maximize[: self.problem.n_obj]
         # The grid is one of natural values.
         sides = self.tolerance.absolute
         self._boxes = BoxArchive(sides, self.maximize.tolist()) if sides.all() else None
-
-    @classmethod
-    def check(cls, problem: LatticeProblem) -> None:
-        """Raise if an objective states no bounds."""
-        without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
-        if without:
-            raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
 
     def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
         if self._boxes is None:

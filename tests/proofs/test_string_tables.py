@@ -69,7 +69,7 @@ def test_tables_hold_the_gain_of_every_box(seed):
     add_multiplier(table, rows, filled, 5.0, changed)
     assert np.array_equal(changed, gains + 5 * kept)
     # A returned table is zero when it is taken again.
-    space._give(table, filled)
+    space.take_back(table, filled)
     assert not space._take(table.shape).any()
 
 

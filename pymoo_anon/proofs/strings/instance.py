@@ -320,10 +320,6 @@ class StringSpace:
         whole = np.ceil(self.instance.most / self.instance.unit) + self.instance.slack + 1
         return float(min(whole, (LARGEST // 2 - whole) // self.instance.n_rows))
 
-    def n_numbers(self, tabled: Sequence[int]) -> int:
-        """Return the size of a table."""
-        return prod(len(self.spans[attribute]) for attribute in tabled)
-
     def need(self, loss: float, exact: bool) -> float:
         """Return the gain that smaller losses exceed."""
         if np.isinf(loss):
@@ -350,7 +346,7 @@ class StringSpace:
         multiplier, gain = wanted.multiplier, nested_bound(table, shape, spans) - wanted.multiplier * fewest
         n_read = len(ids) + _READ * table.size
         if gain <= need:
-            self._give(table, filled)
+            self.take_back(table, filled)
             return Begun(gain, multiplier, None, n_read)
         if not 0 < wanted.limit < self.instance.n_rows:
             return Begun(gain, multiplier, StringWalk(table, filled, shape, spans, 0 if free else 3), n_read)
@@ -365,25 +361,21 @@ class StringSpace:
         within = float(np.ceil(self.average_multiplier() / 64)), self.largest_multiplier()
         multiplier, gain = _best_multiplier(bound, (multiplier, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
         add_multiplier(table, rows, filled, multiplier - wanted.multiplier, changed)
-        self._give(table, filled)
+        self.take_back(table, filled)
         if gain <= need:
-            self._give(changed, filled)
-            self._give(rows, filled)
+            self.take_back(changed, filled)
+            self.take_back(rows, filled)
             return Begun(gain, multiplier, None, n_read)
         if not free and tabled[0] == self.none:
             return Begun(gain, multiplier, StringWalk(changed, filled, shape, spans, 3, rows, fewest), n_read)
         # Every path of the first attribute gets a multiplier of its own.
-        self._give(rows, filled)
+        self.take_back(rows, filled)
         return Begun(gain, multiplier, StringWalk(changed, filled, shape, spans, 0), n_read)
 
     def _shape(self, tabled: Sequence[int]) -> tuple[Ints, Ints]:
         """Return numbers of values and groups, and the groups."""
         shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
         return shape, np.concatenate([self.spans[a] for a in tabled])
-
-    def take_back(self, walk: StringWalk) -> None:
-        """Take back the table of a finished walk."""
-        self._give(walk.table, walk.filled)
 
     def _take(self, shape: tuple[int, ...]) -> Floats:
         # New memory costs more than the work with it.
@@ -392,7 +384,7 @@ class StringSpace:
         except (KeyError, IndexError):
             return np.zeros(shape)
 
-    def _give(self, table: Floats, filled: Bools) -> None:
+    def take_back(self, table: Floats, filled: Bools) -> None:
         """Take back a table that is zero outside of its filled parts."""
         table[filled] = 0.0
         self._zeros.setdefault(table.shape, []).append(table)

@@ -8,11 +8,11 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from heapq import heapify, heappop, heappush
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Limits, Proof, Tolerance
 from pymoo_anon.proofs.strings.instance import Plan, StringInstance, StringSpace, Subproblem, goal_of, plan
 from pymoo_anon.proofs.strings.pairs import PairSearch
@@ -89,7 +89,7 @@ class StringSearch:
         # Parts that are being divided.
         self._begun: list[_Part] = []
         # A walk keeps several tables.
-        largest = max(space.n_numbers(tabled) for tables in plan.tables for tabled in tables)
+        largest = max(prod(len(space.spans[a]) for a in tabled) for tables in plan.tables for tabled in tables)
         room = limits.max_bytes // (32 * largest)
         self._n_together = int(max(1, min(_TOGETHER, room)))
         # Parts that are fathomed for this k, None without memory for them, and the paths of all parts.
@@ -209,7 +209,7 @@ class StringSearch:
             made.append(_Part(min(part.gain, walk.found_gain - paid), (*part.cuts, path), part.multiplier))
         n_read += walk.n_read - before
         if told == DONE:
-            self.space.take_back(walk)
+            self.space.take_back(walk.table, walk.filled)
             part.walk = None
         return _Turn(made, string, part.floor if told == DONE else None, n_read)
 
@@ -283,10 +283,6 @@ class StringProof(Proof):
         self._starts: list[Bools] | None = None
         self._search: StringSearch | None = None
         self.certified = self._k > problem.table.n_rows
-
-    @classmethod
-    def check(cls, problem: BitStringProblem) -> None:
-        StringInstance.of(problem, problem.objectives[goal_of(problem).loss])
 
     @property
     def n_undecided(self) -> int:
