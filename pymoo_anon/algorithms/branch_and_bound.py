@@ -66,10 +66,8 @@ class BranchAndBound(OwnSearch):
         proof: The proof itself, a class of `proofs` with more figures.
 
     Raises:
-        ValueError: `epsilon` is neither a non-negative number nor a share, or `max_bytes` is not positive. At setup: an
-            objective states no bounds, or the bit strings have other objectives.
-        TypeError: An argument is not known. At setup: the problem is neither a `LatticeProblem` nor a
-            `BitStringProblem`.
+        ValueError: `epsilon` or `max_bytes` is out of range. At setup: an objective states no bounds.
+        TypeError: An argument is not known. At setup: the problem is of another kind.
     """
 
     _kinds = (LatticeProblem, BitStringProblem)
@@ -117,19 +115,15 @@ class BranchAndBound(OwnSearch):
 
     @property
     def open_bounds(self) -> Floats:
-        """Lower bounds of the open points.
-
-        An (m, n_obj) float array of minimised values. Every open point is in no objective lower than some row.
-        """
+        """Lower bounds of the open points, as `Proof.open_bounds`."""
         bounds: Floats = self.proof.open_bounds()
         return bounds
 
     @property
     def gap(self) -> Floats:
-        """Possible improvements of the members of `opt`.
+        """Possible improvements of the members of `opt`, an (n, n_obj) float array.
 
-        An (n, n_obj) float array. Only open points that are at least as good in all other objectives count. A proven
-        front has a gap of 0.
+        Only open points that are at least as good in all other objectives count.
         """
         return gap(self.proof.F[front_order(self.proof.F)], self.open_bounds)
 
@@ -145,10 +139,7 @@ class BranchAndBound(OwnSearch):
             self._set_optimum()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BranchAndBound:
-        """Return a copy that can go on by itself.
-
-        The copies of a history hold no bounds, which would be large.
-        """
+        """Return a copy that can go on, but without bounds for a history."""
         made = copy.copy(self)
         memo[id(self)] = made
         state = dict(self.__dict__)

@@ -63,7 +63,7 @@ class GENITOR(Search):
     Raises:
         TypeError: An argument is not known.
         ValueError: `pop_size` is not a whole number from 2, or `bias` is not from 1 to 2. At setup: the problem has
-            several objectives. At the first iteration: `sampling` gives no individuals of this problem.
+            several objectives.
     """
 
     def __init__(

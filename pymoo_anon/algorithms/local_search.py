@@ -84,9 +84,7 @@ class ParetoLocalSearch(Search):
 
     Raises:
         TypeError: An argument is not known.
-        ValueError: `n_offsprings` is not a positive whole number, or `epsilon` is not positive and finite. At setup:
-            `epsilon` has another number of objectives. At the first iteration: `sampling` gives no individuals of this
-            problem.
+        ValueError: An argument is out of range. At setup: `epsilon` does not fit the problem.
     """
 
     def __init__(
@@ -284,7 +282,7 @@ class BitStringLocalSearch(Search):
 
     Raises:
         ValueError: `n_starts` is not a positive whole number. At setup: the problem is not one loss under a smallest
-            class size, or k and a loss. At the first iteration: `sampling` gives no individuals of this problem.
+            class size, or k and a loss.
         TypeError: An argument is not known. At setup: the problem is not a `BitStringProblem`.
     """
 

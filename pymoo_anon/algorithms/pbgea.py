@@ -60,9 +60,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
 
     Raises:
         TypeError: An argument is not known.
-        ValueError: `pop_size` is not a positive whole number, or `epsilon` is not positive and finite. At setup:
-            `epsilon` has another number of objectives, or is missing where F has a wrapper's columns. At the first
-            generation: `sampling` gives no individuals of this problem.
+        ValueError: An argument is out of range. At setup: `epsilon` does not fit the problem.
     """
 
     def __init__(

@@ -59,8 +59,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
 
     Raises:
         TypeError: An argument is not known. At setup: the problem is not a `BitStringProblem`.
-        ValueError: `k` is not a positive whole number. At setup: `k` is above the number of rows, the problem has other
-            objectives, or it has constraints.
+        ValueError: `k` is not a positive whole number. At setup: as `setup` says.
 
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census

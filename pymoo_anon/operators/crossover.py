@@ -79,8 +79,7 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
     """Two-point crossover of reduced surrogates (Booker 1987).
 
     TRAD of Lunacek et al. 2006, section 3.1. The parents are reduced to the positions where they differ, and the part
-    between two points is swapped. The ends of the string count as one point, so that parents with two or more
-    differences have children unlike both. Other parents have themselves as children. It serves variables of any kind.
+    between two points is swapped. Parents with fewer than two differences have themselves as children.
 
     Args:
         prob: Probability that two parents are crossed at all.

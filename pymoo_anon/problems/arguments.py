@@ -13,7 +13,6 @@ from pymoo_anon._messages import examples, listed, number, plain, repeated, told
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.knowledge import BackgroundKnowledge, known_of, reach_of, sets_in_words, sets_of
-from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
@@ -228,19 +227,3 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
         return [f"{value:,}" for value in values]
     decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
     return [f"{value:,.{decimals}f}" for value in values]
-
-
-def broken_by_marked(n: int, promised: Sequence[tuple[Objective, float, float]]) -> str | None:
-    """Describe the promise that n marked rows break, or return None.
-
-    Of each promised measure come its promised value, and the value of the class of marked rows.
-    """
-    if n == 1:
-        return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'
-    for measure, least, own in promised:
-        if own < least if measure.maximize else own > least:
-            name = measure_names(one for one, _, _ in promised)[measure]
-            small = isinstance(measure, KAnonymity)
-            broken = "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
-            return f'its {n:,} suppressed rows would be a class {broken}; suppressed = "drop" leaves them out'
-    return None

@@ -51,10 +51,7 @@ _EXCLUDED: ContextVar[bool] = ContextVar("excluded", default=False)
 
 @contextmanager
 def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
-    """Exclude compile time from the time budget.
-
-    The start of the algorithm moves by the seconds that loops in the block take to be compiled or loaded from disk.
-    """
+    """Move the start of an algorithm by the compile time of the block."""
     if algorithm is None or _EXCLUDED.get():
         yield
         return
@@ -461,9 +458,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Number of threads for a batch, at first 1.
 
         Values do not depend on it. An objective of your own must allow several calls at once.
-
-        Raises:
-            ValueError: It is not set to a positive whole number.
         """
         return self._n_threads
 

@@ -28,7 +28,6 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.problems.arguments import (
     bound,
-    broken_by_marked,
     checked_constraints,
     lost,
     measure_names,
@@ -240,14 +239,20 @@ class Front:
         alone = self.problem.default_constraint
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
-        if suppressed == "mark" and n_suppressed:
-            promised = [(one, float(self.values(one)[place])) for one in self.problem.measured]
-            asked = [one for one in dict.fromkeys([*self.problem.constraints, *also]) if one.speaks_of_classes]
-            met = [one for one in asked if one.keeps(self.values(one.objective)[[place]])[0]]
-            promised += [(one.objective, one.bound) for one in met]
-            return broken_by_marked(
-                n_suppressed, [(measure, least, float(self.marked(measure)[place])) for measure, least in promised]
-            )
+        if suppressed == "drop" or not n_suppressed:
+            return None
+        if n_suppressed == 1:
+            return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'
+        promised = [(one, float(self.values(one)[place])) for one in self.problem.measured]
+        asked = [one for one in dict.fromkeys([*self.problem.constraints, *also]) if one.speaks_of_classes]
+        promised += [(one.objective, one.bound) for one in asked if one.keeps(self.values(one.objective)[[place]])[0]]
+        for measure, least in promised:
+            own = float(self.marked(measure)[place])
+            if own < least if measure.maximize else own > least:
+                name = measure_names(one for one, _ in promised)[measure]
+                value = f"with {name} = {number(own)}, not {number(least)}"
+                broken = "smaller than k" if isinstance(measure, KAnonymity) else value
+                return f'its {n_suppressed:,} suppressed rows would be a class {broken}; suppressed = "drop" leaves them out'
         return None
 
     def only(self, places: Sequence[int] | Ints) -> Front:
@@ -379,15 +384,8 @@ def points_of(problem: Any, res: Any) -> Array:
 def risk_at_most(table: Microdata, risk: float) -> Constraint:
     """Return the constraint on k that limits the risk.
 
-    The risk to be found is 1 / k. The EMA and Health Canada ask for 0.09, which needs a k of 12.
-
-    Args:
-        table: The table. If it has a person column, k counts persons.
-        risk: The greatest risk, above 0, at most 1.
-
-    Raises:
-        TypeError: `risk` is no number.
-        ValueError: It is not above 0 and at most 1.
+    The risk to be found is 1 / k. The EMA and Health Canada ask for 0.09, which needs a k of 12. If the table has a
+    person column, k counts persons.
 
     >>> from pymoo_anon.datasets import make_census
     >>> risk_at_most(make_census(50), 0.09)
