@@ -59,9 +59,6 @@ class NodeScratch(NamedTuple):
 
     x: Ints  # (n_var,) int64, its levels above the least ones
     floors: Floats  # (n_additive,) float
-    # (n_additive, n_var + 1) float, the sums of its terms from the first attribute to each, one place on.
-    prefixes: Floats
-    numbers: Ints  # (n_var + 1,) int64, the same of its strides; the last is its number
     squares: Floats  # (n_squares,) float, bounds of the sums of squares without the square of the suppressed rows
     thresholds: Floats  # (2, n_thresholds) float: each threshold is above the first; the proof ends at the second
     bounds: Floats  # (n_measures,) float, bounds of the measures above the thresholds
@@ -89,8 +86,6 @@ def node_scratch(rules: Rules) -> NodeScratch:
     return NodeScratch(
         x=np.zeros(len(rules.lengths), dtype=np.int64),
         floors=np.zeros(len(rules.terms)),
-        prefixes=np.zeros((len(rules.terms), len(rules.lengths) + 1)),
-        numbers=np.zeros(len(rules.lengths) + 1, dtype=np.int64),
         squares=np.zeros(np.count_nonzero(rules.kinds == SQUARES)),
         thresholds=np.zeros((2, len(rules.first))),
         bounds=np.empty(len(rules.kinds)),
@@ -263,6 +258,16 @@ def covers_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-u
     return True
 
 
+@kernel
+def _write_floors(rules, scratch):  # type: ignore[no-untyped-def]
+    for a in range(len(scratch.floors)):
+        # The measure adds from the first attribute on, too: the last bits have to agree.
+        floor = 0.0
+        for j in range(len(scratch.x)):
+            floor += rules.terms[a, j, scratch.x[j]]
+        scratch.floors[a] = floor
+
+
 @njit(allocates=False)
 def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
     """Bring bounds down to a layer and find open nodes.
@@ -271,9 +276,7 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
     of which occurs. The nodes are written to `found` in the order of their numbers, and their number is returned.
     """
     rules, known, members, scratch = known_groups(arrays)
-    n_var, n_additive = len(rules.lengths), len(scratch.floors)
-    x, floors, numbers = scratch.x, scratch.prefixes, scratch.numbers
-    n_found = np.int64(0)
+    x, n_found = scratch.x, np.int64(0)
     for first in range(lowest, highest + 1):
         x[0] = first
         _fill(np.int64(1), total - first, rules.lengths, x)
@@ -281,14 +284,10 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
         changed, hint = np.int64(0), np.int64(0)
         # Invariant: all nodes before x have their bounds, and the open ones among them were found.
         while changed >= 0:
-            for j in range(changed, n_var):
-                numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
-                for a in range(n_additive):
-                    # The measure adds from the first attribute on, too: the last bits have to agree.
-                    floors[a, j + 1] = floors[a, j] + rules.terms[a, j, x[j]]
-            node = numbers[n_var]
-            for a in range(n_additive):
-                scratch.floors[a] = floors[a, n_var]
+            node = np.int64(0)
+            for j in range(len(x)):
+                node += x[j] * rules.strides[j]
+            _write_floors(rules, scratch)
             _inherit(node, x, hint, rules, known, members, scratch)
             if not known.done[node]:
                 member = is_plainly_covered(node, hint, rules, known, members, scratch)
@@ -367,12 +366,7 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
         for j in range(len(rules.strides)):
             scratch.x[j] = rest // rules.strides[j]
             rest -= scratch.x[j] * rules.strides[j]
-        for a in range(len(scratch.floors)):
-            # The measure adds from the first attribute on, too: the last bits have to agree.
-            floor = 0.0
-            for j in range(len(rules.strides)):
-                floor += rules.terms[a, j, scratch.x[j]]
-            scratch.floors[a] = floor
+        _write_floors(rules, scratch)
         for o in range(len(rules.kinds)):
             if rules.kinds[o] == SQUARES:
                 scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
