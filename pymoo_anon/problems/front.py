@@ -252,7 +252,8 @@ class Front:
                 name = measure_names(one for one, _ in promised)[measure]
                 value = f"with {name} = {number(own)}, not {number(least)}"
                 broken = "smaller than k" if isinstance(measure, KAnonymity) else value
-                return f'its {n_suppressed:,} suppressed rows would be a class {broken}; suppressed = "drop" leaves them out'
+                together = f"its {n_suppressed:,} suppressed rows would be a class {broken}"
+                return f'{together}; suppressed = "drop" leaves them out'
         return None
 
     def only(self, places: Sequence[int] | Ints) -> Front:

@@ -20,7 +20,7 @@ from pymoo_anon.objectives.bounds.worst_class import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Limits
-from pymoo_anon.proofs.strings.tables import StringWalk, add_multiplier, fill_table, nested_bound, split_classes
+from pymoo_anon.proofs.strings.tables import StringWalk, fill_table, nested_bound, split_classes
 from pymoo_anon.table.suppression import AtMost, Below
 from pymoo_anon.typing import Bools, Floats, Ints
 
@@ -352,15 +352,19 @@ class StringSpace:
             return Begun(gain, multiplier, StringWalk(table, filled, shape, spans, 0 if free else 3), n_read)
         rows, changed = self.rows(ids, len(base), tabled, wanted.k), self._take(table.shape)
 
+        def change(multiplier: float) -> None:
+            np.multiply(rows, multiplier - wanted.multiplier, out=changed)
+            np.add(changed, table, out=changed)
+
         def bound(multiplier: float) -> float:
             nonlocal n_read
             n_read += _READ * table.size
-            add_multiplier(table, rows, filled, multiplier - wanted.multiplier, changed)
+            change(multiplier)
             return nested_bound(changed, shape, spans) - multiplier * fewest
 
         within = float(np.ceil(self.average_multiplier() / 64)), self.largest_multiplier()
         multiplier, gain = _best_multiplier(bound, (multiplier, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
-        add_multiplier(table, rows, filled, multiplier - wanted.multiplier, changed)
+        change(multiplier)
         self.take_back(table, filled)
         if gain <= need:
             self.take_back(changed, filled)

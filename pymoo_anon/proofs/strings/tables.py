@@ -77,14 +77,6 @@ def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> fl
     return min(inner_p, longest_path(best[n_q], spans_p, n_p))  # type: ignore[no-any-return]
 
 
-@kernel
-def _is_zero(block: Any) -> bool:
-    for value in block:  # noqa: SIM110
-        if value != 0.0:
-            return False
-    return True
-
-
 @njit()
 def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     """Return the nested bound of a block.
@@ -93,7 +85,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     """
     if stage == 3:
         return block[0]  # type: ignore[no-any-return]
-    if _is_zero(block):
+    if not block.any():
         return 0.0
     g_a, g_e, g_p, g_q = shape[1, 0], shape[1, 1], shape[1, 2], shape[1, 3]
     of_p, of_q = spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
@@ -110,7 +102,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     outside = np.empty(g_e)
     for e in range(g_e):
         own = block[e * g_p * g_q : (e + 1) * g_p * g_q]
-        outside[e] = 0.0 if _is_zero(own) else pair_bound(own.reshape((g_p, g_q)), of_p, n_p, of_q, n_q)
+        outside[e] = pair_bound(own.reshape((g_p, g_q)), of_p, n_p, of_q, n_q) if own.any() else 0.0
     return min(inside, longest_path(outside, of_e, n_e))  # type: ignore[no-any-return]
 
 
@@ -257,19 +249,6 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
                 gain = saved + base[c] + worths[g] + worths[g_a + g_e + j]
                 _add_blocks(sums, of_e, worths_eq, k, gain, out[g], j)
     return filled
-
-
-@njit(allocates=False)
-def add_multiplier(table: Any, rows: Any, filled: Any, multiplier: float, out: Any) -> None:
-    """Write a table with a further gain per row.
-
-    Parts that are not filled are 0.
-    """
-    for g in range(len(filled)):
-        if filled[g]:
-            own, kept, total = table[g].reshape(-1), rows[g].reshape(-1), out[g].reshape(-1)
-            for i in range(len(own)):
-                total[i] = own[i] + multiplier * kept[i]
 
 
 class StringWalk:
