@@ -145,22 +145,6 @@ def split_classes(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k:
 
 
 @njit(inner=True)
-def _by_class_and_value(tuples: Any, n_classes: int, n_values: int) -> Any:
-    starts = np.zeros(n_classes * n_values + 1, dtype=np.int64)
-    for t in range(len(tuples)):
-        starts[tuples[t, 0] * n_values + tuples[t, 3] + 1] += 1
-    for key in range(len(starts) - 1):
-        starts[key + 1] += starts[key]
-    fill = starts[:-1].copy()
-    order = np.empty(len(tuples), dtype=np.int64)
-    for t in range(len(tuples)):
-        key = tuples[t, 0] * n_values + tuples[t, 3]
-        order[fill[key]] = t
-        fill[key] += 1
-    return order, starts
-
-
-@njit(inner=True)
 def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
     """Sum counts over the values of e below every x."""
     n_e, n_q = cells.shape
@@ -222,7 +206,10 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
     n_e, n_p, n_q, g_a, g_e, g_p = shape[0, 1], shape[0, 2], shape[0, 3], shape[1, 0], shape[1, 1], shape[1, 2]
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     worths_eq = np.concatenate((worths[g_a : g_a + g_e], worths[g_a + g_e + g_p :]))
-    order, starts = _by_class_and_value(tuples, len(base), n_p)
+    # Tuples by class and value of p.
+    keys = tuples[:, 0] * n_p + tuples[:, 3]
+    order = np.argsort(keys, kind="mergesort")
+    starts = np.searchsorted(keys[order], np.arange(len(base) * n_p + 1))
     cells, sums = np.zeros((n_e, n_q)), np.zeros((n_e + 1, len(of_q) + 1))
     held, filled = np.zeros(n_p + 1, dtype=np.int64), np.zeros(g_a, dtype=np.bool_)
     for g in range(g_a):
