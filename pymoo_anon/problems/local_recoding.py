@@ -6,8 +6,9 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import ceil
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any
@@ -22,32 +23,143 @@ from pymoo.termination.max_time import TimeBasedTermination
 
 from pymoo_anon._messages import listed, number, plain, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
+from pymoo_anon.objectives.privacy import (
+    AlphaDeassociation,
+    BasicBetaLikeness,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    ProsecutorRisk,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.objectives.privacy.identity import smallest_k
 from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.local_target import (
-    LocalTarget,
-    base_weights,
-    holds_by_construction,
-    least_k,
-    prices_of,
-    requirements_of,
-    targets_of,
-    whole_classes,
-)
-from pymoo_anon.recoding import Ascent, Requirements, Tests, Trees, check_ways, recode
+from pymoo_anon.recoding import Ascent, Kind, Requirement, Requirements, Tests, Trees, check_ways, recode
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import kept_by
-from pymoo_anon.typing import Array, Ints
+from pymoo_anon.typing import Array, Floats, Ints
+
+# Weight of an attribute whose loss no objective counts, as a share of the greatest weight. It is not zero, so
+# that its cells are generalized no further than they must be.
+_LEAST_SHARE = 1e-3
 
 # A weight of x = w is 2^w times that of x = 0.
 _GREATEST_WEIGHT = 10
 
 # Recodings of so many bytes are kept. One that is gone is made again, and is the same.
 _KEPT_BYTES = 1 << 28
+
+
+@dataclass(frozen=True)
+class LocalTarget:
+    """Target of a local recoding."""
+
+    k: int  # Least number of rows of a class
+    price: float  # Cost of a class beside the loss of its cells, in cells. Larger prices make fewer and larger classes
+    weights: tuple[float, ...]  # Weight of the loss of a cell by quasi-identifier, 1 on average
+    requirements: tuple[Requirement, ...] = ()  # Requirements on every class beside k
+
+
+def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
+    """List the targets of k: the least, numbers of two digits and zeros, and the number of rows."""
+    low, digits = min(least, table.n_rows), np.arange(10, 100)
+    scale = [np.arange(1, 10), *(digits * 10**power for power in range(len(str(table.n_rows)) - 1))]
+    every = np.concatenate([[low, table.n_rows], *scale])
+    return tuple(np.unique(every[(every >= low) & (every <= table.n_rows)]).tolist())
+
+
+def prices_of(table: Microdata) -> tuple[float, ...]:
+    """List the prices of a class, doubled at every second one."""
+    scale = np.unique(np.rint(np.sqrt(2.0 ** np.arange(2 * table.n_rows.bit_length()))))
+    return 0.0, *scale[scale <= table.n_rows].tolist()
+
+
+def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> Floats:
+    """Return the (n,) mean weights of attributes in objectives with weights."""
+    given = [
+        objective.weights_of(names)
+        for objective in objectives
+        if isinstance(objective, GeneralLossMetric | NormalizedWeightedPenalty)
+    ]
+    total = sum((own / own.sum() for own in given), np.zeros(len(names))) if given else np.ones(len(names))
+    total = np.maximum(total, _LEAST_SHARE * total.max())
+    weights: Floats = total / total.mean()
+    return weights
+
+
+def least_k(constraints: Sequence[Constraint]) -> int:
+    """Return the least k in rows that the constraints allow."""
+    found = [1]
+    for one in constraints:
+        if one.depends_on_kept:
+            # A class of fewer rows holds it where enough others agree with it.
+            continue
+        if isinstance(one.objective, KAnonymity) and one.objective.column is None and one.at_least:
+            found.append(ceil(one.bound))
+        if isinstance(one.objective, ProsecutorRisk) and not one.at_least and 0 < one.bound <= 1:
+            found.append(smallest_k(one.bound))
+    return max(found)
+
+
+def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -> list[Requirement]:
+    """Translate the constraints that the kernels can test."""
+    found = []
+    for one in constraints:
+        measure, make = one.objective, _TESTS.get(type(one.objective))
+        if make is not None and one.speaks_of_classes and not one.depends_on_kept:
+            read = measure.reads(tuples.sensitive)
+            found += [replace(make(measure, one.bound, tuples), column=column) for column in read]
+    return found
+
+
+def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> bool:
+    """Return whether every recoding of the kernels holds a constraint, if any recoding does."""
+    risk_or_k = isinstance(constraint.objective, KAnonymity | ProsecutorRisk) and constraint.objective.column is None
+    if constraint.depends_on_kept:
+        return holds_by_construction(whole_classes(constraint), tuples)
+    return (risk_or_k and constraint.speaks_of_classes) or bool(requirements_of([constraint], tuples))
+
+
+def whole_classes(constraint: Constraint) -> Constraint:
+    """Return a stricter constraint without background knowledge."""
+    return replace(constraint, objective=constraint.objective.knowing())
+
+
+def _simple(kind: Kind) -> Callable[[Objective, float, DistinctTuples], Requirement]:
+    return lambda measure, bound, tuples: Requirement(kind, measure.column, bound)
+
+
+def _recursive(measure: RecursiveCLDiversity, bound: float, tuples: DistinctTuples) -> Requirement:
+    c = measure.fraction(tuples.n_rows)
+    return Requirement(Kind.RECURSIVE, measure.column, bound, c=(c.numerator, c.denominator))
+
+
+def _closeness(measure: TCloseness, bound: float, tuples: DistinctTuples) -> Requirement:
+    levels, n_places = measure.scale(tuples)
+    kind = Kind.ORDER if n_places else Kind.TREE
+    return Requirement(kind, measure.column, bound, groups=levels, n_places=n_places)
+
+
+# By measure, and for no class that is made from one: another may mean something else.
+_TESTS: dict[type, Callable[..., Requirement]] = {
+    AlphaDeassociation: _simple(Kind.ALPHA),
+    BasicBetaLikeness: _simple(Kind.BETA),
+    DistinctLDiversity: _simple(Kind.DISTINCT),
+    EnhancedBetaLikeness: _simple(Kind.ENHANCED_BETA),
+    EntropyLDiversity: _simple(Kind.ENTROPY),
+    KAnonymity: _simple(Kind.DISTINCT),
+    RecursiveCLDiversity: _recursive,
+    TCloseness: _closeness,
+}
 
 
 @dataclass(frozen=True)
