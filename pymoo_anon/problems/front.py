@@ -26,13 +26,7 @@ from pymoo_anon._messages import counted, html_table, listed, number, percent, p
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
-from pymoo_anon.problems.arguments import (
-    bound,
-    checked_constraints,
-    lost,
-    measure_names,
-    texts_of,
-)
+from pymoo_anon.problems.arguments import bound, checked_constraints, lost, measure_names, texts_of
 from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, next_steps, shortfalls, with_share
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
