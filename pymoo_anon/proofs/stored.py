@@ -417,9 +417,13 @@ class StoredLatticeProof(LatticeProof):
         all_tops, all_bounds = known.tops.reshape(*shape, n_values), known.bounds.reshape(*shape, n_columns)
         for i, steps in enumerate(self.bounds.steps(X)[:, varies].tolist()):
             below, above = tuple(slice(step + 1) for step in steps), tuple(slice(step, None) for step in steps)
-            np.minimum(all_tops[below], tops[i], out=all_tops[below])
-            np.maximum(all_bounds[below], special[i], out=all_bounds[below])
-            np.maximum(all_bounds[above], general[i], out=all_bounds[above])
+            own_tops = all_tops[below]
+            np.minimum(own_tops, tops[i], out=own_tops)
+            for part, bounds in ((below, special[i]), (above, general[i])):
+                # Most measures have bounds on one side alone.
+                if bounds.max(initial=-np.inf) > -np.inf:
+                    own_bounds = all_bounds[part]
+                    np.maximum(own_bounds, bounds, out=own_bounds)
 
 
 def stored_bytes(problem: LatticeProblem) -> int:
