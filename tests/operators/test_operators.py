@@ -18,7 +18,7 @@ from pymoo.util.ref_dirs import get_reference_directions
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive
-from pymoo_anon.fronts.dominance import dominance_fitness
+from pymoo_anon.fronts.archive import dominance_fitness
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, NonUniformEntropy
 from pymoo_anon.operators import (
     BitStringSampling,

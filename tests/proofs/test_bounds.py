@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from limits import limited
 from pymoo.optimize import minimize
 from tasks import BOUNDED, KINDS, Task, found, invented, states, values_of
 
@@ -15,7 +16,6 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.proofs.stored import proof as stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -78,10 +78,9 @@ def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained)
 
         problem = task.problem
         with monkeypatch.context() as patch:
-            # One batch would cover most nodes of a small lattice.
-            patch.setattr(stored, "_BATCH", 1)
             patch.setattr(type(objective), "bounding", type("Broken", (family,), {method: broken}))
-            res = minimize(problem, BranchAndBound(), seed=seed)
+            # One batch would cover most nodes of a small lattice.
+            res = minimize(problem, limited(batch=1), seed=seed)
         return np.array_equal(found(res, problem), task.front)
 
     assert not all(map(is_exact, range(60)))
