@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join, shell_sort
 from pymoo_anon.typing import Floats, Ints, Ints32
 
 # Limits on the cost of cells, band after band, in mean weights. Cheap classes are released before dear ones are
@@ -243,18 +243,7 @@ def _sort(source, a, n, j, target, trees, cube):  # type: ignore[no-untyped-def]
         return
     for i in range(n):
         target[i] = source[a + i]
-    gap = np.int64(1)
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            r = target[i]
-            place = np.int64(i)
-            while place >= gap and trees.positions[target[place - gap], j] > trees.positions[r, j]:
-                target[place] = target[place - gap]
-                place -= gap
-            target[place] = r
-        gap //= 3
+    shell_sort(n, target, trees.positions[:, j], 1)
 
 
 def _mean_weight(trees: Trees) -> float:

@@ -15,8 +15,8 @@ from pymoo_anon.recoding.tests import Scratch, Tests, hold, scratch_for
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, cells_of_classes, join, widen
 from pymoo_anon.typing import Bools, Floats, Ints, Ints32
 
-# A move has to save more than rounding may make up.
-_LEAST = 1e-9
+#: A move has to save more than rounding may make up.
+LEAST_SAVED = 1e-9
 
 # Classes that have changed are looked at one by one.
 _MOST_CHANGED = 100
@@ -350,8 +350,8 @@ def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
         n = classes.rows[c] - trees.rows[r]
         if classes.costs[c] == 0.0 or n < tests.k or classes.tally[0] >= budget:
             continue
-        saved = classes.rows[c] * classes.costs[c] - n * cost_without(r, trees, classes) - _LEAST
-        if saved <= 0.0 or not _holds_without(r, n, tests, classes):
+        saved = classes.rows[c] * classes.costs[c] - n * cost_without(r, trees, classes) - LEAST_SAVED
+        if saved <= 0.0 or not holds_without(r, n, tests, classes):
             continue
         other, _ = nearest_class(r, saved, trees, tests, classes)
         if other >= 0:
@@ -362,7 +362,7 @@ def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
+def holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
     """Return whether the class of a tuple holds all requirements without it."""
     if len(tests.kinds) == 0:
         return True
@@ -387,7 +387,7 @@ def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-u
     for c in range(start, len(classes.rows)):
         if classes.tally[1] > _MOST_CHANGED:
             return np.int64(c)
-        left = classes.rows[c] * classes.costs[c] + price - _LEAST
+        left = classes.rows[c] * classes.costs[c] + price - LEAST_SAVED
         if classes.rows[c] == 0 or left <= 0.0 or classes.tally[0] >= budget:
             continue
         n = list_members(c, np.int64(0), classes)
@@ -448,7 +448,7 @@ def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
 def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Merge each invalid class until it is valid or the only one."""
     for c in turns:
-        while classes.rows[c] > 0 and not _holds(c, tests, classes):
+        while classes.rows[c] > 0 and not class_holds(c, tests, classes):
             other = _partner(c, trees, tests, classes)
             if other < 0:
                 break
@@ -462,7 +462,8 @@ def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _holds(c, tests, classes):  # type: ignore[no-untyped-def]
+def class_holds(c, tests, classes):  # type: ignore[no-untyped-def]
+    """Return whether a class holds all requirements."""
     n = list_members(c, np.int64(0), classes)
     return hold(classes.members, np.int64(0), n, classes.rows[c], tests, classes.scratch)
 

@@ -13,7 +13,7 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees
-from pymoo_anon.recoding.neighbourhood import Search, _try_all, improve
+from pymoo_anon.recoding.neighbourhood import Neighbourhoods, improve, try_all
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
 
@@ -80,8 +80,8 @@ def test_what_the_search_knows_of_its_classes_is_so(price):
     trees = Trees.of(table.tuples, [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()])
     tests = Requirements(3).tests(table.tuples, trees)
     begun = np.minimum(np.arange(len(trees.rows)) // 4, len(trees.rows) // 4 - 1)
-    search = Search.of(trees, tests, begun, np.zeros(len(begun)))
-    _try_all(300, price, trees, tests, search)
+    search = Neighbourhoods.of(trees, tests, begun, np.zeros(len(begun)))
+    try_all(300, price, trees, tests, search)
     assert search.tally[2] > 20
     classes = search.classes
     room = len(classes.rows)
