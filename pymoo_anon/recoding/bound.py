@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.recoding.tests import Kind, Tests
+from pymoo_anon.recoding.tests import RequirementKind, Tests
 from pymoo_anon.recoding.trees import Trees, by_first_step, shell_sort
 from pymoo_anon.typing import Floats, Ints, Ints32
 
@@ -31,7 +31,7 @@ _FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
 
 # A pass may look at so many items for each one that there is; where there are too many attributes for that, they are
 # parted.
-_LOOKS = 3_000
+_VISIT_LOOKS = 3_000
 
 # What a visit to all vectors does: find the cheapest for each item, lower prices, or measure their excess.
 _CHEAPEST, _LOWER, _MEASURE = 0, 1, 2
@@ -40,7 +40,7 @@ _CHEAPEST, _LOWER, _MEASURE = 0, 1, 2
 _ROUNDS = 40
 
 # Greatest rounding error of a sum that is 0.
-_ROUNDING = 1e-9
+_BOUND_ROUNDING = 1e-9
 
 
 class Items(NamedTuple):
@@ -93,19 +93,19 @@ def _least_values(tests: Tests, t: int) -> int:
     table is at most t, the values of a class have a share of 1 - t in the table, or some value would gain too much;
     where no share is above 1 + beta times the table's, they have a share of 1 / (1 + beta).
     """
-    kind, bound = Kind(int(tests.kinds[t])), float(tests.bounds[t])
-    if kind <= Kind.RECURSIVE:
+    kind, bound = RequirementKind(int(tests.kinds[t])), float(tests.bounds[t])
+    if kind <= RequirementKind.RECURSIVE:
         return max(ceil(bound), 1)
-    if kind == Kind.ALPHA:
-        return max(ceil(1.0 / bound - _ROUNDING), 1)
-    if kind == Kind.ORDER or tests.levels[t] > 1:
+    if kind == RequirementKind.ALPHA:
+        return max(ceil(1.0 / bound - _BOUND_ROUNDING), 1)
+    if kind == RequirementKind.ORDER or tests.levels[t] > 1:
         return 1
-    share = 1.0 - bound if kind == Kind.TREE else 1.0 / (1.0 + bound)
+    share = 1.0 - bound if kind == RequirementKind.TREE else 1.0 / (1.0 + bound)
     totals = np.sort(tests.totals[tests.first[t] : tests.stop[t]])[::-1]
-    return int(np.searchsorted(np.cumsum(totals), (share - _ROUNDING) * tests.n_rows)) + 1
+    return int(np.searchsorted(np.cumsum(totals), (share - _BOUND_ROUNDING) * tests.n_rows)) + 1
 
 
-class Walk(NamedTuple):
+class Visit(NamedTuple):
     """State of a visit to all vectors, allocated once. A depth is an attribute; dear ones come first."""
 
     attributes: Ints  # (n_attributes,) int64, the attribute of each depth
@@ -132,7 +132,7 @@ class Walk(NamedTuple):
     greatest: Floats  # (1,) float, by how much a set was paid too much, at most
 
     @classmethod
-    def of(cls, trees: Trees, items: Items, attributes: Ints) -> Walk:
+    def of(cls, trees: Trees, items: Items, attributes: Ints) -> Visit:
         """Allocate visits of some items and attributes."""
         n_items, n_attributes = len(items.rows), len(attributes)
         heights = trees.heights
@@ -219,7 +219,7 @@ class Part:
 
     def __init__(self, trees: Trees, items: Items, attributes: Ints) -> None:
         self._trees, self._items = trees, items
-        self._walk = Walk.of(trees, items, attributes)
+        self._walk = Visit.of(trees, items, attributes)
         self._first = np.full(len(items.rows), np.inf)
         self._step, self._is_new = _FIRST_STEP, True
         # The cheapest vector that could hold a row with others: feasible, and a bound at once.
@@ -268,19 +268,19 @@ class Part:
         """
         if not self._visit(_MEASURE, self.prices):
             return 0.0
-        too_much = float(self._walk.greatest[0]) + _ROUNDING
+        too_much = float(self._walk.greatest[0]) + _BOUND_ROUNDING
         return max(self.paid - too_much * int(self._items.rows.sum()) / self._items.k, 0.0)
 
     def _visit(self, aim: int, prices: Floats) -> bool:
         """Visit all vectors, and return whether the visit ended within the budget."""
         self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
         self._walk.greatest[0] = self._walk.tally[1] = 0
-        limit = _LOOKS * len(prices) if len(self._walk.attributes) > 1 else 1 << 62
-        return bool(_visit_all(aim, self._items, self._trees, self._walk, limit, prices.copy(), prices))
+        limit = _VISIT_LOOKS * len(prices) if len(self._walk.attributes) > 1 else 1 << 62
+        return bool(_visit_vectors(aim, self._items, self._trees, self._walk, limit, prices.copy(), prices))
 
 
 @njit(allocates=False)
-def _visit_all(aim, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
+def _visit_vectors(aim, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
     """Visit all vectors that serve the aim, and return whether the visit ended within the budget.
 
     Deeper vectors have fewer items and higher costs, and no price exceeds its proposal. So a branch ends where its best
@@ -290,7 +290,7 @@ def _visit_all(aim, items, trees, walk, limit, proposed, prices):  # type: ignor
     """
     deepest = len(walk.attributes) - 1
     depth = np.int64(0)
-    _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
+    _list_nodes(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
     while depth >= 0 and walk.tally[1] < limit:
         turn = walk.turn[depth]
         if turn == walk.n_nodes[depth]:
@@ -307,7 +307,7 @@ def _visit_all(aim, items, trees, walk, limit, proposed, prices):  # type: ignor
         if depth < deepest:
             depth += 1
             walk.spent[depth] = spent
-            _arrange(depth, a, b, items, trees, walk)
+            _list_nodes(depth, a, b, items, trees, walk)
         elif aim == _CHEAPEST:
             for i in range(a, b):
                 prices[walk.members[i]] = min(prices[walk.members[i]], spent)
@@ -406,7 +406,7 @@ def _lower_prices(a, b, spent, items, walk, proposed, prices):  # type: ignore[n
 
 
 @kernel
-def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
+def _list_nodes(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
     """List the nodes of an attribute with some of the items.
 
     Items below a node stand in the order in which they came.

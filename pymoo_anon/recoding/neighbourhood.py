@@ -78,7 +78,7 @@ class Neighbourhoods(NamedTuple):
         )
 
 
-def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
+def improved_classes(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
     """Try n neighbourhoods, and keep those that lose less.
 
     The same ones each time. Some numbers of classes may be unused.

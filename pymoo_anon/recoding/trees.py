@@ -67,7 +67,7 @@ class Trees(NamedTuple):
             trees.append(_Tree(own.first, own.stop, own.parent, factor * own.losses, np.arange(len(own.first))))
         if apart is not None:
             positions = np.column_stack([positions, apart])
-            trees.append(_parts(int(apart.max()) + 1))
+            trees.append(_tree_of_parts(int(apart.max()) + 1))
         places = np.lexsort(positions.T[::-1])
         return _joined(trees, positions[places], tuples.counts[places], places)
 
@@ -116,7 +116,7 @@ class _Tree(NamedTuple):
     numbers: NDArray[np.integer[Any]]
 
 
-def _parts(n: int) -> _Tree:
+def _tree_of_parts(n: int) -> _Tree:
     """Return the tree of n parts with a forbidden root."""
     parts = np.arange(n)
     first, stop, parent = np.append(0, parts), np.append(n, parts + 1), np.append(-1, np.zeros_like(parts))

@@ -12,17 +12,20 @@ from strategies import more
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LocalRecodingProblem
-from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees
-from pymoo_anon.recoding.neighbourhood import Neighbourhoods, improve, try_all
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, Trees
+from pymoo_anon.recoding.neighbourhood import Neighbourhoods, improved_classes, try_all
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
 REQUIREMENTS = {
     "none": (),
-    "distinct": (Requirement(Kind.DISTINCT, "s", 3),),
-    "entropy": (Requirement(Kind.ENTROPY, "s", 2.2),),
-    "alpha and t": (Requirement(Kind.ALPHA, "s", 0.6), Requirement(Kind.TREE, "s", 0.5)),
+    "distinct": (ColumnRequirement(RequirementKind.DISTINCT, "s", 3),),
+    "entropy": (ColumnRequirement(RequirementKind.ENTROPY, "s", 2.2),),
+    "alpha and t": (
+        ColumnRequirement(RequirementKind.ALPHA, "s", 0.6),
+        ColumnRequirement(RequirementKind.TREE, "s", 0.5),
+    ),
 }
 
 
@@ -64,14 +67,14 @@ def test_classes_hold_what_they_held_and_lose_less(n, seed, k, name, price):
     begun = np.zeros(len(trees.rows), dtype=np.int64)
     if name == "none":
         begun = np.minimum(np.arange(len(begun)) // k, len(begun) // k - 1)
-    made = improve(trees, tests, begun, price, 60)
+    made = improved_classes(trees, tests, begun, price, 60)
     assert losses(trees, made, price).sum() <= losses(trees, begun, price).sum() + 1e-9
     for c in np.unique(made):
         chosen = np.flatnonzero(made == c)
         rows = trees.rows[chosen]
         assert rows.sum() >= k
         assert tests.subset(chosen).keeps_whole(rows)
-    np.testing.assert_array_equal(made, improve(trees, tests, begun, price, 60))
+    np.testing.assert_array_equal(made, improved_classes(trees, tests, begun, price, 60))
 
 
 @pytest.mark.parametrize("price", [0.0, 2.0])
