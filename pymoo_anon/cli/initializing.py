@@ -25,12 +25,13 @@ from pymoo_anon.cli.names import ENGINES, Reading, Source, file_names, source_of
 from pymoo_anon.cli.project import ROLES
 from pymoo_anon.cli.requests import InitRequest
 from pymoo_anon.table.delimited import rows_of
-from pymoo_anon.table.domain_values import ROOT, is_number, spelled
+from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
 from pymoo_anon.table.redundancy import decided_columns, equal_columns
+from pymoo_anon.table.words import WORDS
 
 #: The folder of the drafts, beside the project file.
 HIERARCHIES = "hierarchies"
@@ -38,8 +39,6 @@ HIERARCHIES = "hierarchies"
 # Rows that decide whether blanks belong to the fields.
 _HEAD_ROWS = 1000
 
-# Texts that always stand for no value. "NA" and "-" may be values.
-_UNKNOWN = ("?", ROOT)
 # Reasons for dropping a column that tells nothing beside another one.
 _EQUAL, _DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
 # Most questions that are printed.
@@ -60,7 +59,7 @@ def initialize(request: InitRequest) -> None:
         with working("Step 1 of 2: reading the table") as show:
             frame = at_hand(open_frame(reading, list)) if source.kind == "csv" else open_frame(reading, list)
             profiles = profiles_of(frame, nw.from_native(frame).collect_schema().names())
-            empty = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
+            empty = [text for text in WORDS["never values"] if any(text in profile.values for profile in profiles)]
             profiles = _without(reading, profiles, empty)
             show("Step 2 of 2: guessing roles and drafting hierarchies")
             names = [profile.name for profile in profiles]

@@ -41,7 +41,16 @@ from pymoo_anon.objectives.privacy import (
 from pymoo_anon.objectives.privacy.identity import smallest_k
 from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.recoding import Ascent, Kind, Requirement, Requirements, Tests, Trees, check_ways, recode
+from pymoo_anon.recoding import (
+    Ascent,
+    ColumnRequirement,
+    RequirementKind,
+    Requirements,
+    Tests,
+    Trees,
+    check_ways,
+    recode,
+)
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
@@ -66,7 +75,7 @@ class LocalTarget:
     k: int  # Least number of rows of a class
     price: float  # Cost of a class beside the loss of its cells, in cells. Larger prices make fewer and larger classes
     weights: tuple[float, ...]  # Weight of the loss of a cell by quasi-identifier, 1 on average
-    requirements: tuple[Requirement, ...] = ()  # Requirements on every class beside k
+    requirements: tuple[ColumnRequirement, ...] = ()  # Requirements on every class beside k
 
 
 def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
@@ -110,7 +119,7 @@ def least_k(constraints: Sequence[Constraint]) -> int:
     return max(found)
 
 
-def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -> list[Requirement]:
+def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -> list[ColumnRequirement]:
     """Translate the constraints that the kernels can test."""
     found = []
     for one in constraints:
@@ -134,29 +143,29 @@ def whole_classes(constraint: Constraint) -> Constraint:
     return replace(constraint, objective=constraint.objective.knowing())
 
 
-def _simple(kind: Kind) -> Callable[[Objective, float, DistinctTuples], Requirement]:
-    return lambda measure, bound, tuples: Requirement(kind, measure.column, bound)
+def _simple(kind: RequirementKind) -> Callable[[Objective, float, DistinctTuples], ColumnRequirement]:
+    return lambda measure, bound, tuples: ColumnRequirement(kind, measure.column, bound)
 
 
-def _recursive(measure: RecursiveCLDiversity, bound: float, tuples: DistinctTuples) -> Requirement:
+def _recursive(measure: RecursiveCLDiversity, bound: float, tuples: DistinctTuples) -> ColumnRequirement:
     c = measure.fraction(tuples.n_rows)
-    return Requirement(Kind.RECURSIVE, measure.column, bound, c=(c.numerator, c.denominator))
+    return ColumnRequirement(RequirementKind.RECURSIVE, measure.column, bound, c=(c.numerator, c.denominator))
 
 
-def _closeness(measure: TCloseness, bound: float, tuples: DistinctTuples) -> Requirement:
+def _closeness(measure: TCloseness, bound: float, tuples: DistinctTuples) -> ColumnRequirement:
     levels, n_places = measure.scale(tuples)
-    kind = Kind.ORDER if n_places else Kind.TREE
-    return Requirement(kind, measure.column, bound, groups=levels, n_places=n_places)
+    kind = RequirementKind.ORDER if n_places else RequirementKind.TREE
+    return ColumnRequirement(kind, measure.column, bound, groups=levels, n_places=n_places)
 
 
 # By measure, and for no class that is made from one: another may mean something else.
-_TESTS: dict[type, Callable[..., Requirement]] = {
-    AlphaDeassociation: _simple(Kind.ALPHA),
-    BasicBetaLikeness: _simple(Kind.BETA),
-    DistinctLDiversity: _simple(Kind.DISTINCT),
-    EnhancedBetaLikeness: _simple(Kind.ENHANCED_BETA),
-    EntropyLDiversity: _simple(Kind.ENTROPY),
-    KAnonymity: _simple(Kind.DISTINCT),
+_TESTS: dict[type, Callable[..., ColumnRequirement]] = {
+    AlphaDeassociation: _simple(RequirementKind.ALPHA),
+    BasicBetaLikeness: _simple(RequirementKind.BETA),
+    DistinctLDiversity: _simple(RequirementKind.DISTINCT),
+    EnhancedBetaLikeness: _simple(RequirementKind.ENHANCED_BETA),
+    EntropyLDiversity: _simple(RequirementKind.ENTROPY),
+    KAnonymity: _simple(RequirementKind.DISTINCT),
     RecursiveCLDiversity: _recursive,
     TCloseness: _closeness,
 }
