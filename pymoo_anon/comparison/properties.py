@@ -49,14 +49,11 @@ class Property:
     unit: Any = None
 
     def measure(self, classes: EquivalenceClasses) -> PropertyVector:
-        """Return the property vector of one generalization.
-
-        Args:
-            classes: The classes of one generalization, from `Microdata.equivalence_classes`.
+        """Return the property vector of one generalization, from `Microdata.equivalence_classes`.
 
         Raises:
-            ValueError: They are not of one generalization, do not have the class of each distinct tuple, or the table
-                lacks the column.
+            ValueError: The classes are not of one generalization, do not have the class of each distinct tuple, or the
+                table lacks the column.
         """
         if len(classes) != 1 or classes.class_of is None:
             raise ValueError(
@@ -81,9 +78,6 @@ class Property:
         Returns:
             (n_distinct,) array, one value for each distinct tuple; where there is a `unit`, one for each distinct tuple
             and value of that column that occur together.
-
-        Raises:
-            NotImplementedError: The property does not define it.
         """
         raise NotImplementedError(f"{type(self).__name__} must define of_tuples")
 
@@ -92,11 +86,6 @@ class Property:
         return None
 
     def check(self, tuples: DistinctTuples) -> None:
-        """Check that the table has the column.
-
-        Raises:
-            ValueError: It lacks the column.
-        """
         if self.column is not None:
             tuples.check_role(self.column, self)
 
@@ -147,17 +136,11 @@ class BreachProbability(Property):
 
 
 class SensitiveCount(Property):
-    """Number of tuples of the class with the tuple's sensitive value.
+    """Number of tuples of the class with the tuple's value of a column with a role.
 
     Whole, from 1, the tuple included; higher is better (Dewri et al. 2009, section 3). Tuples that differ in the column
     only may have different counts: the vector has a value for each distinct tuple and value of the column that occur
     together.
-
-    Args:
-        column: Name of a column with a role: sensitive, label or quasi-identifier.
-
-    Raises:
-        TypeError: The column is None or not hashable.
     """
 
     name = "sensitive count"
@@ -176,15 +159,9 @@ class SensitiveCount(Property):
 
 
 class DistinctValues(Property):
-    """Number of distinct values of a column in the tuple's class.
+    """Number of distinct values of a column with a role in the tuple's class.
 
     Whole, from 1; higher is better.
-
-    Args:
-        column: Name of a column with a role: sensitive, label or quasi-identifier.
-
-    Raises:
-        TypeError: The column is None or not hashable.
     """
 
     name = "distinct values"
@@ -246,9 +223,6 @@ class TupleUtility(Property):
 def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
     """Merge all suppressed tuples into one class, as in a release.
 
-    Args:
-        classes: The classes of one generalization, with the class of each distinct tuple.
-
     Returns:
         (n_distinct,) int64 array, the class of every distinct tuple, numbered anew: the kept classes in their order,
         then the suppressed tuples; and (n,) int64 array, the size of every class.
@@ -263,7 +237,6 @@ def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
 
 
 def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, Ints]:
-    """Count each tuple's value in its class, and the class's values."""
     own = classes.tuples.columns[column]
     class_of, sizes = released(classes)
     of_pairs, distinct = counts_in_class(class_of, len(sizes), own.starts, own.values, own.counts, own.n_values)
@@ -278,7 +251,6 @@ def _extents(classes: EquivalenceClasses) -> Ints:
 
 
 def _of_classes(classes: EquivalenceClasses, values: Floats) -> Floats:
-    """Return each distinct tuple's value from the values of classes."""
     assert classes.class_of is not None
     found: Floats = values[classes.class_of[0]]
     return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import BoxArchive, boxes, evaluated, merge_front
-from pymoo_anon.objectives.bounds.base import Bounding, SuppressionBudget
+from pymoo_anon.objectives.bounds import Bounding, SuppressionBudget
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.objectives.bounds.base import Kind
+from pymoo_anon.objectives.bounds import Kind
 from pymoo_anon.typing import Bools, Floats, Ints
 
 #: Kinds of bounds of a measure: a column of `NodeBounds.bounds`, a floor, a threshold, or a sum of squares.

@@ -10,8 +10,7 @@ import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
-from pymoo_anon.objectives.bounds.base import Kind, suppression_budget
-from pymoo_anon.objectives.bounds.worst_class import Monotone
+from pymoo_anon.objectives.bounds import Kind, Monotone, suppression_budget
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import BoundsReader, LatticeProof, least_covered, share_off
 from pymoo_anon.typing import Floats, Ints

@@ -12,7 +12,7 @@ import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
-from pymoo_anon.objectives.bounds.base import Kind, SuppressionBudget, fewest_unavoidable, suppression_budget
+from pymoo_anon.objectives.bounds import Kind, SuppressionBudget, fewest_unavoidable, suppression_budget
 from pymoo_anon.problems.journal import BOUNDS
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import BoundsReader, LatticeProof, Tolerance, least_covered

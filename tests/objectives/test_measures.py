@@ -276,7 +276,7 @@ output = "front"
 def contributed(monkeypatch):
     """Load the class of the contributors' page as a module for pickling."""
     page = (Path(__file__).parents[2] / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^ +```python\n(.*?)^ +```", page, re.DOTALL | re.MULTILINE)
+    block, *_ = re.findall(r"^ +```python\n(.*?)^ +```", page, re.DOTALL | re.MULTILINE)
     module = ModuleType("contributed")
     monkeypatch.setitem(sys.modules, "contributed", module)
     exec(compile(textwrap.dedent(block), "contributed.py", "exec"), vars(module))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from limits import limited
 from pymoo.optimize import minimize
-from tasks import BOUNDED, KINDS, Task, found, invented, states, values_of
+from tasks import KINDS, STATED, Task, found, invented, values_of
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import (
@@ -14,27 +14,10 @@ from pymoo_anon.objectives import (
     KAnonymity,
     NormalizedWeightedPenalty,
 )
-from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.problems import LatticeProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
-
-#: Bounds that a proof uses for the families of each kind.
-METHODS = {
-    Kind.FIXED: ("attribute_floors", "floor_of_generalizations", "best_of_specializations"),
-    Kind.ADDITIVE: ("attribute_floors",),
-    Kind.THRESHOLD: ("values_of", "reach"),
-    Kind.SQUARES: ("most_of_specializations",),
-}
-STATED = [
-    (objective, method)
-    for objective in BOUNDED
-    for method in METHODS[objective.bounding.kind]
-    if states(objective, method)
-    # A stored proof reads the floor if there is one.
-    and not (objective.bounding.has_floor and method == "best_of_specializations")
-]
 LOSS = "pymoo_anon.objectives.loss"
 
 

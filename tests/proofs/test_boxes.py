@@ -31,7 +31,7 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
     SquaredValueCounts,
 )
-from pymoo_anon.objectives.bounds.base import AdditiveLoss
+from pymoo_anon.objectives.bounds import AdditiveLoss
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.base import share_off
 from pymoo_anon.proofs.intervals import Interval, IntervalBounds, IntervalProof

@@ -16,7 +16,7 @@ from pymoo_anon.objectives import (
     KAnonymity,
     SquaredClassSizes,
 )
-from pymoo_anon.objectives.bounds.base import AdditiveLoss, Kind
+from pymoo_anon.objectives.bounds import AdditiveLoss, Kind
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.stored import MeasureRules
 from pymoo_anon.table import Below, Violating

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.worst_class import FollowsK
+from pymoo_anon.objectives.bounds import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Limits
