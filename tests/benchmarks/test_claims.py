@@ -1,6 +1,7 @@
 """The table of the papers' claims, computed from results alone."""
 
 import json
+import re
 
 import pytest
 
@@ -10,6 +11,17 @@ from benchmarks.papers import claims
 
 def test_the_table_is_made_of_the_results():
     assert (record.RESULTS / "claims.md").read_text(encoding="utf-8") == claims.text()
+
+
+def test_the_first_page_counts_the_verdicts():
+    verdicts = [
+        re.findall(r"\d+", row)[-3:] for row in claims.text().splitlines() if re.fullmatch(r"\|.*\|( +\d+ \|){3}", row)
+    ]
+    assert len(verdicts) == len(claims.PAPERS)
+    holds, in_part, not_at_all = (sum(map(int, column)) for column in zip(*verdicts, strict=True))
+    page = (record.RESULTS.parent / "README.md").read_text(encoding="utf-8")
+    n_claims = holds + in_part + not_at_all
+    assert f"{holds} of {n_claims} claims hold, {in_part} hold in part, {not_at_all} do not:" in page
 
 
 @pytest.fixture
