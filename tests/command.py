@@ -20,15 +20,26 @@ FILES = ["front.csv", "front.png", "run.json"]
 MINE = ["mine.toml", "--output", "front", "--generations", "5"]
 
 
+def command(*arguments, **environment):
+    """Run a command in this process, and return its `Result`. Every test starts here."""
+    return CliRunner().invoke(app, [*arguments], env=environment)
+
+
 def run(*arguments, code=0):
     """Return a command's output, or its error for another exit code."""
-    result = CliRunner().invoke(app, [*arguments])
+    result = command(*arguments)
     assert result.exit_code == code, result.output
     return result.stdout if code == 0 else result.stderr
 
 
-def search(*arguments, **kwargs):
-    return CliRunner().invoke(app, ["search", *arguments], **kwargs)
+def answer(*arguments):
+    """Return a command's exit code and all that it printed, on long lines."""
+    result = command(*arguments, COLUMNS="1000")
+    return result.exit_code, result.output
+
+
+def search(*arguments):
+    return command("search", *arguments)
 
 
 def refused(*arguments):
@@ -64,14 +75,40 @@ def write_own_table(folder):
     (folder / "trees" / "sex.csv").write_text("F;*\nM;*\n", encoding="utf-8")
 
 
+def _column(given):
+    """Return the table of a column in a project file, with its name."""
+    name, what = given
+    keys = {"role": "quasi-identifier", "hierarchy": what} if str(what).endswith(".csv") else {"role": what}
+    return f"columns.{json.dumps(name)}", what if isinstance(what, dict) else keys
+
+
+def project_of(columns, data="mine.csv", **tables):
+    """Return the text of a project file.
+
+    A column has a role, the CSV file of its hierarchy, or all its keys. `tables` are those of the file, and `more`
+    keys of [data].
+    """
+    more = tables.pop("more", {})
+    lines = []
+    for name, values in {"data": {"file": data, **more}, **dict(map(_column, columns.items())), **tables}.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+    return "\n".join([*lines, ""])
+
+
+def write_project(columns, data="mine.csv", file="mine.toml", **tables):
+    """Write a project file, by default of `write_own_table` or `write_persons`."""
+    Path(file).write_text(project_of(columns, data, **tables), encoding="utf-8")
+
+
+#: The quasi-identifiers of `write_own_table` and of `write_persons`.
+OF_OWN_TABLE = {"zip": "trees/zip.csv", "sex": "trees/sex.csv"}
+OF_PERSONS = {"age": "age.csv", "sex": "sex.csv"}
+
+
 def own(missing="raise", data="mine.csv", **roles):
     """Write the project of a user's own table, with other columns' roles."""
-    lines = ["[data]", f'file = "{data}"', f'missing = "{missing}"']
-    known = dict.fromkeys(("zip", "sex"), "quasi-identifier") | dict.fromkeys(("diagnosis", "paid", "note"), "drop")
-    for name, role in (known | roles).items():
-        lines += [f"[columns.{name}]", f'role = "{role}"']
-        lines += [f'hierarchy = "trees/{name}.csv"'] if role == "quasi-identifier" else []
-    Path("mine.toml").write_text("\n".join(lines), encoding="utf-8")
+    others = dict.fromkeys(("diagnosis", "paid", "note"), "drop")
+    write_project({**OF_OWN_TABLE, **others, **roles}, data, more={"missing": missing})
     return MINE
 
 
@@ -84,3 +121,10 @@ def write_persons(**others):
     pd.DataFrame(columns).to_csv("mine.csv", index=False)
     Hierarchy.intervals(20, 60, [5, 10, 20]).to_csv("age.csv")
     Hierarchy.flat(["F", "M"]).to_csv("sex.csv")
+
+
+def write_project_of_persons(release=None, require=("k>=2",), **search):
+    """Write the project of `write_persons`, whose column of persons is `who`."""
+    who = {"who": "person"} if "who" in Path("mine.csv").read_text(encoding="utf-8").partition("\n")[0] else {}
+    tables = {"search": {"require": [*require], **search}, "release": {"file": "out.csv", **(release or {})}}
+    write_project({**OF_PERSONS, "diagnosis": "sensitive", **who}, **tables)

@@ -1,4 +1,9 @@
-"""Shared by all tests: Adult's rows and folder, and profiles for hypothesis."""
+"""Shared by all tests: Adult's rows, folders with a table and a project, and profiles for hypothesis.
+
+A test of the command line stands in a folder of its own: `folder` is empty, `own_table` has a user's table with
+hierarchies and a project, `right_project` has the project `RIGHT` besides. It runs commands by `command.py`, which also
+writes tables and project files.
+"""
 
 from __future__ import annotations
 
@@ -103,6 +108,32 @@ def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
         Path(path).write_bytes(b"\x89PNG\r\n\x1a\n")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unrendered: None) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def own_table(folder: Path) -> Path:
+    """Work in a folder with a user's table, its hierarchies and `mine.toml`."""
+    import command
+
+    command.write_own_table(folder)
+    command.own()
+    return folder
+
+
+@pytest.fixture
+def right_project(own_table: Path) -> Path:
+    """Work in a folder with that table and the project `my.toml`, which names all."""
+    from malformed_projects import RIGHT
+
+    Path("my.toml").write_text(RIGHT, encoding="utf-8")
+    return own_table
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,5 @@
 """Local search of bit strings by pairs, and by merges and splits."""
 
-import copy
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -48,6 +45,7 @@ def table(seed=0, n_values=7, n_rows=120):
 
 
 TABLE = table()
+SMALL = table(n_values=5)
 
 
 def loss_below(k=5, **asked):
@@ -61,15 +59,11 @@ def front_of(**asked):
 def other(**asked):
     """Build a problem without sums over classes, for merges and splits."""
     goals = [DistinctLDiversity("s0"), Precision()]
-    return BitStringProblem(TABLE, goals, suppression=0.05, taxonomies=TREES, **asked)
+    return BitStringProblem(SMALL, goals, suppression=0.05, **asked)
 
 
 KINDS = [(loss_below, 3), (front_of, 1)]
 kinds = pytest.mark.parametrize(("made", "n_starts"), KINDS, ids=["loss", "front"])
-
-
-def outcome(res):
-    return res.X.tolist(), res.F.tolist(), res.algorithm.evaluator.n_eval
 
 
 def run(made, n_starts, n_gen=25, **options):
@@ -194,7 +188,7 @@ def test_pairs_are_taken_where_they_are_defined(objectives, rule, constraints, p
 
 
 def test_descent_ends_where_no_neighbor_is_better():
-    own = BitStringProblem(TABLE, [Precision()], Below(5), taxonomies=TREES)
+    own = BitStringProblem(SMALL, [Precision()], Below(5))
     res = minimize(own, ParetoLocalSearch(termination=NoTermination()), seed=1)
     assert res.algorithm.n_unexplored == 0
     assert own.is_valid(np.array([np.frombuffer(key, dtype=bool) for key in own._memory._rows])).all()
@@ -207,7 +201,8 @@ def test_no_neighbor_of_a_front_dominates_it():
     res = minimize(own, ParetoLocalSearch(termination=NoTermination()), seed=1)
     assert res.X.dtype == bool
     assert res.algorithm.evaluator.n_eval == own.n_unique
-    for x in res.X[:: max(len(res.X) // 20, 1)]:
+    assert len(res.X) > 2
+    for x in res.X:
         around = own.evaluate(BitStringNeighborhood().do(own, x, 1), return_values_of=["F"])
         for F in around:
             assert (res.F <= F).all(axis=1).any()
@@ -234,42 +229,6 @@ def test_operators_follow_the_search_space():
     algorithm = ParetoLocalSearch(neighborhood=own)
     with pytest.raises(TypeError, match=r"^problem must have whole numbers as variables"):
         minimize(other(), algorithm, ("n_eval", 60), seed=1)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "goals", "limits"),
-    [
-        (BitStringLocalSearch, [GeneralLossMetric()], [KAnonymity() >= 121]),
-        (ParetoLocalSearch, [Precision()], [GeneralLossMetric() <= -1]),
-    ],
-)
-def test_nothing_feasible_gives_the_least_infeasible_on_request(algorithm, goals, limits):
-    own = BitStringProblem(TABLE, goals, 0, limits, taxonomies=TREES)
-    assert minimize(own, algorithm(), ("n_gen", 5), seed=1).X is None
-    seen = []
-
-    class Seen:
-        def add(self, pop):
-            seen.extend(pop.get("CV")[:, 0])
-            return self
-
-    res = minimize(own, algorithm(archive=Seen()), ("n_gen", 5), seed=1, return_least_infeasible=True)
-    assert np.ravel(res.CV)[0] == min(seen) > 0
-
-
-@kinds
-@pytest.mark.parametrize("steps", [1, 2, 5])
-def test_same_result_after_resuming(made, n_starts, steps):
-    straight = run(made, n_starts, 8)
-    algorithm = BitStringLocalSearch(n_starts)
-    algorithm.setup(made(), termination=("n_gen", 8), seed=1)
-    for _ in range(min(steps, straight.algorithm.n_gen - 2)):
-        algorithm.next()
-    for resumed in (pickle.loads(pickle.dumps(algorithm)), copy.deepcopy(algorithm), algorithm):
-        while resumed.has_next():
-            resumed.next()
-        res = resumed.result()
-        assert (res.X.tolist(), res.F.tolist(), resumed.evaluator.n_eval) == outcome(straight)
 
 
 @kinds
@@ -305,12 +264,6 @@ def test_it_ends_by_itself_and_a_termination_lets_it_go_on():
     again = minimize(loss_below(), first, copy_algorithm=False)
     assert again.algorithm.n_done == 8
     assert again.F[0] <= res.F[0]
-
-
-@pytest.mark.parametrize("n_eval", [3, 4, 10])
-def test_terminations_are_honoured(n_eval):
-    res = minimize(loss_below(), BitStringLocalSearch(3), ("n_eval", n_eval), seed=1)
-    assert res.algorithm.evaluator.n_eval == min(n_eval, 6)
 
 
 def test_the_output_shows_starts_and_what_was_found(capsys):

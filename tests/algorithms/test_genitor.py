@@ -100,36 +100,6 @@ def test_births_are_those_of_the_twin(refuse, operators):
     assert sum(algorithm._keys.values()) == 15
 
 
-@pytest.mark.parametrize("operators", [dict, trad], ids=["NEW", "TRAD"])
-def test_the_population_only_improves_and_the_best_stays(operators):
-    own = problem()
-    res = minimize(own, GENITOR(pop_size=20, **operators()), ("n_eval", 1500), seed=1, save_history=True)
-    paths = np.array([np.sort(entry.pop.get("F")[:, 0]) for entry in res.history])
-    assert paths.shape == (75, 20)
-    assert (np.diff(paths, axis=0) <= 0).all()
-    assert paths[-1, 0] < paths[0, 0]
-    assert paths[-1, -1] < paths[0, -1]
-    assert res.F.tolist() == [paths[-1, 0]]
-    assert res.opt.get("F").tolist() == [res.F.tolist()]
-    assert (res.X.shape, res.X.dtype) == ((own.n_var,), bool)
-    assert own.compute(res.X[None])[0].tolist() == res.F.tolist()
-    assert np.array_equal(own.compute(res.pop.get("X")), res.pop.get("F"))
-    assert own.is_valid(res.pop.get("X")).all()
-    for entry in res.history:
-        assert np.array_equal(own.compute(entry.pop.get("X")), entry.pop.get("F"))
-
-
-def test_duplicates_are_refused_or_not():
-    distinct = {True: [], False: []}
-    for refuse in distinct:
-        for operators in (dict, trad):
-            algorithm = GENITOR(30, eliminate_duplicates=refuse, **operators())
-            pop = minimize(problem(), algorithm, ("n_gen", 30), seed=1).pop
-            distinct[refuse].append(len(np.unique(pop.get("X"), axis=0)))
-    assert distinct[True] == [30] * 2
-    assert min(distinct[False]) < 30
-
-
 def test_it_ends_where_there_is_nothing_new_to_find():
     """Search a space smaller than the births and the population."""
     table = CENSUS.recoded({})
@@ -226,10 +196,9 @@ def test_evaluations_are_counted_and_end_it():
     assert GENITOR().termination.n_max_evals == 30_000
 
 
-@pytest.mark.parametrize("operators", [dict, trad], ids=["NEW", "TRAD"])
-def test_same_result_after_resuming_at_any_birth(operators):
-    straight = minimize(problem(), GENITOR(20, **operators()), ("n_gen", 12), seed=1)
-    algorithm, stored = GENITOR(20, **operators()), []
+def test_same_result_after_resuming_at_any_birth():
+    straight = minimize(problem(), GENITOR(20), ("n_gen", 12), seed=1)
+    algorithm, stored = GENITOR(20), []
     algorithm.setup(problem(), termination=("n_gen", 12), seed=1)
     for birth in range(1, 174):
         algorithm.next()

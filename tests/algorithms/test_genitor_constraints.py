@@ -15,8 +15,7 @@ from pymoo.problems import get_problem
 from pymoo_anon.algorithms import GENITOR
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
-from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Violating
 
 CENSUS = make_census(300, seed=5)
@@ -56,26 +55,6 @@ def test_births_are_those_of_the_twin(refuse):
             insort(members, born[0], key=lambda member: member[0])
     assert [(rank(one), tuple(one.X)) for one in algorithm.pop] == members
     assert members[0][0][0] == 0
-
-
-def test_only_what_is_feasible_is_returned():
-    own = problem()
-    res = minimize(own, GENITOR(pop_size=30), ("n_eval", 1500), seed=1)
-    classes = own.equivalence_classes(res.X)
-    assert KAnonymity().evaluate(classes)[0] >= 5
-    assert DistinctLDiversity("occupation").evaluate(classes)[0] >= 2
-    assert own.compute(res.X[np.newaxis])[0] == res.F
-    free = BitStringProblem(CENSUS, [GeneralLossMetric()])
-    assert res.F[0] > minimize(free, GENITOR(pop_size=30), ("n_eval", 1500), seed=1).F[0]
-
-
-def test_where_nothing_is_feasible_nothing_is_returned_unless_the_least_infeasible_is_asked_for():
-    own = LatticeProblem(CENSUS, [GeneralLossMetric()], constraints=[KAnonymity() >= 301])
-    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-    res = minimize(own, GENITOR(20, **operators), ("n_eval", 400), seed=1)
-    assert res.X is None
-    res = minimize(own, GENITOR(20, return_least_infeasible=True, **operators), ("n_eval", 400), seed=1)
-    assert own.to_frame(res)[["k", "feasible"]].to_numpy().tolist() == [[300, False]]
 
 
 def test_the_rule_of_suppression_by_constraints_is_kept():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
@@ -49,14 +48,6 @@ def test_samarati_finds_the_best_of_the_least_feasible_height(n_rows, k):
     res = minimize(problem, SamaratiSearch())
     assert res.X.sum() == least
     assert res.F.tolist() == [F[feasible & (heights == least), 0].min()]
-
-
-@pytest.mark.parametrize("algorithm", [Datafly(), SamaratiSearch()])
-def test_nothing_feasible_is_found_where_nothing_is(algorithm):
-    res = minimize(problem_of(50, 51), algorithm)
-    assert res.X is None
-    least = minimize(problem_of(50, 51), algorithm, return_least_infeasible=True)
-    assert least.G.tolist() == [1]
 
 
 def test_arx_s_rule_suppresses_what_is_left():

@@ -1,8 +1,5 @@
 """Pareto local search on lattices: results, copies, threads and history."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,13 +7,11 @@ from hypothesis import strategies as st
 from pymoo.core.population import Population
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
-from pymoo.termination import get_termination
 from tasks import Task, found, invented, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import ParetoLocalSearch
 from pymoo_anon.algorithms.common import in_type_of_problem
 from pymoo_anon.algorithms.local_search import _violations
-from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -70,36 +65,6 @@ def test_members_are_in_boxes_that_do_not_dominate_each_other(task, epsilon):
     res = to_the_end(own, epsilon=epsilon)
     grid = boxes(found(res, own), epsilon, [objective.maximize for objective in task.objectives])
     assert len(minimal(grid)) == len(grid)
-
-
-def test_threads_change_nothing():
-    path = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
-    runs = []
-    for n_threads in (1, 3):
-        own = LatticeProblem(make_census(500, seed=2), path, suppression=0.02)
-        own.n_threads = n_threads
-        res = minimize(own, ParetoLocalSearch(n_offsprings=64), ("n_eval", 400), seed=1)
-        runs.append((res.X.tolist(), res.F.tolist(), list(own._memory._rows)))
-    assert runs[0] == runs[1]
-
-
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))], ids=["copy", "pickle"])
-def test_a_copy_at_any_iteration_goes_on_as_the_search_does(again):
-    own = problem()
-    algorithm = ParetoLocalSearch(termination=NoTermination())
-    algorithm.setup(own, seed=1)
-    for _ in range(8):
-        algorithm.next()
-        twins = again(algorithm), again(algorithm)
-        for one in twins:
-            one.termination = get_termination("n_eval", 150)
-            one.run()
-        assert twins[0].opt.get("X").tolist() == twins[1].opt.get("X").tolist()
-        assert len(twins[0]._seen) > len(algorithm._seen)
-    while algorithm.has_next():
-        algorithm.next()
-    # Copies leave the algorithm unchanged.
-    assert algorithm.opt.get("X").tolist() == to_the_end(problem(), 1).X.tolist()
 
 
 def test_members_are_explored_when_no_neighbor_at_any_distance_is_left():

@@ -6,7 +6,6 @@ The options are custom strategies, ask and tell, and constraints.
 import numpy as np
 import pytest
 from pymoo.constraints.as_obj import ConstraintsAsObjective
-from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.core.selection import Selection
@@ -19,8 +18,7 @@ from pymoo.problems import get_problem
 from tasks import Task, found, invented, minimal, sorted_rows
 
 from pymoo_anon.algorithms import ParetoLocalSearch
-from pymoo_anon.datasets import make_census
-from pymoo_anon.fronts import BoxArchive, ParetoArchive
+from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
@@ -34,7 +32,6 @@ from pymoo_anon.operators import (
 from pymoo_anon.problems import LatticeProblem, journaled
 
 TABLE = invented(1)
-CENSUS = make_census(300, seed=5)
 
 
 def problem(table=TABLE, constraints=()):
@@ -103,39 +100,6 @@ def test_whatever_the_strategies_its_end_is_near_the_exact_front(options):
     assert np.mean([(f == res.F).all(axis=1).any() for f in EXACT]) > 0.8
 
 
-def test_every_argument_of_an_algorithm_is_taken():
-    evaluator, seen = Evaluator(), []
-    algorithm = ParetoLocalSearch(
-        termination=("n_eval", 60),
-        callback=lambda algorithm: seen.append(algorithm.n_gen),
-        archive=BoxArchive(3),
-        evaluator=evaluator,
-        return_least_infeasible=True,
-        save_history=True,
-        seed=3,
-    )
-    algorithm.setup(problem())
-    res = algorithm.run()
-    assert seen == list(range(1, len(seen) + 1))
-    assert 60 <= evaluator.n_eval == res.problem.n_unique < 76
-    assert isinstance(res.archive, BoxArchive)
-    assert [len(one.front) for one in res.history] == [len(one.opt) for one in res.history]
-    again = minimize(problem(), ParetoLocalSearch(), ("n_eval", 60), seed=3)
-    assert res.X.tolist() == again.X.tolist()
-
-
-def test_ask_and_tell_find_what_next_finds():
-    own = problem()
-    algorithm = ParetoLocalSearch(termination=NoTermination())
-    algorithm.setup(own, seed=1)
-    while algorithm.has_next():
-        infills = algorithm.ask()
-        assert len({one.X.tobytes() for one in infills} | algorithm._seen) == len(infills) + len(algorithm._seen)
-        Evaluator().eval(own, infills)
-        algorithm.tell(infills=infills)
-    assert algorithm.opt.get("X").tolist() == to_the_end(problem()).X.tolist()
-
-
 def test_what_is_not_told_is_proposed_again():
     own = problem()
     algorithm = ParetoLocalSearch(n_offsprings=8, termination=NoTermination())
@@ -200,17 +164,6 @@ def test_towards_nodes_that_satisfy_constraints(n_offsprings):
     assert all(f in exact for f in found(res, own).tolist())
 
 
-@pytest.mark.parametrize("least", [False, True])
-def test_without_a_feasible_node_the_least_infeasible_may_be_asked_for(least):
-    own = problem(constraints=[KAnonymity() >= 61])
-    res = to_the_end(own, return_least_infeasible=least)
-    if not least:
-        assert res.X is None
-        return
-    assert res.X.tolist() == [[4, 4, 4, 4]]
-    assert res.CV.tolist() == [[1.0]]
-
-
 def test_wrappers_of_pymoo():
     wrapped = ConstraintsAsObjective(problem(constraints=[KAnonymity() >= 5]))
     res = minimize(wrapped, ParetoLocalSearch(epsilon=[1, 2, 5]), ("n_eval", 100), seed=1)
@@ -238,11 +191,6 @@ def test_other_problems_are_searched_with_operators_of_their_own():
     algorithm = ParetoLocalSearch(sampling=np.array([[0.5, 0.5]]), neighborhood=Flips())
     with pytest.raises(TypeError):
         minimize(get_problem("zdt1", n_var=2), algorithm)
-
-
-def test_first_nodes_are_nodes():
-    with pytest.raises(ValueError, match=r"^X must hold levels from 0 to \[4, 4, 4, 4\], got \[9, 0, 0, 0\]$"):
-        minimize(problem(), ParetoLocalSearch(sampling=np.array([[9, 0, 0, 0]])))
 
 
 def test_an_algorithm_object_is_set_up_for_one_problem_after_another():

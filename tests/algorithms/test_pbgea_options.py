@@ -54,35 +54,6 @@ def outcome(res):
 NODES = LatticeSampling().do(free(), 10, random_state=np.random.default_rng(0)).get("X")
 
 
-@pytest.mark.parametrize("pop_size", [1, 2, 7, np.int64(5)])
-def test_small_and_odd_populations(pop_size):
-    res = minimize(free(), PBGEA(pop_size), ("n_gen", 6), seed=1, save_history=True)
-    assert [len(entry.pop) for entry in res.history] == [pop_size] * 6
-    assert np.array_equal(res.problem.compute(res.X), res.F)
-
-
-def test_every_argument_of_an_algorithm_is_taken():
-    evaluator, seen = Evaluator(), []
-    algorithm = PBGEA(
-        10,
-        termination=("n_gen", 4),
-        callback=lambda algorithm: seen.append(algorithm.n_gen),
-        archive=BoxArchive(3),
-        evaluator=evaluator,
-        return_least_infeasible=True,
-        save_history=True,
-        verbose=False,
-        seed=3,
-    )
-    algorithm.setup(free())
-    res = algorithm.run()
-    assert seen == [1, 2, 3, 4]
-    assert evaluator.n_eval == 40
-    assert len(res.history) == 4
-    assert isinstance(res.archive, BoxArchive)
-    assert outcome(res) == outcome(minimize(free(), PBGEA(10), ("n_gen", 4), seed=3))
-
-
 def test_a_selection_of_ones_own():
     res = run(free(), selection=RandomSelection())
     assert np.array_equal(res.problem.compute(res.X), res.F)
@@ -123,14 +94,6 @@ def test_whole_levels_of_any_type_are_levels(dtype):
     assert constructed.get("X").dtype == dtype
 
 
-def test_a_given_population_keeps_its_type():
-    given = Population.new(X=NODES.astype(float))
-    algorithm = PBGEA(10, sampling=given)
-    algorithm.setup(free(), seed=1)
-    assert algorithm.ask().get("X").dtype == np.int64
-    assert given.get("X").dtype == float
-
-
 @pytest.mark.parametrize("bad", [NODES + 0.5, np.where(NODES == 0, np.nan, NODES), np.full((2, 8), "x")])
 def test_what_is_no_level_is_refused_by_the_problem(bad):
     for sampling in (bad, bad.astype(object)):
@@ -155,15 +118,6 @@ def test_evaluated_individuals_are_not_evaluated_again():
     assert outcome(res) == outcome(run(free(), sampling=NODES))
 
 
-@pytest.mark.parametrize("n_gen", [2, 6, 20])
-def test_what_was_tolerated_for_the_time_being_is_in_no_result(n_gen):
-    own = constrained()
-    algorithm = AdaptiveEpsilonConstraintHandling(PBGEA(10))
-    res = minimize(own, algorithm, ("n_gen", n_gen), seed=1)
-    assert res.F is not None
-    assert (own.evaluate(res.X, return_values_of=["G"]) <= 0).all()
-
-
 def test_under_adaptive_handling_everything_feasible_is_found_again():
     """Compare the archive with that of all feasible nodes ever evaluated."""
     own, seen = constrained(), []
@@ -176,20 +130,6 @@ def test_under_adaptive_handling_everything_feasible_is_found_again():
     expected = BoxArchive(1, [True, False]).add(Population.new(X=X[feasible], F=F[feasible]))
     order = front_order(expected.F)
     assert outcome(res) == (expected.get("X")[order].tolist(), expected.F[order].tolist())
-
-
-@pytest.mark.parametrize("least", [False, True])
-def test_without_a_feasible_node_the_least_infeasible_may_be_asked_for(least):
-    seen = []
-    res = run(constrained(k=301), return_least_infeasible=least, evaluator=Evaluator(callback=seen.extend))
-    if not least:
-        assert res.X is None
-        assert res.F is None
-        return
-    assert res.X.shape == (1, 8)
-    # Of all that were evaluated, not of the last population alone.
-    assert res.CV[0, 0] == min(one.cv for one in seen) > 0
-    assert res.pop.get("CV").min() > res.CV[0, 0]
 
 
 def test_constraints_as_objective():

@@ -1,6 +1,5 @@
 """Preferences: loss, dispersion, achievement, preferred points, selection rule, search."""
 
-import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.population import Population
 from pymoo.core.result import Result
 from pymoo.decomposition.asf import ASF
@@ -19,7 +17,7 @@ from pymoo_anon.algorithms import PreferenceNSGA2
 from pymoo_anon.algorithms.preference import picks, prefer_feasible
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
-from pymoo_anon.operators import BitStringSampling, PartitionCrossover, PerAttributeBitMutation
+from pymoo_anon.operators import PartitionCrossover, PerAttributeBitMutation
 from pymoo_anon.problems import Achievement, BitStringProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 
@@ -268,22 +266,6 @@ def test_the_reported_solution_is_efficient(k):
     assert pick["achievement"] < own.evaluate(np.zeros(own.n_var, bool))[0]
 
 
-def test_same_seed_same_result_with_a_pickle_in_between():
-    one, two, other = (minimize(census(), PreferenceNSGA2(5, 20), ("n_gen", 15), seed=seed) for seed in (1, 1, 2))
-    assert one.X.tolist() == two.X.tolist()
-    assert one.picks.equals(two.picks)
-    assert one.pop.get("X").tolist() != other.pop.get("X").tolist()
-    algorithm = PreferenceNSGA2(5, 20)
-    algorithm.setup(census(), termination=("n_gen", 15), seed=1)
-    for _ in range(6):
-        algorithm.next()
-    algorithm = pickle.loads(pickle.dumps(algorithm))
-    while algorithm.has_next():
-        algorithm.next()
-    assert algorithm.result().X.tolist() == one.X.tolist()
-    assert algorithm.result().picks.equals(one.picks)
-
-
 def test_several_preferences_and_operators_of_ones_own(capsys):
     own = census([(0.2, 1.0), (0.6, 0.02)])
     algorithm = PreferenceNSGA2(5, 20, crossover=PartitionCrossover(), mutation=PerAttributeBitMutation(0.01))
@@ -298,13 +280,6 @@ def test_several_preferences_and_operators_of_ones_own(capsys):
     feasible = res.F[res.F[:, -1] <= -5]
     assert last[:4] == ["20", "400", str(own.n_unique), str(len(feasible))]
     assert [float(cell) for cell in last[4:]] == pytest.approx(feasible[:, :2].min(axis=0).tolist(), rel=1e-4)
-
-
-def test_other_algorithms_search_it(problem):
-    operators = {"crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation()}
-    res = minimize(problem, NSGA2(20, sampling=BitStringSampling(), **operators), ("n_gen", 3), seed=1)
-    assert res.X.dtype == bool
-    assert picks(problem, res.X, 5)["k"].tolist() >= [5]
 
 
 def test_bad_preferences_are_refused():

@@ -64,17 +64,6 @@ def test_another_process_finds_the_same():
 
 
 @pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "merges and splits"])
-def test_another_seed_takes_another_way(name):
-    make, problem, termination = RUNS[name]
-    ways = []
-    for seed in (1, 1, 2):
-        own = problem()
-        minimize(own, make(), termination, seed=seed)
-        ways.append(list(own._memory._rows))
-    assert ways[0] == ways[1] != ways[2]
-
-
-@pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "merges and splits"])
 def test_values_may_come_from_elsewhere(name):
     """Use ask and tell without an evaluator."""
     make, problem, _ = RUNS[name]

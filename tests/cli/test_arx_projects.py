@@ -42,12 +42,6 @@ def project(**changes):
     return {name: own for name, own in {**made, **changes}.items() if own is not None}
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_what_is_taken_over(folder):
     write("my.deid", project())
     said = run("init", "my.deid")

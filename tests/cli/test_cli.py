@@ -5,12 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from command import FILES, SMALL, front, own, record, refused, run, search, write_own_table
-from typer.testing import CliRunner
+from command import FILES, SMALL, command, front, own, record, refused, run, search, write_own_table
 
 from pymoo_anon import __version__
 from pymoo_anon.cli import searching
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.names import ALGORITHMS, MEASURES
 from pymoo_anon.cli.searching import algorithm_for
 from pymoo_anon.cli.settings import Settings
@@ -18,11 +16,7 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DeltaDisclosure, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_a_search_prints_and_writes_the_front():
@@ -245,7 +239,7 @@ def test_an_epsilon_for_each_objective():
 
 
 def test_help_names_every_choice():
-    result = CliRunner().invoke(app, ["search", "--help"], env={"COLUMNS": "120", "TERM": "dumb"})
+    result = command("search", "--help", COLUMNS="120", TERM="dumb")
     assert result.exit_code == 0
     # Without the frame, a list that continues on the next line is one list.
     text = " ".join(result.stdout.replace("│", " ").split())
@@ -380,5 +374,5 @@ def test_lattices_beyond_any_memory(folder, n):
 
 
 def test_the_version():
-    result = CliRunner().invoke(app, ["--version"])
+    result = command("--version")
     assert (result.exit_code, result.stdout) == (0, f"pymoo-anon {__version__}\n")

@@ -6,17 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command import FILES, MINE, front, own, record, refused, run, search, write_own_table
+from command import FILES, MINE, front, own, record, refused, run, search
 
 from pymoo_anon.cli.project import read_project
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    write_own_table(tmp_path)
-    own()
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("own_table")
 
 
 def test_own_table():

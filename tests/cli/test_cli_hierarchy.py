@@ -2,30 +2,23 @@
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
-from command import own, refused, run, search, write_own_table
+from command import command, own, refused, run, search
 from malformed import hierarchy_files
-from typer.testing import CliRunner
 
 from pymoo_anon.cli import hierarchies, names
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.tables import by_column, table_of
 from pymoo_anon.table import Hierarchy
 from pymoo_anon.table.drafts import KINDS
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    write_own_table(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("own_table")
 
 
-def hierarchy(*arguments):
-    return CliRunner().invoke(app, ["hierarchy", *arguments])
+hierarchy = partial(command, "hierarchy")
 
 
 def error(*arguments):
@@ -196,7 +189,7 @@ def test_a_name_that_no_file_has_gets_the_file_that_init_gives_it():
     # One alone has the same file.
     assert hierarchy("draft", "t.csv", "--column", "Size", "--output", "one").exit_code == 0
     assert files("one") == ["Size-2.csv"]
-    made = CliRunner().invoke(app, ["init", "t.csv", "--output", "made", "--role", "*=quasi-identifier"])
+    made = command("init", "t.csv", "--output", "made", "--role", "*=quasi-identifier")
     assert made.exit_code == 0, made.output
     assert files("made/hierarchies") == files("hierarchies")
 
@@ -243,9 +236,9 @@ def test_a_draft_of_a_project_reads_the_table_as_the_project_does():
     rows = [f"{20 + i % 30}, {'AB'[i % 2]}, yes" for i in range(60)] + ["?, A, yes", "unknown, B, no"]
     Path("study/patients.data").write_text("\n".join(rows))
     said = search("study/my.toml").stderr
-    command = "pymoo-anon hierarchy draft study/my.toml --column age"
-    assert said.endswith(f"must have a hierarchy, the name of a CSV file; {command} drafts one\n")
-    result = hierarchy(*command.split()[2:])
+    asked = "pymoo-anon hierarchy draft study/my.toml --column age"
+    assert said.endswith(f"must have a hierarchy, the name of a CSV file; {asked} drafts one\n")
+    result = hierarchy(*asked.split()[2:])
     assert result.exit_code == 0, result.output
     assert files("study/hierarchies") == ["age.csv"]
     # A missing value is a value of its own and no text such as ?, so that numbers stay numbers.
@@ -386,7 +379,7 @@ def test_folders_of_arx_load_as_they_are():
     Path("trees/mine.csv").write_text(text)
     for name in ("other.csv", "other_config.csv", "other_hierarchy_age.csv", "other_hierarchy_sex.csv"):
         Path("trees", name).write_text("x;*\n")
-    result = CliRunner().invoke(app, ["init", "trees/mine.csv", "--hierarchies", "trees", "--role", "*=drop"])
+    result = command("init", "trees/mine.csv", "--hierarchies", "trees", "--role", "*=drop", "--force")
     assert result.exit_code == 0, result.output
     assert read_project(Path("mine.toml")).quasi_identifiers == {c: Path("trees", name) for c, name in ARX.items()}
     warning = (

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import front, record, search, write_persons
-from typer.testing import CliRunner
+from command import OF_PERSONS, answer, front, project_of, record, search, write_persons
 
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.declaring import measures_in
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.settings import Settings
@@ -18,21 +16,11 @@ from pymoo_anon.objectives.spelling import short_name, spelled
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.table import Hierarchy
 
-PROJECT = """
-[data]
-file = "mine.csv"
-[columns]
-age = {role = "quasi-identifier", hierarchy = "age.csv"}
-sex = {role = "quasi-identifier", hierarchy = "sex.csv"}
-"a,b" = {role = "quasi-identifier", hierarchy = "ab.csv"}
-diagnosis = {role = "sensitive"}
-[search]
-objectives = ["k[age,sex]", "GLM"]
-suppression = "violating:0.1"
-[release]
-file = "out.csv"
-suppressed = "drop"
-"""
+PROJECT = project_of(
+    {**OF_PERSONS, "a,b": "ab.csv", "diagnosis": "sensitive"},
+    search={"objectives": ["k[age,sex]", "GLM"], "suppression": "violating:0.1"},
+    release={"file": "out.csv", "suppressed": "drop"},
+)
 TWO = """
 [[adversary]]
 known = [["sex", "age"], ["a,b"]]
@@ -44,9 +32,8 @@ require = "k>=3"
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(folder):
     """Write a table and hierarchies, and return a writer of its project."""
-    monkeypatch.chdir(tmp_path)
     write_persons(**{"a,b": "pqr"})
     Hierarchy.flat(list("pqr")).to_csv("ab.csv")
 
@@ -56,12 +43,6 @@ def project(tmp_path, monkeypatch):
     return write
 
 
-def command(*arguments):
-    found = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "1000"})
-    return found.exit_code, found.output
-
-
-@pytest.mark.usefixtures("unrendered")
 def test_adversaries_of_a_project_go_from_search_to_evidence(project):
     project(TWO)
     assert search("mine.toml").exit_code == 0
@@ -72,9 +53,9 @@ def test_adversaries_of_a_project_go_from_search_to_evidence(project):
     assert record("mine-front")["certified"]
     # Other words for the same knowledge make the same search.
     project(TWO.replace('["sex", "age"], ["a,b"]', '["a,b"], ["age", "sex"], ["sex"]'))
-    code, output = command("pick", "mine.toml", "--require", "k[sex,age]>=5", "--weights", "k[age,sex]=1,GLM=2")
+    code, output = answer("pick", "mine.toml", "--require", "k[sex,age]>=5", "--weights", "k[age,sex]=1,GLM=2")
     assert code == 0, output
-    code, output = command("release", "mine.toml")
+    code, output = answer("release", "mine.toml")
     assert code == 0, output
     together = "This does not hold for somebody who knows what two of them know together."
     assert together in " ".join(output.split())
@@ -87,11 +68,11 @@ def test_adversaries_of_a_project_go_from_search_to_evidence(project):
     assert [one["known"] for one in told] == known
     assert told[1]["reach"].endswith(together)
     assert told[0]["reach"].endswith("This does not hold for somebody who knows more.")
-    code, output = command("verify", "mine.toml")
+    code, output = answer("verify", "mine.toml")
     assert (code, output) == (0, "out.csv: holds.\n")
     asked = ["--quasi-identifier", "age", "--quasi-identifier", "sex", "--quasi-identifier", "a,b"]
-    assert command("verify", "out.csv", *asked, "--require", 'k[age,sex|"a,b"]>=4')[0] == 0
-    assert command("verify", "out.csv", *asked, "--require", 'k[age,sex,"a,b"]>=99')[0] == 1
+    assert answer("verify", "out.csv", *asked, "--require", 'k[age,sex|"a,b"]>=4')[0] == 0
+    assert answer("verify", "out.csv", *asked, "--require", 'k[age,sex,"a,b"]>=99')[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -114,7 +95,7 @@ def test_adversaries_of_a_project_go_from_search_to_evidence(project):
 )
 def test_what_no_adversary_is_is_refused(project, adversary, message):
     project(f"\n[[adversary]]\n{adversary}\n")
-    code, output = command("search", "mine.toml")
+    code, output = answer("search", "mine.toml")
     assert code == 2
     assert message in output
 

@@ -6,58 +6,32 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import front, record, refused, search, write_persons
+from command import answer, front, record, refused, search, write_persons, write_project_of_persons
 from persons_of_a_report import read
-from typer.testing import CliRunner
 
-from pymoo_anon.cli.app import app
 from pymoo_anon.problems import refining
 from pymoo_anon.publishing import read_evidence
 
-PROJECT = """
-[data]
-file = "mine.csv"
-[columns]
-age = {role = "quasi-identifier", hierarchy = "age.csv"}
-sex = {role = "quasi-identifier", hierarchy = "sex.csv"}
-diagnosis = {role = "sensitive"}
-[search]
-require = ["k>=2"]
-RECODING
-[release]
-file = "out.csv"
-"""
-
-
-def command(*arguments):
-    found = CliRunner().invoke(app, list(arguments))
-    return found.exit_code, found.output
-
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(folder):
     """Write a table and hierarchies, and return a writer of its project."""
-    monkeypatch.chdir(tmp_path)
     write_persons()
-
-    def write(recoding):
-        Path("mine.toml").write_text(PROJECT.replace("RECODING", recoding), encoding="utf-8")
-
-    return write
+    return write_project_of_persons
 
 
 def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
-    project('recoding = "local"')
+    project(recoding="local")
     assert search("mine.toml").exit_code == 0
     found = record("mine-front")
     assert found["options"]["local"] is True
     assert found["algorithm"]["name"] == "sweep"
     assert found["n_nodes"] is None
     assert len(found["front"]["x"]) == len(front("mine-front")) > 3
-    status, said = command("pick", "mine.toml", "--require", "k>=4", "--explain")
+    status, said = answer("pick", "mine.toml", "--require", "k>=4", "--explain")
     assert status == 0
     assert "at level 0" in said
-    status, said = command("release", "mine.toml")
+    status, said = answer("release", "mine.toml")
     assert status == 0, said
     assert "What was promised holds." in said
     evidence = read_evidence("out.csv.evidence.json")
@@ -72,18 +46,18 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     assert evidence["settings"]["space"] == "LocalRecodingProblem"
     labels = pd.read_csv("out.csv.codebook.csv", dtype=str)
     assert set(released.age) == set(labels[labels.column == "age"].label)
-    assert command("verify", "mine.toml")[0] == 0
+    assert answer("verify", "mine.toml")[0] == 0
     # The front's table describes its points, and the report describes the cells.
     assert set(front("mine-front")["made for"].str[:7]) == {"k from "}
     assert own["bound"] is None
     for external in ([], ["--external"]):
-        assert command("report", "mine.toml", *external)[0] == 0
+        assert answer("report", "mine.toml", *external)[0] == 0
     page = read(Path("out.report.html").read_text(encoding="utf-8"))
     assert {row[0] for row in page.tables["levels"]} == {"age", "sex"}
     assert next(row[1] for row in page.tables["beside"]) == str(sizes.min())
-    assert command("release", "mine.toml", "--row", "1", "--local", "--force")[0] == 2
+    assert answer("release", "mine.toml", "--row", "1", "--local", "--force")[0] == 2
     # A second release of the same search is warned of.
-    status, said = command("release", "mine.toml", "--row", "1", "--lower-bound", "3", "--force")
+    status, said = answer("release", "mine.toml", "--row", "1", "--lower-bound", "3", "--force")
     assert status == 0, said
     bound = read_evidence("out.csv.evidence.json")["chosen"]["local"]["bound"]
     assert 0 <= bound["gap"] < 1
@@ -92,23 +66,23 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
 
 
 def test_a_damaged_local_release_does_not_verify(project):
-    project('recoding = "local"')
+    project(recoding="local")
     assert search("mine.toml").exit_code == 0
-    assert command("release", "mine.toml", "--row", "3")[0] == 0
+    assert answer("release", "mine.toml", "--row", "3")[0] == 0
     rows = Path("out.csv").read_text(encoding="utf-8").splitlines()
     Path("out.csv").write_text("\n".join([rows[0], rows[-1], *rows[2:], ""]), encoding="utf-8")
-    status, said = command("verify", "mine.toml")
+    status, said = answer("verify", "mine.toml")
     assert status == 1
     assert "its checksum differs" in said
 
 
 def test_a_point_of_whole_columns_is_released_refined(project):
-    project("")
+    project()
     assert search("mine.toml").exit_code == 0
-    assert command("pick", "mine.toml", "--require", "k>=4")[0] == 0
-    assert command("release", "mine.toml")[0] == 0
+    assert answer("pick", "mine.toml", "--require", "k>=4")[0] == 0
+    assert answer("release", "mine.toml")[0] == 0
     before = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
-    status, said = command("release", "mine.toml", "--local", "--force")
+    status, said = answer("release", "mine.toml", "--local", "--force")
     assert status == 0, said
     assert "Whoever has both can compare them" in said
     after = read_evidence("out.csv.evidence.json")
@@ -117,28 +91,28 @@ def test_a_point_of_whole_columns_is_released_refined(project):
     losses = [next(one["recounted"] for one in own["claims"] if one["measure"] == "GLM") for own in (before, after)]
     assert losses[1] < losses[0]
     assert "--local" in after["reproduce"][-1]
-    assert command("verify", "mine.toml")[0] == 0
-    assert command("report", "mine.toml")[0] == 0
+    assert answer("verify", "mine.toml")[0] == 0
+    assert answer("report", "mine.toml")[0] == 0
     page = read(Path("out.report.html").read_text(encoding="utf-8"))
     assert len(page.tables["beside"]) == 3
-    status, said = command("release", "mine.toml", "--lower-bound", "3", "--force")
+    status, said = answer("release", "mine.toml", "--lower-bound", "3", "--force")
     assert status == 2
     assert "--lower-bound needs a local search; the front of mine.toml has levels of whole columns" in said
 
 
 def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
-    project("")
+    project()
     assert search("mine.toml").exit_code == 0
-    assert command("pick", "mine.toml", "--require", "k>=4")[0] == 0
-    assert command("release", "mine.toml")[0] == 0
+    assert answer("pick", "mine.toml", "--require", "k>=4")[0] == 0
+    assert answer("release", "mine.toml")[0] == 0
     # A refinement has more classes, and so a greater mean risk.
     risk = pd.read_csv("out.csv", dtype=str).groupby(["age", "sex"]).ngroups / 120
     for path in Path().glob("out*"):
         path.unlink()
     row = str(json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["row"])
-    assert command("pick", "mine.toml", "--row", row, "--require", f"marketer-risk<={risk + 1e-9}")[0] == 0
+    assert answer("pick", "mine.toml", "--row", row, "--require", f"marketer-risk<={risk + 1e-9}")[0] == 0
     for more in ([], ["--anyway", "it is only a test"]):
-        status, said = command("release", "mine.toml", "--local", *more)
+        status, said = answer("release", "mine.toml", "--local", *more)
         assert status == 2
         assert re.fullmatch(
             rf"Error: --local would raise marketer risk from {risk:.6g} to 0\.\d+\. Nothing was written\.\n", said
@@ -147,14 +121,14 @@ def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
 
 
 def test_a_refined_release_its_evidence_and_its_codebook_share_one_recoding(project, monkeypatch):
-    project("suppression = 0.05")
+    project(suppression=0.05)
     assert search("mine.toml").exit_code == 0
     made, recode = [], refining.recode
     monkeypatch.setattr(refining, "recode", lambda *given: made.append(given[3]) or recode(*given))
-    assert command("pick", "mine.toml", "--require", "k>=3")[0] == 0
+    assert answer("pick", "mine.toml", "--require", "k>=3")[0] == 0
     for name, *options in (("release", "--local"), ("verify",), ("report",)):
         made.clear()
-        assert command(name, "mine.toml", *options)[0] == 0
+        assert answer(name, "mine.toml", *options)[0] == 0
         assert made == ["bottom-up"]
 
 

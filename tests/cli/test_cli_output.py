@@ -14,11 +14,7 @@ from command import FILES, SMALL, front, record, run, search, without_compiling,
 from pymoo_anon import _files
 from pymoo_anon.cli import searching
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def interrupt(*args, **kwargs):

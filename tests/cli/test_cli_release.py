@@ -3,7 +3,6 @@
 import csv
 import hashlib
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -13,32 +12,11 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from command import search, without_compiling
-from typer.testing import CliRunner
+from command import OF_OWN_TABLE, command, run, search, without_compiling
+from command import write_project as write_any
 
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.engines import kind_of, write_table
 from pymoo_anon.publishing import read_evidence
-
-PROJECT = """
-[data]
-file = "{data}"
-engine = "{engine}"
-[columns]
-zip = {{role = "quasi-identifier", hierarchy = "trees/zip.csv"}}
-sex = {{role = "quasi-identifier", hierarchy = "trees/sex.csv"}}
-diagnosis = {{role = "sensitive"}}
-patient = {{role = "person"}}
-name = {{role = "identifier"}}
-note = {{role = "keep"}}
-[search]
-objectives = ["k", "l", "GLM"]
-suppression = 5
-output = "front"
-[release]
-file = "{release}"
-suppressed = "{suppressed}"
-"""
 
 NOTES = ["=1+1", "-2", "+3", "@x", 'say "yes"', "a,b", "semi;colon", "two\nlines", "ä ö ß", " lead", "", "NA"]
 
@@ -47,18 +25,18 @@ EVIDENCE = Path("out.csv.evidence.json")
 CODEBOOK = Path("out.csv.codebook.csv")
 
 
-def command(*arguments):
-    return CliRunner().invoke(app, list(arguments))
-
-
 def rows_of(path):
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.reader(file))
 
 
-def write_project(data="mine.csv", engine="auto", release="out.csv", suppressed="drop", name="mine.toml"):
-    text = PROJECT.format(data=data, engine=engine, release=release, suppressed=suppressed)
-    Path(name).write_text(text, encoding="utf-8")
+ROLES = {"diagnosis": "sensitive", "patient": "person", "name": "identifier", "note": "keep"}
+
+
+def write_project(data="mine.csv", engine="auto", release="out.csv", file="mine.toml", columns=ROLES, **searched):
+    asked = {"objectives": ["k", "l", "GLM"], "suppression": 5, "output": "front"} | searched
+    released = {"file": release, "suppressed": "drop"}
+    write_any(OF_OWN_TABLE | columns, data, file, more={"engine": engine}, search=asked, release=released)
 
 
 def write_data():
@@ -80,20 +58,18 @@ def write_data():
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
     """Make a folder with a table, project, front and choice."""
-    folder, before = tmp_path_factory.mktemp("searched"), Path.cwd()
-    os.chdir(folder)
-    try:
+    folder = tmp_path_factory.mktemp("searched")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         write_data()
         write_project()
-        assert search("mine.toml").exit_code == 0
-        assert command("pick", "mine.toml", "--require", "k>=4").exit_code == 0
-    finally:
-        os.chdir(before)
+        run("search", "mine.toml")
+        run("pick", "mine.toml", "--require", "k>=4")
     return folder
 
 
 @pytest.fixture(autouse=True)
-def folder(searched, monkeypatch):
+def in_searched(searched, monkeypatch):
     monkeypatch.chdir(searched)
     write_project()
     yield searched
@@ -184,9 +160,7 @@ def test_a_parquet_file_and_a_table_of_duckdb_are_released_too():
         ("out_mine.parquet", "duckdb", "out3.csv"),
         ("duckdb:out.duckdb:persons", "duckdb", "out4.csv"),
     ):
-        write_project(data=data, engine=engine, release=release, name="out.toml")
-        text = Path("out.toml").read_text(encoding="utf-8").replace('output = "front"', f'output = "out_{release}"')
-        Path("out.toml").write_text(text, encoding="utf-8")
+        write_project(data, engine, release, "out.toml", output=f"out_{release}")
         assert search("out.toml").exit_code == 0
         done = command("release", "out.toml", "--row", "1")
         assert done.exit_code == 0, done.stderr
@@ -398,9 +372,7 @@ def test_verify_counts_all_that_was_released_and_names_each():
 
 
 def test_a_k_of_one_is_released_only_for_a_reason_that_the_evidence_records():
-    text = Path("mine.toml").read_text(encoding="utf-8").replace("suppression = 5", "suppression = 0")
-    text = text.replace('output = "front"', 'output = "front3"')
-    Path("out.toml").write_text(text, encoding="utf-8")
+    write_project(file="out.toml", suppression=0, output="front3")
     assert search("out.toml").exit_code == 0
     front = pd.read_csv("front3/front.csv")
     row = str(front.index[front.iloc[:, 2] == 1][0] + 1)
@@ -423,15 +395,10 @@ def test_a_k_of_one_is_released_only_for_a_reason_that_the_evidence_records():
 
 
 def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
-    text = (
-        Path("mine.toml").read_text(encoding="utf-8").replace('name = {role = "identifier"}', "name = {role = 'keep'}")
-    )
-    Path("mine.toml").write_text(text, encoding="utf-8")
-    refused = command("release", "mine.toml")
-    assert refused.exit_code == 2
-    assert refused.stderr.startswith("Error: keep must say why 'name' is released as it is: ")
-    text = text.replace("name = {role = 'keep'}", 'name = {role = "keep", reason = "all of them agreed to it"}')
-    Path("mine.toml").write_text(text, encoding="utf-8")
+    write_project(columns=ROLES | {"name": "keep"})
+    said = run("release", "mine.toml", code=2)
+    assert said.startswith("Error: keep must say why 'name' is released as it is: ")
+    write_project(columns=ROLES | {"name": {"role": "keep", "reason": "all of them agreed to it"}})
     done = command("release", "mine.toml")
     assert done.exit_code == 0, done.stderr
     said = " ".join(done.stdout.split())

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from command import command
 from persons_of_a_report import payload, read
-from test_cli_release import EVIDENCE, RELEASE, command, write_data, write_project
+from test_cli_release import EVIDENCE, RELEASE, write_data, write_project
 
 from pymoo_anon.cli import reporting
 from pymoo_anon.cli.project import read_project
@@ -37,10 +38,8 @@ def released(tmp_path_factory):
 
 
 @pytest.fixture
-def folder(released, tmp_path, monkeypatch):
-    shutil.copytree(released, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def with_release(released, folder):
+    return shutil.copytree(released, folder, dirs_exist_ok=True)
 
 
 def refused(*arguments):
@@ -51,7 +50,7 @@ def refused(*arguments):
     return result.stderr.removesuffix("\n")
 
 
-def test_the_report_is_that_of_the_chosen_point(folder):
+def test_the_report_is_that_of_the_chosen_point(with_release):
     result = command("report", "mine.toml")
     assert (result.exit_code, result.stdout) == (0, f"Written: {REPORT}, about {RELEASE}\n"), result.output
     page, data = read(REPORT.read_text(encoding="utf-8")), payload(REPORT.read_text(encoding="utf-8"))
@@ -72,7 +71,7 @@ def test_the_report_is_that_of_the_chosen_point(folder):
     assert sum(row[1] for row in sizes) == len(pd.read_csv(RELEASE))
 
 
-def test_outsiders_get_a_report_of_their_own(folder):
+def test_outsiders_get_a_report_of_their_own(with_release):
     assert command("report", "mine.toml", "--external").exit_code == 0
     assert not REPORT.exists()
     made = EXTERNAL.read_text(encoding="utf-8")
@@ -81,7 +80,7 @@ def test_outsiders_get_a_report_of_their_own(folder):
     assert "99999" not in json.dumps({**payload(made), "charts": None})
 
 
-def test_it_says_what_is_not_in_it(folder):
+def test_it_says_what_is_not_in_it(with_release):
     EVIDENCE.unlink()
     result = command("report", "mine.toml", "--output", "mine.html", "--threshold", "0.2")
     assert result.exit_code == 0, result.output
@@ -94,7 +93,7 @@ def test_it_says_what_is_not_in_it(folder):
     assert "a risk of 0.2, corresponds to k ≥ 5;" in " ".join(page.sentences["decision"])
 
 
-def test_a_population_is_read_like_the_table(folder):
+def test_a_population_is_read_like_the_table(with_release):
     rows = pd.read_csv("mine.csv", dtype=str)
     pd.concat([rows] * 3).assign(more="x").to_csv("people.csv", index=False)
     assert command("report", "mine.toml", "--population", "people.csv").exit_code == 0
@@ -106,7 +105,7 @@ def test_a_population_is_read_like_the_table(folder):
 
 
 @pytest.mark.parametrize("own", [{"strip": True}, {"names": ("zip", "sex")}])
-def test_a_population_that_is_no_csv_file_is_read_by_its_own_rules(folder, own):
+def test_a_population_that_is_no_csv_file_is_read_by_its_own_rules(with_release, own):
     pd.read_csv("mine.csv", dtype=str).to_parquet("people.parquet")
     project = read_project(Path("mine.toml"))
     front, _ = read_front(project)
@@ -114,7 +113,7 @@ def test_a_population_that_is_no_csv_file_is_read_by_its_own_rules(folder, own):
     assert reporting._population(front, odd, "people.parquet").n_rows == front.table.n_rows
 
 
-def test_a_report_is_replaced_where_that_is_asked_for(folder):
+def test_a_report_is_replaced_where_that_is_asked_for(with_release):
     REPORT.write_text("mine")
     result = command("report", "mine.toml")
     assert result.exit_code == 2
@@ -124,7 +123,7 @@ def test_a_report_is_replaced_where_that_is_asked_for(folder):
     assert REPORT.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_what_is_wrong_is_one_sentence(folder):
+def test_what_is_wrong_is_one_sentence(with_release):
     assert "ends in .html, got 'r.pdf'" in refused("mine.toml", "--output", "r.pdf")
     assert "make the folder none first" in refused("mine.toml", "--output", "none/r.html")
     assert "threshold must be a risk above 0 and at most 1, got 2.0" in refused("mine.toml", "--threshold", "2")
@@ -135,7 +134,7 @@ def test_what_is_wrong_is_one_sentence(folder):
     assert "nowhere.toml" in refused("nowhere.toml")
 
 
-def test_the_evidence_is_that_of_what_was_released_last(folder):
+def test_the_evidence_is_that_of_what_was_released_last(with_release):
     row = json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
     assert command("pick", "mine.toml", "--row", str(1 if row > 1 else 2)).exit_code == 0
     assert command("release", "mine.toml", "--output", "other.csv", "--anyway", "it is only a test").exit_code == 0
@@ -147,24 +146,24 @@ def test_the_evidence_is_that_of_what_was_released_last(folder):
     assert command("report", "mine.toml", "--force").stderr.startswith("Error: other.csv has changed since its release")
 
 
-def test_evidence_of_another_point_is_refused(folder):
+def test_evidence_of_another_point_is_refused(with_release):
     row = json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
     assert command("pick", "mine.toml", "--row", str(1 if row > 1 else 2)).exit_code == 0
     assert "is about another point than the chosen" in refused("mine.toml")
 
 
-def test_nothing_is_left_behind_where_nothing_can_be_written(folder, monkeypatch):
+def test_nothing_is_left_behind_where_nothing_can_be_written(with_release, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device", "out.report.html")
 
     monkeypatch.setattr("pymoo_anon.cli.reporting.write_report", full)
-    before = sorted(folder.rglob("*"))
+    before = sorted(with_release.rglob("*"))
     assert "No space left on device" in refused("mine.toml")
-    assert sorted(folder.rglob("*")) == before
+    assert sorted(with_release.rglob("*")) == before
 
 
 @pytest.mark.parametrize(("key", "value"), [("promised", 7), ("recounted", 40), ("holds", None), ("measure", "GLM")])
-def test_claims_that_were_changed_by_hand_are_no_report(folder, key, value):
+def test_claims_that_were_changed_by_hand_are_no_report(with_release, key, value):
     content = json.loads(EVIDENCE.read_text(encoding="utf-8"))
     assert content["claims"][0][key] != value
     content["claims"][0][key] = value
@@ -172,12 +171,12 @@ def test_claims_that_were_changed_by_hand_are_no_report(folder, key, value):
     assert "out.csv.evidence.json differs from the search and the recount" in refused("mine.toml")
 
 
-def test_a_release_that_is_gone_is_no_report(folder):
+def test_a_release_that_is_gone_is_no_report(with_release):
     RELEASE.unlink()
     assert "out.csv is missing, and out.csv.evidence.json is there" in refused("mine.toml")
 
 
-def test_the_project_file_says_whose_data_and_for_whom(folder):
+def test_the_project_file_says_whose_data_and_for_whom(with_release):
     whole = Path("mine.toml").read_text(encoding="utf-8")
     said = '[report]\nowner = "the clinic"\nrecipients = "everybody"\npopulation-size = 5000\n'
     Path("mine.toml").write_text(f"{whole}\n{said}", encoding="utf-8")

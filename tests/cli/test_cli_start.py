@@ -13,10 +13,7 @@ from pymoo_anon.cli.console import COMPILING
 HEAVY = {"numpy", "pandas", "numba", "pymoo", "moocore", "matplotlib", "narwhals", "pooch", "scipy", "scipy.spatial"}
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 #: Command lines that need no search, and their exit codes.

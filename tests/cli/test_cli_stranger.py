@@ -9,25 +9,16 @@ import time
 from pathlib import Path
 
 import pytest
-from command import FILES, front, record, search, without_compiling, write_own_table
+from command import FILES, command, front, record, search, without_compiling
 from malformed_projects import RIGHT
-from typer.testing import CliRunner
 
-from pymoo_anon.cli.app import app
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    write_own_table(tmp_path)
-    Path("my.toml").write_text(RIGHT, encoding="utf-8")
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("right_project")
 
 
 def said(*arguments):
     """Return the one sentence of a refused command that leaves no file."""
     before = sorted(Path().rglob("*"))
-    result = CliRunner().invoke(app, arguments)
+    result = command(*arguments)
     assert result.exit_code == 2, result.output
     assert "Traceback" not in result.output
     assert sorted(Path().rglob("*")) == before
@@ -101,16 +92,16 @@ def test_names_of_files_that_are_no_text():
 
 @pytest.mark.parametrize("width", ["24", "40"])
 def test_a_narrow_terminal_loses_no_number(width):
-    result = CliRunner().invoke(app, ["search", "my.toml"], env={"COLUMNS": width, "TERM": "dumb"})
+    result = command("search", "my.toml", COLUMNS=width, TERM="dumb")
     assert result.exit_code == 0, result.output
-    for command in ("search", "pick", "release", "verify", "report", "init"):
-        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": width, "TERM": "dumb"})
+    for name in ("search", "pick", "release", "verify", "report", "init"):
+        shown = command(name, "--help", COLUMNS=width, TERM="dumb")
         assert shown.exit_code == 0
         assert max(map(len, shown.stdout.splitlines())) <= int(width)
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything is written by root")
-def test_a_folder_that_may_not_be_written_to(folder):
+def test_a_folder_that_may_not_be_written_to():
     Path("locked").mkdir(mode=0o500)
     assert "Permission denied; name another folder" in said("search", "my.toml", "--output", "locked/out")
 

@@ -4,22 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
-from command import front, own, record, refused, run, write_own_table
+from command import command, front, own, record, refused, run
 from malformed_projects import RIGHT
-from typer.testing import CliRunner
 
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 
 WISHES = RIGHT.replace('trees/zip.csv"', 'trees/zip.csv"\nlevels = [1, 1]\nweight = 3')
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    write_own_table(tmp_path)
+def wishes(own_table):
     Path("my.toml").write_text(WISHES, encoding="utf-8")
-    return tmp_path
 
 
 def test_wishes_reach_the_report():
@@ -44,7 +39,7 @@ def test_wishes_reach_the_report():
     # Other wishes make another search.
     for old, new, key in (("weight = 3", "weight = 2", "weights"), ("[1, 1]", "[0, 1]", "levels")):
         Path("my.toml").write_text(WISHES.replace(old, new), encoding="utf-8")
-        result = CliRunner().invoke(app, ["pick", "my.toml"])
+        result = command("pick", "my.toml")
         assert f"changed since: {key} in [columns] of my.toml" in result.stderr
     # The command line wins.
     run("search", "my.toml", "--level", "zip=2..2", "--weight", "sex=2")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 import typer
-from command import record, search, write_own_table
+from command import record, search
 from malformed_projects import RIGHT
 from typer.testing import CliRunner
 
@@ -52,15 +52,11 @@ for line in sys.stdin:
 """
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_own_table(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("own_table")
 
 
 @pytest.fixture
-def with_one_more(folder):
+def with_one_more(own_table):
     """Return a function that runs a command with one more option."""
     environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

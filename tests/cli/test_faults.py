@@ -42,13 +42,10 @@ sys.argv = ["pymoo-anon", "search", *sys.argv[1:]]
 main()
 """
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows knows no such signals")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = [
+    pytest.mark.usefixtures("folder"),
+    pytest.mark.skipif(os.name == "nt", reason="Windows knows no such signals"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -5,18 +5,17 @@ A search runs with the project file and the drafts.
 
 import io
 import os
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pandas as pd
 import pytest
-from command import record, search
+from command import command, record, search
 from rich.console import Console
-from typer.testing import CliRunner
 
 from pymoo_anon.cli import engines, initializing
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.console import tell_some
 from pymoo_anon.cli.initializing import is_padded
 from pymoo_anon.cli.names import file_names
@@ -28,14 +27,10 @@ from pymoo_anon.table import frames, guesses
 ROWS = 60
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
-def init(*arguments):
-    return CliRunner().invoke(app, ["init", *arguments])
+init = partial(command, "init")
 
 
 def patients():
@@ -219,8 +214,8 @@ def test_a_table_is_opened_once(monkeypatch):
 )
 def test_files_of_other_formats_are_named(content, words):
     Path("t.csv").write_bytes(content)
-    for command in (["init", "t.csv"], ["hierarchy", "draft", "t.csv", "--column", "a"]):
-        result = CliRunner().invoke(app, command)
+    for asked in (["init", "t.csv"], ["hierarchy", "draft", "t.csv", "--column", "a"]):
+        result = command(*asked)
         assert (result.exit_code, result.stderr) == (2, f"Error: t.csv must be a CSV file, got {words}\n")
 
 
@@ -283,7 +278,7 @@ def test_a_failure_leaves_whole_files_and_the_project_file_as_it_was(monkeypatch
     assert n_moved == (failing > 1 if force else failing)
 
 
-def test_another_folder(folder):
+def test_another_folder():
     write_patients()
     result = init("patients.csv", "--output", "made/project")
     assert (result.exit_code, os.listdir()) == (2, ["patients.csv"])
@@ -515,7 +510,7 @@ NAMES = [
 ]
 
 
-def test_any_name_survives(folder):
+def test_any_name_survives():
     # No two columns are equal.
     rng = Random(1)
     frame = pd.DataFrame({f"{name} age": [f"{rng.randrange(3)}.5" for _ in NAMES] for name in NAMES})

@@ -16,13 +16,11 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from command import run, without_compiling, write_persons
+from command import command, run, without_compiling, write_persons
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
-from typer.testing import CliRunner
 
 from pymoo_anon.cli import hierarchies, initializing, interrupt, picking, releasing, reporting, searching
-from pymoo_anon.cli.app import app
 from pymoo_anon.engine.compiled import watch_compiling
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
@@ -55,10 +53,8 @@ def project(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, project, monkeypatch, unrendered):
-    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def in_project(folder, project):
+    shutil.copytree(project, folder, dirs_exist_ok=True)
 
 
 def files():
@@ -111,11 +107,11 @@ BEFORE = {
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError("no compiled object yet")], ids=["lost", "renamed"])
-@pytest.mark.parametrize("command", BEFORE, ids=lambda command: command[0])
-def test_a_signal_whose_error_is_lost_ends_every_command_before_it_writes(monkeypatch, listening, command, error):
+@pytest.mark.parametrize("asked", BEFORE, ids=lambda asked: asked[0])
+def test_a_signal_whose_error_is_lost_ends_every_command_before_it_writes(monkeypatch, listening, asked, error):
     before = files()
-    after(monkeypatch, *BEFORE[command], error)
-    done = CliRunner().invoke(app, [*command])
+    after(monkeypatch, *BEFORE[asked], error)
+    done = command(*asked)
     assert (done.exit_code, done.stderr) == (130, NOTHING), done.output
     assert files() == before
 
@@ -134,7 +130,7 @@ def test_a_search_that_is_interrupted_where_the_error_is_lost_writes_what_was_fo
         return own(*args, **kwargs) if len(calls) == 2 else None
 
     monkeypatch.setattr(searching, "search", search)
-    done = CliRunner().invoke(app, ["search", "mine.toml", "--algorithm", "pbgea", "--generations", "50"])
+    done = command("search", "mine.toml", "--algorithm", "pbgea", "--generations", "50")
     assert (done.exit_code, done.stderr) == (130, ""), done.output
     assert "not proven (Ctrl-C)" in done.stdout
 
@@ -143,7 +139,7 @@ def test_a_search_that_is_interrupted_where_the_error_is_lost_writes_what_was_fo
 def test_a_signal_while_files_are_put_in_place_or_later_leaves_everything_written(monkeypatch, listening, place):
     with monkeypatch.context() as patch:
         after(patch, *place, asked=lambda *args: place[1] == "_say" or str(args[-1]) == "second.csv")
-        done = CliRunner().invoke(app, ["release", "mine.toml", "--output", "second.csv"])
+        done = command("release", "mine.toml", "--output", "second.csv")
     assert (done.exit_code, done.stderr) == (130, EVERYTHING), done.output
     interrupt.forget_interrupt()
     # The release is recorded, too, so that later releases warn of it.
@@ -161,7 +157,7 @@ def test_several_signals_while_files_are_put_in_place_leave_everything_written(m
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace)
-        done = CliRunner().invoke(app, ["release", "mine.toml", "--output", "second.csv"])
+        done = command("release", "mine.toml", "--output", "second.csv")
     assert (done.exit_code, done.stderr) == (130, EVERYTHING), done.output
     interrupt.forget_interrupt()
     assert run("verify", "mine.toml").endswith("second.csv: holds.\n")
@@ -177,7 +173,7 @@ def test_a_second_signal_after_files_are_put_in_place_does_not_wait(monkeypatch,
         own(*arguments)
 
     monkeypatch.setattr(releasing, "_say", say)
-    done = CliRunner().invoke(app, ["release", "mine.toml", "--output", "second.csv"])
+    done = command("release", "mine.toml", "--output", "second.csv")
     assert (done.exit_code, done.stderr, said) == (130, EVERYTHING, [])
 
 
@@ -201,7 +197,7 @@ def test_a_release_that_is_written_by_half_is_refused_by_its_checksum(monkeypatc
         assert "No space left" in run("release", "mine.toml", "--row", other, "--force", code=2)
     assert Path("mine-release.csv").read_bytes() != before
     said = "mine-release.csv: does not hold: the file has changed: its checksum differs.\n"
-    assert CliRunner().invoke(app, ["verify", "mine.toml"]).stdout == said
+    assert command("verify", "mine.toml").stdout == said
 
 
 def test_while_numba_compiles_a_first_signal_waits_and_a_second_does_not(monkeypatch, listening):

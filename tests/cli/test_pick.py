@@ -2,35 +2,24 @@
 
 import hashlib
 import json
-import os
 import re
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import search, write_own_table
-from typer.testing import CliRunner
+from command import OF_OWN_TABLE, command, project_of, search, write_own_table
 
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.requests import Wish
 from pymoo_anon.cli.results import read_choice, read_front, text_of
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.publishing import explain
 
-PROJECT = """
-[data]
-file = "mine.csv"
-[columns]
-zip = {role = "quasi-identifier", hierarchy = "trees/zip.csv"}
-sex = {role = "quasi-identifier", hierarchy = "trees/sex.csv"}
-diagnosis = {role = "sensitive"}
-paid = {role = "label"}
-note = {role = "drop"}
-[search]
-objectives = ["k", "l", "GLM"]
-suppression = 0
-"""
+PROJECT = project_of(
+    {**OF_OWN_TABLE, "diagnosis": "sensitive", "paid": "label", "note": "drop"},
+    search={"objectives": ["k", "l", "GLM"], "suppression": 0},
+)
 
 CHOICE = Path("mine-front", "choice.json")
 
@@ -41,24 +30,20 @@ def searched(tmp_path_factory):
     folder = tmp_path_factory.mktemp("searched")
     write_own_table(folder)
     (folder / "mine.toml").write_text(PROJECT, encoding="utf-8")
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         assert search("mine.toml").exit_code == 0
-    finally:
-        os.chdir(before)
     return folder
 
 
 @pytest.fixture(autouse=True)
-def folder(searched, monkeypatch):
+def in_searched(searched, monkeypatch):
     monkeypatch.chdir(searched)
     CHOICE.unlink(missing_ok=True)
     return searched
 
 
-def pick(*arguments):
-    return CliRunner().invoke(app, ["pick", *arguments])
+pick = partial(command, "pick")
 
 
 def refused(*arguments):
@@ -227,10 +212,8 @@ def test_a_failed_choice_leaves_the_last_one(monkeypatch):
     assert len(list(Path("mine-front").iterdir())) == 5
 
 
-def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
+def test_what_makes_no_release_is_not_offered(own_table):
     """Reject a point of k = 1 by default and by row."""
-    monkeypatch.chdir(tmp_path)
-    write_own_table(tmp_path)
     table = pd.read_csv("mine.csv", dtype=str)
     pd.concat([table, table[:1].assign(zip=table.zip.iloc[-1])]).drop_duplicates(["zip", "sex"]).to_csv(
         "mine.csv", index=False
@@ -253,10 +236,8 @@ def test_what_makes_no_release_is_not_offered(tmp_path, monkeypatch):
     )
 
 
-def test_what_is_asked_for_is_held_against_the_marked_rows(tmp_path, monkeypatch):
+def test_what_is_asked_for_is_held_against_the_marked_rows(own_table):
     """Refuse to promise two diagnoses for four marked rows with one."""
-    monkeypatch.chdir(tmp_path)
-    write_own_table(tmp_path)
     rows = [f"0213{zip_code},{sex},flu,yes,x" for zip_code, sex in ("9F", "9F", "8M", "8M")]
     with Path("mine.csv").open("a", encoding="utf-8") as file:
         file.write("\n".join([*rows, ""]))

@@ -6,12 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from command import FILES, front, record, search, write_own_table
+from command import FILES, command, front, record, search
 from malformed_projects import RIGHT, project_files, tables
 from strategies import times
-from typer.testing import CliRunner
 
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.results import read_front
 from pymoo_anon.cli.tables import open_table, table_of
@@ -21,12 +19,7 @@ from pymoo_anon.table import Hierarchy, Microdata
 N_BROKEN = times(150)
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    write_own_table(tmp_path)
-    Path("my.toml").write_text(RIGHT, encoding="utf-8")
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("right_project")
 
 
 def written(text):
@@ -40,14 +33,14 @@ def refused(text):
     return str(error.value).removeprefix("my.toml").removeprefix(": ")
 
 
-def test_what_a_project_says(folder):
-    own = read_project(folder / "my.toml")
-    assert own.data.path == folder / "mine.csv"
-    assert own.quasi_identifiers == {"zip": folder / "trees/zip.csv", "sex": folder / "trees/sex.csv"}
+def test_what_a_project_says(right_project):
+    own = read_project(right_project / "my.toml")
+    assert own.data.path == right_project / "mine.csv"
+    assert own.quasi_identifiers == {"zip": right_project / "trees/zip.csv", "sex": right_project / "trees/sex.csv"}
     assert (own.sensitive, own.label, own.person) == (["diagnosis"], None, None)
     assert (own.with_role("keep"), own.with_role("drop", "identifier")) == (["paid"], ["note"])
     assert (own.missing, *own.reading[1:]) == ("raise", "duckdb", ("?",), None, False)
-    assert (own.output, own.release, own.suppressed) == (folder / "out", folder / "released.csv", "mark")
+    assert (own.output, own.release, own.suppressed) == (right_project / "out", right_project / "released.csv", "mark")
     assert dict(own.search) == {
         "objectives": "k,GLM",
         "require": ["k>=2"],
@@ -174,12 +167,12 @@ def test_options_win_over_the_file():
     assert said("nowhere.toml") == "nowhere.toml: no such file; pymoo-anon init writes a project file"
 
 
-def test_from_another_folder(monkeypatch, folder):
+def test_from_another_folder(monkeypatch, right_project):
     Path("elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
     assert search("../my.toml").exit_code == 0
     assert sorted(os.listdir("../out")) == [*FILES, "search.npz"]
-    assert len(read_front(read_project(folder / "my.toml"))[0]) > 0
+    assert len(read_front(read_project(right_project / "my.toml"))[0]) > 0
 
 
 def test_a_project_file_is_never_overwritten():
@@ -238,9 +231,9 @@ def test_a_search_that_was_edited_since_is_noticed(old, new, changed):
     assert old in RIGHT
     Path("my.toml").write_text(RIGHT.replace(old, new))
     said = f"changed since: {changed} in [search] of my.toml; search again"
-    for command in (["pick", "my.toml", "--row", "1"], ["release", "my.toml", "--row", "1"], ["report", "my.toml"]):
-        result = CliRunner().invoke(app, command)
-        assert (result.exit_code, said in result.stderr) == (2, True), (command, result.stderr)
+    for asked in (["pick", "my.toml", "--row", "1"], ["release", "my.toml", "--row", "1"], ["report", "my.toml"]):
+        result = command(*asked)
+        assert (result.exit_code, said in result.stderr) == (2, True), (asked, result.stderr)
     # The written file is read back unchanged.
     Path("my.toml").write_text(RIGHT)
     assert len(read_front(read_project(Path("my.toml")))[0]) > 0

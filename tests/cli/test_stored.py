@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import record, run, search, write_persons
-from test_cli_local import PROJECT, command
+from command import answer, record, run, search, write_persons, write_project_of_persons
 
 from pymoo_anon.cli import engines
 from pymoo_anon.cli.names import checksum
@@ -29,13 +29,21 @@ from pymoo_anon.table import Hierarchy, Microdata
 STORED = Path("mine-front", "search.npz")
 
 
-@pytest.fixture(params=["suppression = 0.05", 'recoding = "local"'], ids=["whole columns", "local"])
-def project(tmp_path, monkeypatch, request):
+@pytest.fixture(scope="module", params=[{"suppression": 0.05}, {"recoding": "local"}], ids=["whole columns", "local"])
+def searched(tmp_path_factory, request):
     """Create a folder with a search of 120 rows."""
-    monkeypatch.chdir(tmp_path)
-    write_persons()
-    Path("mine.toml").write_text(PROJECT.replace("RECODING", request.param), encoding="utf-8")
-    assert search("mine.toml").exit_code == 0
+    folder = tmp_path_factory.mktemp("searched")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_persons()
+        write_project_of_persons(**request.param)
+        run("search", "mine.toml")
+    return folder
+
+
+@pytest.fixture
+def project(searched, folder):
+    shutil.copytree(searched, folder, dirs_exist_ok=True)
     return read_project(Path("mine.toml"))
 
 
@@ -65,7 +73,7 @@ def test_what_is_read_is_what_the_table_gives(project):
 
 def told(commands):
     """Return the outputs and files of commands."""
-    said = [command(*one) for one in commands]
+    said = [answer(*one) for one in commands]
     assert [status for status, _ in said] == [0] * len(commands), said
     names = ["mine-front/choice.json", "out.csv", "out.csv.codebook.csv"]
     evidence = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
@@ -83,38 +91,29 @@ def told_alike(*options):
     assert told(commands) == with_it
 
 
-def test_every_command_says_the_same_as_without_it(project):
-    told_alike()
-
-
 # One search of each kind, with the options of its releases.
 SEARCHES = {
-    "marked": ("suppression = 0.05", ""),
-    "dropped": ("suppression = 0.05", 'suppressed = "drop"'),
-    "none suppressed": ("suppression = 0", ""),
-    "l": ('suppression = 0.05\nrequire = ["l>=2"]', ""),
-    "local": ('recoding = "local"', ""),
-    "local, l": ('recoding = "local"\nrequire = ["k>=3", "l>=2"]', ""),
-    "local, dropped": ('recoding = "local"', 'suppressed = "drop"'),
+    "marked": {"suppression": 0.05},
+    "dropped": {"suppression": 0.05, "release": {"suppressed": "drop"}},
+    "none suppressed": {"suppression": 0},
+    "l": {"suppression": 0.05, "require": ["l>=2"]},
+    "local": {"recoding": "local"},
+    "local, l": {"recoding": "local", "require": ["k>=3", "l>=2"]},
+    "local, dropped": {"recoding": "local", "release": {"suppressed": "drop"}},
 }
 CASES = [(kind, person, refined) for kind in SEARCHES for person in (False, True) for refined in (False, True)]
 CASES = [one for one in CASES if not (one[2] and one[0].startswith("local"))]
-FIRST = [("l", True, True), ("local, l", True, False)]
+FIRST = [("l", True, False)]
 
 
 @pytest.mark.parametrize(
     ("kind", "person", "refined"),
     [pytest.param(*one, marks=[] if one in FIRST else [pytest.mark.slow], id=f"{one}") for one in CASES],
 )
-def test_releases_of_every_kind_are_the_same_bytes_without_it(tmp_path, monkeypatch, kind, person, refined):
-    monkeypatch.chdir(tmp_path)
+def test_releases_of_every_kind_are_the_same_bytes_without_it(folder, kind, person, refined):
     write_persons(**({"who": [f"P{i}" for i in range(70)]} if person else {}))
-    asked, released = SEARCHES[kind]
-    text = PROJECT.replace('require = ["k>=2"]\n', "").replace("RECODING", asked) + released
-    Path("mine.toml").write_text(
-        text.replace("[search]", 'who = {role = "person"}\n[search]') if person else text, encoding="utf-8"
-    )
-    assert search("mine.toml").exit_code == 0
+    write_project_of_persons(**{"require": (), **SEARCHES[kind]})
+    run("search", "mine.toml")
     told_alike(*(["--local"] if refined else []))
 
 
@@ -151,18 +150,18 @@ def test_a_search_that_is_killed_while_it_writes_leaves_no_half_file(project):
             path.unlink()
     killed()
     assert not STORED.exists()
-    status, said = command("pick", "mine.toml")
+    status, said = answer("pick", "mine.toml")
     assert (status, "search mine.toml --resume writes it" in " ".join(said.split())) == (2, True)
     run("search", "mine.toml", "--resume")
     assert {path.name for path in Path("mine-front").iterdir()} == {*before, "choice.json", "releases.json"}
-    assert command("pick", "mine.toml", "--require", "k>=3")[0] == 0
+    assert answer("pick", "mine.toml", "--require", "k>=3")[0] == 0
 
 
 def test_a_file_of_an_earlier_search_goes_where_a_new_one_stores_nothing(project, monkeypatch):
     monkeypatch.setattr("pymoo_anon.cli.results.write_search", lambda front, path: False)
     run("search", "mine.toml")
     assert not STORED.exists()
-    assert command("pick", "mine.toml", "--require", "k>=3")[0] == 0
+    assert answer("pick", "mine.toml", "--require", "k>=3")[0] == 0
 
 
 def test_pick_opens_no_table_and_makes_no_recoding(project, monkeypatch):
@@ -183,13 +182,13 @@ def test_a_damaged_or_missing_file_is_refused_in_one_sentence(project):
     whole = STORED.read_bytes()
     for damaged in (whole[:-1], whole + b"0", b"PK", whole[: len(whole) // 2] + b"!" + whole[len(whole) // 2 + 1 :]):
         STORED.write_bytes(damaged)
-        status, said = command("pick", "mine.toml")
+        status, said = answer("pick", "mine.toml")
         assert status == 2
         assert " ".join(said.split()) == (
             f"Error: {STORED} must be what the search in mine-front wrote, got another file; search again"
         )
     STORED.unlink()
-    assert "got none; search again" in " ".join(command("pick", "mine.toml")[1].split())
+    assert "got none; search again" in " ".join(answer("pick", "mine.toml")[1].split())
 
 
 def test_a_file_of_something_else_is_refused_though_its_checksum_is_right(project):
@@ -199,7 +198,7 @@ def test_a_file_of_something_else_is_refused_though_its_checksum_is_right(projec
     path, content = Path("mine-front", "run.json"), record("mine-front")
     content["front"]["search.npz"] = checksum(STORED)
     path.write_text(json.dumps(content), encoding="utf-8")
-    status, said = command("pick", "mine.toml")
+    status, said = answer("pick", "mine.toml")
     assert status == 2
     assert "other values than those of a column" in " ".join(said.split())
     assert "search again" in " ".join(said.split())
@@ -208,7 +207,7 @@ def test_a_file_of_something_else_is_refused_though_its_checksum_is_right(projec
 def test_a_changed_table_is_refused_before_it_is_read(project):
     with Path("mine.csv").open("a", encoding="utf-8") as file:
         file.write("30,F,flu\n")
-    status, said = command("pick", "mine.toml")
+    status, said = answer("pick", "mine.toml")
     assert status == 2
     assert "is out of date, changed since" in " ".join(said.split())
 

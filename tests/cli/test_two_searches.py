@@ -23,10 +23,7 @@ with alone(Path("front")):
 """
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def is_free():

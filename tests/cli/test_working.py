@@ -101,7 +101,7 @@ STEPS = {
 }
 
 
-def test_every_command_says_what_it_does_and_how_far_it_is(tmp_path, monkeypatch, unrendered):
+def test_every_command_says_what_it_does_and_how_far_it_is(folder, monkeypatch):
     said = []
 
     @contextmanager
@@ -109,14 +109,13 @@ def test_every_command_says_what_it_does_and_how_far_it_is(tmp_path, monkeypatch
         said.append(words)
         yield said.append
 
-    monkeypatch.chdir(tmp_path)
     for module in (hierarchies, initializing, picking, releasing, reporting, searching):
         monkeypatch.setattr(module, "working", working)
     write_persons()
-    for command, steps in STEPS.items():
+    for asked, steps in STEPS.items():
         said.clear()
-        run(*command)
-        assert re.fullmatch("\n".join(steps), "\n".join(said)), (command, said)
+        run(*asked)
+        assert re.fullmatch("\n".join(steps), "\n".join(said)), (asked, said)
 
 
 def test_numbers_stand_on_the_right():

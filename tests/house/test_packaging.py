@@ -89,6 +89,7 @@ def test_no_test_is_skipped_for_want_of_data_or_a_browser():
     assert run.index("export CI=true") < run.index("apt-get install") < run.index("README.md)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["playwright", "chromium"])
 def test_the_report_s_tests_fail_where_a_browser_must_be(tmp_path, missing):
     """Fail with CI=true, and otherwise skip, naming the missing part."""

@@ -1,8 +1,5 @@
 """Constraints: infeasible points, exact fronts, and branch and bound."""
 
-import copy
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,14 +23,11 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.operators import (
-    BitStringSampling,
     LatticeSampling,
     LevelCrossover,
-    PartitionCrossover,
-    PerAttributeBitMutation,
     SingleStepMutation,
 )
-from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
@@ -71,85 +65,9 @@ def small_problem(*constraints):
     return LatticeProblem(CENSUS, objectives, constraints=constraints, suppression=0.02)
 
 
-def two_constraints():
-    return KAnonymity() >= 5, TCloseness("occupation") <= 0.3
-
-
 def searches():
     nsga2 = NSGA2(pop_size=25, sampling=LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation())
     return [nsga2, PBGEA(), ExhaustiveSearch(), BranchAndBound()]
-
-
-@pytest.mark.parametrize("algorithm", searches(), ids=lambda algorithm: type(algorithm).__name__)
-def test_searches_return_feasible_points(algorithm):
-    problem = small_problem(*two_constraints())
-    res = minimize(problem, algorithm, ("n_gen", 60), seed=1)
-    k, t = values_of_nodes(res.X)
-    assert len(res.X) > 1
-    assert (k >= 5).all()
-    assert (t <= 0.3).all()
-    np.testing.assert_array_equal(problem.compute(res.X), res.F)
-    assert (res.G <= 0).all()
-
-
-def values_of_nodes(X):
-    free = LatticeProblem(CENSUS, [KAnonymity(), TCloseness("occupation")], suppression=0.02)
-    return free.natural(free.compute(X)).T
-
-
-@pytest.mark.parametrize("algorithm", searches(), ids=lambda algorithm: type(algorithm).__name__)
-def test_where_nothing_is_feasible_nothing_is_returned(algorithm):
-    problem = small_problem(KAnonymity() >= 301)
-    res = minimize(problem, algorithm, ("n_gen", 60), seed=1)
-    assert res.F is None
-    assert problem.to_frame(res).shape == (0, 12)
-    assert len(problem.pareto_front()) == 0
-
-
-def test_bit_strings_have_constraints_too():
-    problem = BitStringProblem(
-        CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.02, constraints=list(two_constraints())
-    )
-    free = BitStringProblem(CENSUS, [KAnonymity(), TCloseness("occupation")], suppression=0.02)
-    X = problem.sample(60, np.random.default_rng(0)) & (np.random.default_rng(1).random((60, problem.n_var)) < 0.1)
-    k, t = free.natural(free.compute(X)).T
-    G = problem.evaluate(X, return_values_of=["G"])
-    np.testing.assert_array_equal(G, np.column_stack([5 - k, t - 0.3]))
-    nsga2 = NSGA2(
-        pop_size=30, sampling=BitStringSampling(), crossover=PartitionCrossover(), mutation=PerAttributeBitMutation()
-    )
-    res = minimize(problem, nsga2, ("n_gen", 60), seed=1)
-    k, t = free.natural(free.compute(res.X)).T
-    assert (k >= 5).all()
-    assert (t <= 0.3).all()
-
-
-def test_a_frame_shows_what_a_constraint_bounds():
-    problem = small_problem(*two_constraints())
-    res = minimize(problem, PBGEA(), ("n_gen", 60), seed=1)
-    frame = problem.to_frame(res)
-    assert list(frame.columns[-5:]) == ["k", "GLM", "t", "suppressed", "feasible"]
-    assert frame["feasible"].all()
-    assert frame["suppressed"].tolist() == [problem.equivalence_classes(x).n_suppressed[0] for x in res.X]
-    np.testing.assert_array_equal(frame[["k", "t"]].T, values_of_nodes(res.X))
-
-
-def test_the_memory_holds_constraints():
-    problem = small_problem(*two_constraints())
-    X = problem.nodes(0, 40)
-    first = problem.evaluate(np.concatenate([X, X]), return_values_of=["F", "G"])
-    assert problem.n_unique == 40
-    for values, again in zip(first, problem.evaluate(X, return_values_of=["F", "G"]), strict=True):
-        np.testing.assert_array_equal(values, np.concatenate([again, again]))
-    assert problem.n_unique == 40
-    twin, other = copy.deepcopy(problem), pickle.loads(pickle.dumps(problem))
-    for one in (twin, other):
-        assert one.n_unique == 40
-        for values, again in zip(first, one.evaluate(X, return_values_of=["F", "G"]), strict=True):
-            np.testing.assert_array_equal(values[:40], again)
-    twin.evaluate(problem.nodes(40, 41))
-    assert (problem.n_unique, other.n_unique) == (41, 40)
-    assert repr(pickle.loads(pickle.dumps(two_constraints()))) == repr(two_constraints())
 
 
 def test_one_objective_may_be_bounded_on_both_sides():

@@ -115,25 +115,60 @@ def test_a_limit_that_is_attained_is_kept_and_its_neighbours_are_not(seed):
 
 @given(SEEDS)
 def test_classes_on_a_limit_are_kept_under_violating(seed):
+    """Suppress the classes that break one of two limits, and measure the rest."""
     own, rng = case(seed), np.random.default_rng(seed)
-    for one in own.objectives():
-        if not one.worst_class:
+    worst = [one for one in own.objectives() if one.worst_class]
+    plain = LatticeProblem(own.table, worst)
+    x = every_node(plain)[int(rng.integers(0, plain.n_nodes))]
+    classes = own.release(plain.decode(x), AtMost(0)).alone()
+    rule = Violating(len(own.rows) - 1)
+    for place, one in enumerate(worst):
+        # Some class attains each of these values, and so keeps it as a limit.
+        limits = [
+            (measure, exact(classes[int(rng.integers(0, len(classes)))], measure))
+            for measure in (one, worst[place - 1])
+        ]
+        if not all(np.isfinite(float(bound)) for _, bound in limits):
             continue
-        plain = LatticeProblem(own.table, [one])
-        x = every_node(plain)[int(rng.integers(0, plain.n_nodes))]
-        everything = own.release(plain.decode(x), AtMost(0))
-        of_classes = [exact(only, one) for only in everything.alone()]
-        # Some class attains this value, and so keeps it as a limit.
-        bound = of_classes[int(rng.integers(0, len(of_classes)))]
-        if not np.isfinite(float(bound)):
-            continue
-        constraint = one >= float(bound) if one.maximize else one <= float(bound)
-        rule = Violating(len(own.rows) - 1)
-        problem = LatticeProblem(own.table, [GeneralLossMetric()], rule, [constraint])
-        release = own.release(
-            plain.decode(x), rule, lambda only, o=one, b=bound: exact(only, o) < b if o.maximize else exact(only, o) > b
-        )
+
+        def broken(only, limits=limits):
+            return any(exact(only, o) < bound if o.maximize else exact(only, o) > bound for o, bound in limits)
+
+        constraints = [o >= float(bound) if o.maximize else o <= float(bound) for o, bound in limits]
+        problem = LatticeProblem(own.table, [GeneralLossMetric(), *worst], rule, constraints)
+        release = own.release(plain.decode(x), rule, broken)
         assert problem.equivalence_classes(x).n_suppressed.tolist() == [release.n_suppressed]
+        F, G = problem.evaluate(x[np.newaxis], return_values_of=["F", "G"])
+        assert G[0, -1] == release.n_suppressed - rule.limit
+        if any(release.kept):
+            assert problem.natural(F)[0].tolist() == [float(exact(release, o)) for o in problem.objectives]
+            assert (G[0, :-1] <= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_larger_tables_have_the_same_values(seed):
+    """Measure hundreds of rows, with large counts and many classes."""
+    own, rng = case(seed, n_rows=600), np.random.default_rng(seed)
+    asked = own.objectives()
+    problem = LatticeProblem(own.table, asked, AtMost(0.05))
+    for x in (every_node(problem)[0], every_node(problem)[int(rng.integers(0, problem.n_nodes))]):
+        release = own.release(problem.decode(x), problem.suppression)
+        assert measured(problem, x[np.newaxis])[0].tolist() == [float(exact(release, one)) for one in asked]
+
+
+@pytest.mark.slow
+def test_frozen_arrays_will_do():
+    """Compile loops once more, for arrays that cannot be written."""
+    own = case(3)
+    problem = LatticeProblem(own.table, own.objectives())
+    classes = problem.equivalence_classes(problem.xl)
+    expected = [one.evaluate(classes).tolist() for one in problem.measured]
+    frozen = classes.copy()
+    for holder in (frozen, frozen.tuples, *frozen.columns.values(), *frozen.tuples.columns.values()):
+        for value in vars(holder).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+    assert [one.evaluate(frozen).tolist() for one in problem.measured] == expected
 
 
 def exact_front(values, maximize):

@@ -10,12 +10,10 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
-from command import run, write_own_table
+from command import OF_OWN_TABLE, command, run, write_project
 from numba.core.registry import CPUDispatcher
-from typer.testing import CliRunner
 
 from pymoo_anon import objectives
-from pymoo_anon.cli.app import app
 from pymoo_anon.cli.names import MEASURES
 from pymoo_anon.objectives import (
     BasicBetaLikeness,
@@ -257,21 +255,6 @@ def test_ones_own_recount_is_claimed_and_believed(monkeypatch):
     assert claims.iloc[1].tolist() == ["k", 1, 1, True]
 
 
-PROJECT = """
-[data]
-file = "mine.csv"
-[columns]
-zip = { role = "quasi-identifier", hierarchy = "trees/zip.csv" }
-sex = { role = "quasi-identifier", hierarchy = "trees/sex.csv" }
-diagnosis = { role = "sensitive" }
-paid = { role = "drop" }
-note = { role = "drop" }
-[search]
-objectives = ["k", "small-classes", "GLM"]
-output = "front"
-"""
-
-
 @pytest.fixture
 def contributed(monkeypatch):
     """Load the class of the contributors' page as a module for pickling."""
@@ -283,13 +266,12 @@ def contributed(monkeypatch):
     return module.SmallClasses
 
 
-def test_what_the_page_for_contributors_asks_for_suffices(contributed, tmp_path, monkeypatch):
+def test_what_the_page_for_contributors_asks_for_suffices(contributed, own_table):
     """Search, release, recount, report and verify with the class alone."""
-    monkeypatch.chdir(tmp_path)
     check_objective(contributed())
     assert row_of(contributed).startswith("| `SmallClasses()` | small classes | `small-classes` | number of rows in ")
-    write_own_table(tmp_path)
-    Path("mine.toml").write_text(PROJECT, encoding="utf-8")
+    roles = {**OF_OWN_TABLE, "diagnosis": "sensitive", "paid": "drop", "note": "drop"}
+    write_project(roles, search={"objectives": ["k", "small-classes", "GLM"], "output": "front"})
 
     assert "small classes" in run("search", "mine.toml", "--suppression", "4")
     assert "small classes" in Path("front/front.csv").read_text(encoding="utf-8").partition("\n")[0]
@@ -310,6 +292,6 @@ def test_what_the_page_for_contributors_asks_for_suffices(contributed, tmp_path,
     asked = ["verify", released, "--quasi-identifier", "zip", "--quasi-identifier", "sex", "--require"]
     count = own["promised"]
     assert re.search(rf"small classes +{count} +<= {count} +yes", run(*asked, f"small-classes<={count}"))
-    done = CliRunner().invoke(app, [*asked, f"small-classes<={count - 1}"])
+    done = command(*asked, f"small-classes<={count - 1}")
     assert done.exit_code == 1, done.output
     assert re.search(rf"small classes +{count} +<= {count - 1} +NO", done.stdout)

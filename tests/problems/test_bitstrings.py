@@ -1,6 +1,5 @@
 """Partition problems: bits, decoding, values, labels, memory, frames and refusals."""
 
-import copy
 import pickle
 from importlib.resources import files
 
@@ -10,26 +9,18 @@ import pytest
 from errors import refused
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from plain import PlainTable
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.result import Result
 from pymoo.optimize import minimize
-from strategies import cuts, every_string, partitions, policies, rule_of
+from strategies import cuts, every_string, partitions
 
-from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
-    ClassificationMetric,
-    DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    SquaredClassSizes,
-    SquaredValueCounts,
 )
 from pymoo_anon.operators import BitStringSampling, ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation
-from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.table import Below, Hierarchy, Microdata, Taxonomy
+from pymoo_anon.problems import BitStringProblem
+from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 
 WORK = {
     "name": "Any work",
@@ -40,16 +31,6 @@ WORK = {
     ],
 }
 LEAVES = ["Federal-gov", "State-gov", "Local-gov", "Private", "Never-worked"]
-EVERY_KIND = [
-    KAnonymity(),
-    DistinctLDiversity("s0"),
-    SquaredClassSizes(),
-    SquaredValueCounts("s0"),
-    GeneralLossMetric(),
-    ClassificationMetric("s1"),
-    NormalizedWeightedPenalty(),
-    NormalizedClassDispersion(),
-]
 
 
 def small_table(n_rows=80, seed=0):
@@ -128,32 +109,6 @@ def test_decoding_counts_the_bits_before_a_value(data, partition):
             assert [str(value) for value in own.table.quasi_identifiers[name].domain] == list(map(str, labels))
             assert decoded.groups[name].tolist() == list(labels.values())
         assert decoded.n_groups == tuple(x[own.bits_of(name)].sum() + 1 for name in partition.domains)
-
-
-@given(data=st.data(), partition=partitions())
-def test_values_are_those_of_the_rows(data, partition):
-    table, policy = partition.table, data.draw(policies(partition.table))
-    n_rows, names = len(table.frame), list(partition.domains)
-    shares = np.array(data.draw(st.lists(st.integers(0, 9), min_size=len(names), max_size=len(names)).filter(any)))
-    weights = shares / shares.sum()
-    own = BitStringProblem(
-        table.microdata,
-        [*EVERY_KIND, NormalizedWeightedPenalty(weights)],
-        suppression=rule_of(policy),
-        **partition.arguments,
-    )
-    X = own.sample(4, np.random.default_rng(data.draw(st.integers(0, 99))))
-    for x, found in zip(X, own.natural(own.evaluate(X)), strict=True):
-        plain = PlainTable(table.frame, partition.labels_of(x.tolist()))
-        measured = plain.measure([0] * len(names), "s0", "s1", **policy)
-        suppressed = measured.size_of < (policy.get("below") or measured.k)
-        kept = measured.size_of[~suppressed]
-        costs = [plain.costs[name, 0].where(~suppressed, 1.0).sum() / n_rows for name in names]
-        expected = [measured.k, measured.l, measured.S_k, measured.S_l, measured.GLM, measured.CM]
-        dispersion = (kept.max() - kept.min()) / max(n_rows - 1, 1) if len(kept) else 0
-        np.testing.assert_allclose(
-            found, [*expected, np.mean(costs), dispersion, np.dot(weights, costs)], rtol=1e-12, atol=1e-15
-        )
 
 
 @given(data=st.data(), partition=partitions())
@@ -237,44 +192,6 @@ def test_leaves_that_no_row_holds_count_in_the_domain():
     in_group = TABLE.tuples.counts[TABLE.tuples.codes[:, 1] != 2].sum()  # all but Private
     assert alone.evaluate(ones)[0] == pytest.approx(in_group * 2 / 4)
     assert together.evaluate(government)[0] == pytest.approx(in_group * 2 / 3)
-
-
-def test_the_finest_and_the_coarsest_string_are_those_of_the_lattice():
-    census = make_census(400, seed=3)
-    every = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric(), NormalizedClassDispersion()]
-    for policy in ({"suppression": 0.1}, {"suppression": Below(3)}):
-        bits, levels = BitStringProblem(census, every, **policy), LatticeProblem(census, every, **policy)
-        for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
-            np.testing.assert_array_equal(bits.evaluate(x), levels.evaluate(node))
-
-
-def test_the_memory_pays_once_for_each_string(monkeypatch):
-    own, computed = make(), []
-    compute = BitStringProblem._measure
-    monkeypatch.setattr(BitStringProblem, "_measure", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
-    X = own.sample(40, np.random.default_rng(0))
-    first = own.evaluate(X)
-    distinct = np.unique(X, axis=0)
-    assert np.array_equal(own.evaluate(X[::-1]), first[::-1])
-    assert np.array_equal(own.evaluate(np.asfortranarray(X)), first)
-    assert own.n_unique == len(computed) == len(distinct)
-    assert np.array_equal(own.compute(X), first)
-
-
-def test_copies_share_the_memory_and_pickles_keep_it():
-    own = make()
-    X = own.sample(10, np.random.default_rng(0))
-    F = own.evaluate(X)
-    twin, other = copy.deepcopy(own), pickle.loads(pickle.dumps(own))
-    assert twin.table is own.table
-    assert twin.n_unique == other.n_unique == own.n_unique
-    assert np.array_equal(other.evaluate(X), F)
-    twin.evaluate(~X[:0])
-    more = own.sample(30, np.random.default_rng(1))
-    assert np.array_equal(twin.evaluate(more), other.evaluate(more))
-    assert twin.n_unique == own.n_unique == other.n_unique
-    assert other.decode(X[0]) == own.decode(X[0])
-    assert other.n_strings == own.n_strings
 
 
 def test_the_table_stays_as_it_was():

@@ -5,7 +5,6 @@ import pickle
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.pool import ThreadPool
 
 import numpy as np
 import pytest
@@ -215,34 +214,3 @@ def test_a_history_is_pickled_with_one_memory():
     again = pickle.loads(pickle.dumps(res.history))
     assert len({id(entry.problem._memory) for entry in again}) == 1
     assert again[0].problem.n_unique == own.n_unique
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_what_is_interrupted_leaves_nothing_behind(error):
-    memory, X = Memory(2), np.arange(600).reshape(-1, 3)
-    recall(memory, X[:50], of_nodes)
-
-    def interrupt(points):
-        of_nodes(points)
-        raise error
-
-    with pytest.raises(error):
-        recall(memory, X, interrupt)
-    assert len(memory) == 50
-    assert holds(memory, X).tolist() == [True] * 50 + [False] * 150
-    assert np.array_equal(recall(memory, X, of_nodes), of_nodes(X))
-
-
-def test_a_runner_of_threads_takes_one_problem():
-    from pymoo.parallelization import StarmapParallelization
-
-    own = problem()
-    X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(120, own.n_var))
-    with ThreadPool(8) as pool:
-        own.elementwise, own.elementwise_runner = True, StarmapParallelization(pool.starmap)
-        F, G = own.evaluate(X)
-        res = minimize(own, NSGA2(pop_size=10, **NODES), ("n_gen", 5), seed=1)
-    expected = problem().evaluate(X)
-    assert np.array_equal(F, expected[0])
-    assert np.array_equal(G, expected[1])
-    assert np.array_equal(res.F, minimize(problem(), NSGA2(pop_size=10, **NODES), ("n_gen", 5), seed=1).F)

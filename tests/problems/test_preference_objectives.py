@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from errors import refused
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.population import Population
 from pymoo.core.repair import Repair
 from pymoo.core.result import Result
@@ -14,7 +13,7 @@ from pymoo_anon.algorithms import PreferenceNSGA2
 from pymoo_anon.algorithms.preference import picks, prefer_feasible
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
-from pymoo_anon.operators import BitStringSampling, ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation
+from pymoo_anon.operators import ClosestValidRepair
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import plot_front
@@ -28,11 +27,6 @@ WEIGHTS = np.arange(1, 9) / 36
 def problem(preferences=POINTS, **kwargs):
     points = [PreferredPoint(point, WEIGHTS) for point in preferences]
     return BitStringProblem(CENSUS, [*points, KAnonymity()], **kwargs)
-
-
-def strings(own, n=40):
-    rng = np.random.default_rng(0)
-    return rng.random((n, own.n_var)) < np.linspace(0, 0.3, n)[:, np.newaxis]
 
 
 def test_names_of_points():
@@ -147,19 +141,3 @@ def test_a_repair_of_ones_own_is_taken():
     assert Most.given == 30
     assert len(res.F) > 0
     assert isinstance(PreferenceNSGA2(k=5).repair, ClosestValidRepair)
-
-
-def test_elementwise_runners_and_other_algorithms_take_it():
-    own = problem(elementwise_runner=lambda f, X: [f(x) for x in X])
-    X = strings(own, 5)
-    assert np.array_equal(own.evaluate(X), problem().evaluate(X))
-    nsga2 = NSGA2(
-        10,
-        sampling=BitStringSampling(),
-        crossover=PartitionCrossover(),
-        mutation=PerAttributeBitMutation(),
-        archive=None,
-    )
-    res = minimize(own, nsga2, ("n_gen", 2), seed=1)
-    assert np.array_equal(problem().compute(res.X), res.F)
-    assert picks(own, res.X, 5).columns[0] == "row"

@@ -12,7 +12,6 @@ from pymoo.constraints.as_obj import ConstraintsAsObjective
 from pymoo.core.result import Result
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -101,19 +100,6 @@ def test_arrays_of_objects_are_what_they_hold():
     )
 
 
-def test_arrays_of_floats_are_levels_where_they_are_whole():
-    own = problem()
-    start = own.nodes(0, 10).astype(float)
-    for algorithm in (PBGEA(10, sampling=start), nsga2()):
-        res = minimize(own, algorithm, ("n_gen", 3), seed=1)
-        assert np.array_equal(own.compute(own.checked(res.X)), res.F)
-        assert (own.to_frame(res)[list("abc")].to_numpy() == res.X).all()
-        assert own.decode(res.X[0]).n_groups
-    assert refused(ValueError, lambda: minimize(own, PBGEA(10, sampling=start + 0.5), ("n_gen", 1), seed=1)).startswith(
-        "X must hold whole generalization levels"
-    )
-
-
 def test_constraints_may_be_an_objective():
     own = problem()
     res = minimize(ConstraintsAsObjective(own), nsga2(), ("n_gen", 5), seed=1, verbose=True)
@@ -154,18 +140,3 @@ def test_quasi_identifiers_may_be_named_like_columns_of_a_frame():
         "suppressed", "feasible", "k", "k (objective)", "GLM", "l", "suppressed (measured)", "feasible (measured)",
     ]  # fmt: skip
     assert shown["k"].tolist() == [0, 1, 2, 3]
-
-
-def test_rows_that_break_constraints_are_told():
-    """Check the results of RVEA and `return_least_infeasible`."""
-    from pymoo.algorithms.moo.rvea import RVEA
-    from pymoo.util.ref_dirs import get_reference_directions
-
-    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-    own = problem(constraints=[KAnonymity() >= 15])
-    rvea = RVEA(get_reference_directions("das-dennis", 2, n_partitions=9), **operators)
-    res = minimize(own, rvea, ("n_gen", 6), seed=1)
-    assert own.to_frame(res)["feasible"].tolist() == (res.G[:, 0] <= 0).tolist()
-    none = problem(constraints=[KAnonymity() >= 81])
-    res = minimize(none, nsga2(return_least_infeasible=True), ("n_gen", 6), seed=1)
-    assert none.to_frame(res)["feasible"].tolist() == [False] * len(res.X)

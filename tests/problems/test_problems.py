@@ -7,14 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from errors import refused
-from hypothesis import given
-from hypothesis import strategies as st
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.result import Result
 from pymoo.indicators.hv import HV
 from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
-from strategies import nodes, policies, rule_of, tables
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
@@ -25,7 +22,6 @@ from pymoo_anon.objectives import (
     KAnonymity,
     NormalizedClassDispersion,
     NormalizedWeightedPenalty,
-    Objective,
     SquaredClassSizes,
     SquaredValueCounts,
 )
@@ -93,30 +89,6 @@ def test_decode_gives_groups_and_labels(problem):
     assert generalization.n_groups == (4, 1, 3)
 
 
-def test_evaluation_agrees_with_the_classes_of_the_decoded_node(problem):
-    for x in problem.nodes(0, 24):
-        classes = problem.table.equivalence_classes(problem.decode(x), suppression=0.05)
-        alone = [objective.evaluate(classes)[0] for objective in problem.objectives]
-        assert problem.natural(problem.evaluate(x)).tolist() == alone
-
-
-def test_maximised_objectives_are_negated_once():
-    own = LatticeProblem(small_table(), [KAnonymity(), GeneralLossMetric()])
-    F = own.evaluate(np.array([3, 1, 2]))
-    assert F.tolist() == [-60.0, 180.0]
-    assert own.natural(F).tolist() == [60.0, 180.0]
-
-
-def test_any_number_of_objectives_in_any_order(census):
-    straight = LatticeProblem(census, SIX, suppression=0.01)
-    reversed_ = LatticeProblem(census, SIX[::-1], suppression=0.01)
-    X = LatticeSampling().do(straight, 30, random_state=np.random.default_rng(0)).get("X")
-    assert np.array_equal(straight.evaluate(X), reversed_.evaluate(X)[:, ::-1])
-    for column, objective in enumerate(SIX):
-        alone = LatticeProblem(census, [objective], suppression=0.01)
-        assert np.array_equal(alone.evaluate(X)[:, 0], straight.evaluate(X)[:, column])
-
-
 @pytest.mark.parametrize("policy", [{"suppression": 0.01}, {"suppression": Below(3)}])
 def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_threads(census, policy, monkeypatch):
     own = LatticeProblem(census, [*SIX, NormalizedWeightedPenalty(), NormalizedClassDispersion()], **policy)
@@ -130,30 +102,6 @@ def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_thread
             patch.setattr(base, "_POINTS_OF_A_PART", 30)
             assert np.array_equal(own.compute(X), alone)
     assert own.compute(X[:0]).shape == (0, own.n_obj)
-
-
-@pytest.mark.filterwarnings("ignore:the hierarchies of")
-@given(data=st.data(), table=tables())
-def test_a_batch_is_worth_what_the_rows_say(data, table):
-    some, policy = data.draw(st.lists(nodes(table), min_size=1, max_size=20)), data.draw(policies(table))
-    own = LatticeProblem(
-        table.microdata,
-        [
-            KAnonymity(),
-            SquaredClassSizes(),
-            GeneralLossMetric(),
-            DistinctLDiversity("s0"),
-            SquaredValueCounts("s0"),
-            ClassificationMetric("s1"),
-        ],
-        suppression=rule_of(policy),
-    )
-    own.n_threads = data.draw(st.integers(1, 2))
-    plain = table.plain
-    for node, values in zip(some, own.natural(own.compute(np.array(some))), strict=True):
-        measured = plain.measure(node, sensitive="s0", label="s1", **policy)
-        expected = (measured.k, measured.S_k, measured.GLM, measured.l, measured.S_l, measured.CM)
-        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-9)
 
 
 def test_the_memory_pays_once_for_each_node(problem, monkeypatch):
@@ -208,11 +156,6 @@ def test_the_pareto_front_is_exact_and_costs_no_distinct_nodes(problem):
     assert HV(ref_point=front.max(axis=0) + 1)(front) > 0
 
 
-def test_two_objective_fronts_and_sets_are_aligned(census):
-    own = LatticeProblem(census, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
-    assert np.array_equal(own.compute(own.pareto_set()), own.pareto_front())
-
-
 def test_to_frame_has_levels_and_natural_signs(problem):
     res = minimize(problem, NSGA2(10, LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation()),
                    ("n_gen", 5), seed=1)  # fmt: skip
@@ -237,27 +180,6 @@ def test_names_of_objectives_are_unique():
     table = small_table()
     own = LatticeProblem(table, [DistinctLDiversity("diagnosis"), DistinctLDiversity("sex"), KAnonymity()])
     assert own.objective_names == ("l of diagnosis", "l of sex", "k")
-
-
-def test_all_classes_below_a_size_are_suppressed():
-    table = small_table()
-    own = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=Below(4))
-    X = own.nodes(0, 24)
-    k = own.natural(own.evaluate(X))[:, 0]
-    assert (k >= 4).all()
-    assert LatticeProblem(table, [KAnonymity()]).natural(own.evaluate(X))[:, 0].min() >= 4
-
-
-def test_an_objective_of_ones_own_is_plain_python():
-    class LargestClass(Objective):
-        name, maximize, whole = "largest", False, True
-
-        def evaluate_one(self, classes):
-            return classes.sizes.max()
-
-    own = LatticeProblem(small_table(), [KAnonymity(), LargestClass()])
-    assert own.natural(own.evaluate(np.array([3, 1, 2]))).tolist() == [60, 60]
-    assert own.natural(own.evaluate(np.array([3, 0, 2])))[1] < 60
 
 
 def test_bad_problems_are_refused():

@@ -94,8 +94,7 @@ def test_a_local_recoding_is_no_advice_for_one(front):
     assert "--local" not in text
 
 
-def test_pick_and_release_say_it(tmp_path, monkeypatch, unrendered):
-    monkeypatch.chdir(tmp_path)
+def test_pick_and_release_say_it(folder):
     rng = np.random.default_rng(1)
     rows = zip(
         20 + rng.integers(0, 70, 400) ** 2 // 70,

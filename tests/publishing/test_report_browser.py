@@ -1,4 +1,7 @@
-"""The report in a real offline browser: clicks, drags, keys, sound, print."""
+"""The report in a real offline browser: clicks, drags, keys, sound, print.
+
+Three tests run by default, all others are slow.
+"""
 
 import os
 import re
@@ -188,17 +191,17 @@ DRAWN = """async () => {
 TWENTY = np.random.default_rng(7).integers(0, len(X), 20).tolist()
 
 
-@pytest.mark.parametrize("rows", [[0], [5, 0], [1, 4, 0, 5, 3, CHOSEN], TWENTY])
-def test_after_any_selections_every_chart_is_as_one_that_is_drawn_anew(visit, data, rows):
+def test_after_twenty_selections_every_chart_is_as_one_that_is_drawn_anew(visit, data):
     page = visit()
-    for row in rows:
+    for row in TWENTY:
         page.evaluate("(row) => window.report.select(row)", row + 1)
-    is_shown(page, data, rows[-1])
+    is_shown(page, data, TWENTY[-1])
     drawn = page.evaluate(DRAWN)
     assert len(drawn) > 8
     assert [name for name, same in drawn if not same] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["local", "refined"])
 def test_charts_of_a_local_recoding_are_drawn_after_twenty_selections(visit, variant):
     page = visit(variant)
@@ -210,6 +213,7 @@ def test_charts_of_a_local_recoding_are_drawn_after_twenty_selections(visit, var
     assert [name for name, same in drawn if not same] == []
 
 
+@pytest.mark.slow
 def test_a_click_on_a_point_shows_it_in_all_views(visit, data):
     page = visit()
     for row in (4, 0, 5):
@@ -219,6 +223,7 @@ def test_a_click_on_a_point_shows_it_in_all_views(visit, data):
     is_shown(page, data, CHOSEN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("across", "up", "colour"), [("k", "GLM", "l"), ("l", "k", ""), ("GLM", "l", "k")])
 def test_axes_and_colour_are_chosen(visit, data, across, up, colour):
     page = visit()
@@ -242,6 +247,7 @@ def test_axes_and_colour_are_chosen(visit, data, across, up, colour):
     is_shown(page, data, alone)
 
 
+@pytest.mark.slow
 def test_a_point_without_details_says_that_the_release_is_shown(browser, tmp_path):
     own = LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()])
     points = np.random.default_rng(0).integers(0, own.lengths + 1, (60, own.n_var))
@@ -262,6 +268,7 @@ def test_a_point_without_details_says_that_the_release_is_shown(browser, tmp_pat
     page.close()
 
 
+@pytest.mark.slow
 def test_arrow_keys_walk_through_the_table(visit, data):
     page = visit()
     page.locator("input[name=point]:checked").focus()
@@ -277,6 +284,7 @@ def test_arrow_keys_walk_through_the_table(visit, data):
     is_shown(page, data, CHOSEN - 1)
 
 
+@pytest.mark.slow
 def test_dragging_over_points_keeps_these(visit, data):
     page = visit()
     spots = {row: place(page, row) for row in range(len(X))}
@@ -305,7 +313,7 @@ def test_dragging_over_points_keeps_these(visit, data):
     assert page.locator("tr[data-row]:not([hidden])").count() == len(X)
 
 
-@pytest.mark.parametrize("variant", ["internal", "external"])
+@pytest.mark.parametrize("variant", ["internal", pytest.param("external", marks=pytest.mark.slow)])
 def test_nothing_of_the_data_is_run(visit, variant):
     page = visit(variant)
     for name in ("ladder", "after0", "groups", "front") if variant == "internal" else ("sizes", "after0", "after1"):
@@ -316,6 +324,7 @@ def test_nothing_of_the_data_is_run(visit, variant):
     assert page.locator("img, iframe").count() == 0
 
 
+@pytest.mark.slow
 def test_a_tooltip_shows_a_value_as_text(visit):
     page = visit()
     bars = page.locator("[data-of=before0] .role-mark path")
@@ -326,6 +335,7 @@ def test_a_tooltip_shows_a_value_as_text(visit):
     assert page.evaluate("window.broken") is None
 
 
+@pytest.mark.slow
 def test_scripts_that_are_not_of_the_file_are_refused(browser, files):
     page = browser.new_page()
     refused = []
@@ -346,6 +356,7 @@ def test_scripts_that_are_not_of_the_file_are_refused(browser, files):
     page.close()
 
 
+@pytest.mark.slow
 def test_without_javascript_the_tables_are_there(visit, files):
     page = visit(java_script_enabled=False)
     assert page.get_by_text("The charts need JavaScript, which is off.").is_visible()
@@ -358,6 +369,7 @@ def test_without_javascript_the_tables_are_there(visit, files):
     assert cell.inner_text() == still.tables["sizes"][0][1]
 
 
+@pytest.mark.slow
 def test_outsiders_read_the_same_page_without_a_choice(visit):
     page = visit("external")
     assert page.locator("input, button, select").count() == 0
@@ -366,6 +378,7 @@ def test_outsiders_read_the_same_page_without_a_choice(visit):
         assert page.locator(f"[data-of={name}] svg").is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["internal", "external"])
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_is_wider_than_the_screen(visit, size, variant):
@@ -391,6 +404,7 @@ BOXES = """() => [...document.querySelectorAll(".scroll")].filter((box) => box.c
 })"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_a_table_that_does_not_fit_says_so_and_cuts_no_row(visit, size):
     page = visit("court", size)
@@ -403,6 +417,7 @@ def test_a_table_that_does_not_fit_says_so_and_cuts_no_row(visit, size):
         assert box["cut"] == 0 or box["name"] == "front", box
 
 
+@pytest.mark.slow
 def test_no_text_of_a_table_takes_more_than_three_lines(visit):
     page = visit("court")
     page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
@@ -417,6 +432,7 @@ def test_no_text_of_a_table_takes_more_than_three_lines(visit):
     assert tall == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("variant", ["internal", "court"])
 def test_no_labels_of_an_axis_overlap(visit, size, variant):
@@ -439,6 +455,7 @@ def test_no_labels_of_an_axis_overlap(visit, size, variant):
     assert found == []
 
 
+@pytest.mark.slow
 def test_every_bar_of_a_few_has_its_label(visit, data):
     for size in SIZES:
         page = visit("internal", size)
@@ -448,6 +465,7 @@ def test_every_bar_of_a_few_has_its_label(visit, data):
             assert labels.evaluate_all(seen) == len(rows_of(data, name))
 
 
+@pytest.mark.slow
 def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
     """Put eleven sensitive columns in one table, and draw details on demand."""
     page = visit("court")
@@ -467,6 +485,7 @@ def rows_in(page, name):
     return tables(page)[name]
 
 
+@pytest.mark.slow
 def test_the_first_page_is_one_that_a_person_can_sign(visit):
     page = visit("court")
     facts = page.evaluate(
@@ -486,11 +505,13 @@ def test_the_first_page_is_one_that_a_person_can_sign(visit):
     assert page.locator("header").evaluate("(one) => getComputedStyle(one).breakAfter") == "page"
 
 
+@pytest.mark.slow
 def test_a_court_s_report_has_twelve_pages_at_most(visit):
     page = visit("court")
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", prefer_css_page_size=True))) <= 12
 
 
+@pytest.mark.slow
 def test_on_paper_every_table_is_open(visit):
     page = visit()
     page.emulate_media(media="print")
@@ -504,6 +525,7 @@ def test_on_paper_every_table_is_open(visit):
     assert page.locator("#figure-sizes details").get_attribute("open") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variant", "size"), [("internal", "desktop"), ("internal", "phone"), ("external", "desktop")])
 def test_axe_finds_nothing_serious(visit, variant, size):
     script = Path(os.environ.get("PYMOO_ANON_AXE", "node_modules/axe-core/axe.min.js"))
