@@ -86,7 +86,14 @@ class Comparator:
         return VERDICTS[self.tournament([d1, d2]).outcomes[0, 1]]
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
-        """Compare every two of n vectors, or sets of them, as `index` takes them."""
+        """Compare every vector with every other.
+
+        Args:
+            vectors: n vectors, or n sets of them, as `index` takes them.
+
+        Raises:
+            ValueError: As `index`.
+        """
         if type(self).index is Comparator.index:
             raise NotImplementedError(f"{type(self).__name__} must define index")
         self._aligned(vectors)

@@ -86,6 +86,11 @@ class Property:
         return None
 
     def check(self, tuples: DistinctTuples) -> None:
+        """Check that the table has the column.
+
+        Raises:
+            ValueError: It lacks the column.
+        """
         if self.column is not None:
             tuples.check_role(self.column, self)
 

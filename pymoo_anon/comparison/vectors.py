@@ -119,7 +119,17 @@ class PropertyVector:
         return float(total(self.values.copy(), self.counts.astype(float)) / self.n_rows)
 
     def quantiles(self, q: ArrayLike) -> Floats:
-        """Return quantiles over all N tuples for shares from 0 to 1, as `numpy.quantile` does."""
+        """Return quantiles over all N tuples, interpolated as by `numpy.quantile`.
+
+        Args:
+            q: (n,) array of shares from 0 to 1.
+
+        Returns:
+            (n,) float array.
+
+        Raises:
+            ValueError: A share is not from 0 to 1.
+        """
         shares = np.atleast_1d(np.asarray(q, dtype=float))
         if not ((shares >= 0) & (shares <= 1)).all():
             raise ValueError(f"q must be shares from 0 to 1, got {q!r}")

@@ -285,6 +285,7 @@ class AdditiveLoss(Bounding):
         return added
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
+        """Return the further cost of a suppressed tuple by domain value."""
         left: Floats = self.measure.left_by_value(tuples, maps)
         return left
 

@@ -68,6 +68,7 @@ class Constraint:
         object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
+        """Return the names of the columns that the objective reads."""
         columns: tuple[Hashable, ...] = self.objective.reads(sensitive)
         return columns
 

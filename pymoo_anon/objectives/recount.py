@@ -50,11 +50,13 @@ class Labels:
 
     @cached_property
     def index(self) -> pd.Index:
+        """The texts as an index."""
         index: pd.Index = pd.Index(values_of(self.texts), dtype=object)
         return index
 
     @property
     def extents(self) -> pd.Series[int]:
+        """The number of domain values that each label stands for."""
         return pd.Series([len(places) for places in self.places], index=self.index)
 
     def totals(self, by_value: Ints) -> pd.Series[int]:

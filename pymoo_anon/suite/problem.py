@@ -157,6 +157,7 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         return short, long
 
     def name(self) -> str:
+        """Return the instance's name."""
         name: str = self.instance.told["name"]
         return name
 

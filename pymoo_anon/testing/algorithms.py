@@ -69,6 +69,7 @@ class Trial:
 
     @property
     def name(self) -> str:
+        """The name of the algorithm, for a sentence."""
         return type(self.algorithm).__name__
 
     def run(self, termination: Termination | tuple[Any, ...] | None = None, **options: Any) -> Result:
@@ -77,6 +78,7 @@ class Trial:
         return minimize(self.problem, self.algorithm, termination, seed=self.seed, **options)
 
     def started(self) -> Algorithm:
+        """Return a copy of the algorithm after setup."""
         algorithm = copy.deepcopy(self.algorithm)
         algorithm.setup(self.problem, termination=("n_gen", self.n_gen), seed=self.seed)
         return algorithm
@@ -108,6 +110,7 @@ class Trial:
         return finished(other)
 
     def same(self, expected: Result, found: Result, way: str) -> None:
+        """Check that two runs found the same."""
         for key in ("X", "F"):
             # No result is an array of no rows.
             ours, theirs = (
@@ -166,6 +169,7 @@ class Counting(Callback):  # type: ignore[misc]
         self.empty: list[int] = []
 
     def notify(self, algorithm: Algorithm) -> None:
+        """Note a generation."""
         self.generations.append(int(algorithm.n_gen))
         if algorithm.pop is None or algorithm.opt is None or not len(algorithm.opt):
             self.empty.append(int(algorithm.n_gen))
@@ -178,6 +182,7 @@ class Everything:
     members: list[Any] = field(default_factory=list)
 
     def add(self, pop: Population) -> Everything:
+        """Itself, with a population more."""
         self.members += list(pop)
         return self
 

@@ -42,6 +42,7 @@ class Case:
     values: Floats
 
     def at(self, row: int) -> str:
+        """Describe a node for an error message."""
         own = self.classes[row]
         return (
             f", at x = {typed(self.X[row])} under {self.problem.suppression!r}, with classes of sizes "

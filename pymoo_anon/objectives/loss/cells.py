@@ -221,10 +221,12 @@ class NonUniformEntropy(LossObjective):
         return bits
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
+        """Return the bits of each attribute without suppression."""
         terms: Floats = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
         return terms
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
+        """Return the remaining bits of each domain value's group. (n, n_codes) float array."""
         bits = np.zeros(maps.shape)
         for a, b in pairwise(tuples.offsets):
             for i, groups in enumerate(maps[:, a:b]):
@@ -292,9 +294,11 @@ class Precision(LossObjective):
         return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
+        """Return the cost of each attribute without suppression. Their sum is the negated precision."""
         return (self._levels(tuples, maps) / self._lengths(tuples) - 1) / len(tuples.domain_sizes)
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
+        """Return the precision that suppression of a tuple takes."""
         return np.repeat(-self.attribute_terms(tuples, maps) / tuples.n_rows, tuples.domain_sizes, axis=1)
 
     def _lengths(self, tuples: DistinctTuples) -> Ints:

@@ -95,6 +95,11 @@ class TCloseness(_FromTable):
         return "t" if self.distance == "equal" else "ordered t"
 
     def check(self, table: Microdata) -> None:
+        """Check that the column has a role, and its values a distance.
+
+        Raises:
+            ValueError: One is missing.
+        """
         super().check(table)
         values = table.domain_of(self.column)
         if self.distance == "ordered":

@@ -102,6 +102,7 @@ class SquaredValueCounts(ColumnObjective):
         return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
+        """Return the term of each class. (n_classes,) int64 array."""
         own = self._counts(classes).trimmed()
         return np.add.reduceat(own.counts**2, own.starts[:-1])
 
@@ -245,6 +246,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
 
     @property
     def bounding(self) -> type[Bounding]:  # type: ignore[override]
+        """The family of bounds, which is `Bounding` with background knowledge."""
         return WorstShare if self.known is None else Bounding
 
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
@@ -267,6 +269,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
         return reduce(np.maximum, found)
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
+        """Bound the share of the most frequent value by alpha."""
         most, ones = self._counts(classes).most_frequent().astype(float), np.ones(len(classes.sizes))
         return Shares(most, np.arange(len(most) + 1), 0 * ones, ones, ones, 0 * ones)
 

@@ -69,12 +69,14 @@ class KAnonymity(WithBackgroundKnowledge):
 
     @property
     def bounding(self) -> type[Bounding]:  # type: ignore[override]
+        """The family of bounds. Suppression goes by rows, so only k in rows has cases of its own."""
         return FollowsK if self.column is None and self.known is None else Monotone
 
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         return classes.sizes if self.column is None else np.diff(classes.columns[self.column].starts)  # type: ignore[return-value]
 
     def of_k(self, k: Ints) -> Floats:
+        """Return k itself."""
         return k.astype(float)
 
     def check(self, table: Microdata) -> None:
@@ -116,6 +118,7 @@ class SquaredClassSizes(Objective):
         return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
+        """Return the term of each class. (n_classes,) int64 array."""
         return classes.sizes**2
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -145,6 +148,7 @@ class ProsecutorRisk(WorstClassObjective):
         return 1 / classes.sizes
 
     def of_k(self, k: Ints) -> Floats:
+        """Return the risk of each k."""
         return 1 / k
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -185,6 +189,7 @@ class MarketerRisk(Objective):
 
     @property
     def name(self) -> str:  # type: ignore[override]
+        """Marketer risk, and whether there is a register."""
         return "marketer risk" if self.register is None else "marketer risk with a register"
 
     def check(self, table: Microdata) -> None:
@@ -287,6 +292,7 @@ class RecordsAtRisk(Objective):
 
     @property
     def name(self) -> str:  # type: ignore[override]
+        """Records at risk, and the limit."""
         return f"records at risk {self.risk:g}"
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
@@ -344,6 +350,11 @@ class KMap(WorstClassObjective):
         self.population = population
 
     def check(self, table: Microdata) -> None:
+        """Check that the table has the quasi-identifiers of the population.
+
+        Raises:
+            ValueError: Names, order or domains differ.
+        """
         own, known = table.quasi_identifiers, self.population.quasi_identifiers
         if list(own) != list(known):
             raise ValueError(
