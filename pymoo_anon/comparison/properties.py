@@ -8,8 +8,6 @@ import numpy as np
 
 from pymoo_anon.comparison.vectors import PropertyVector
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.grouping import sort_by_class
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import checked_column
 from pymoo_anon.typing import Array, Floats, Ints
@@ -261,29 +259,12 @@ def _of_classes(classes: EquivalenceClasses, values: Floats) -> Floats:
     return found
 
 
-@njit()
-def counts_in_class(class_of, n_classes, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
+def counts_in_class(
+    class_of: Ints, n_classes: int, starts: Ints, values: Ints, counts: Ints, n_values: int
+) -> tuple[Ints, Ints]:
     """Count each entry's value in its class, and the class's values."""
-    n_distinct = len(class_of)
-    members = np.empty(n_distinct + n_classes + 1, dtype=np.int64)
-    sort_by_class(class_of, n_distinct, n_classes, members)
-    # Invariant: the tally is 0 whenever a class begins. Each class empties its own entries, so that its cost does not
-    # depend on the number of values.
-    tally = np.zeros(n_values, dtype=np.int64)
-    of_entry = np.empty(len(values), dtype=np.int64)
-    distinct = np.zeros(n_classes, dtype=np.int64)
-    begin = 0
-    for c in range(n_classes):
-        end = members[n_distinct + c]
-        for t in members[begin:end]:
-            for e in range(starts[t], starts[t + 1]):
-                distinct[c] += tally[values[e]] == 0
-                tally[values[e]] += counts[e]
-        for t in members[begin:end]:
-            for e in range(starts[t], starts[t + 1]):
-                of_entry[e] = tally[values[e]]
-        for t in members[begin:end]:
-            for e in range(starts[t], starts[t + 1]):
-                tally[values[e]] = 0
-        begin = end
-    return of_entry, distinct
+    keys = np.repeat(class_of, np.diff(starts)).astype(np.int64) * n_values + values
+    found, places = np.unique(keys, return_inverse=True)
+    totals = np.zeros(len(found), dtype=np.int64)
+    np.add.at(totals, places, counts)
+    return totals[places], np.bincount(found // n_values, minlength=n_classes)

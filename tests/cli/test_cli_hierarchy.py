@@ -13,7 +13,7 @@ from pymoo_anon.cli import hierarchies, names
 from pymoo_anon.cli.project import read_project
 from pymoo_anon.cli.tables import by_column, table_of
 from pymoo_anon.table import Hierarchy
-from pymoo_anon.table.drafts import KINDS
+from pymoo_anon.table.drafts import _DRAFTERS
 
 pytestmark = pytest.mark.usefixtures("own_table")
 
@@ -46,7 +46,7 @@ def files(folder="."):
 
 
 def test_kinds_are_those_of_the_drafts():
-    assert list(names.KINDS) == ["auto", *KINDS]
+    assert list(names.KINDS) == ["auto", *_DRAFTERS]
 
 
 def test_every_column_gets_a_draft():
