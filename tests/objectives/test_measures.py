@@ -14,7 +14,6 @@ from command import OF_OWN_TABLE, command, run, write_project
 from numba.core.registry import CPUDispatcher
 
 from pymoo_anon import objectives
-from pymoo_anon.cli.names import MEASURES
 from pymoo_anon.objectives import (
     BasicBetaLikeness,
     ClassificationMetric,
@@ -33,6 +32,7 @@ from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.arguments import safe_repr
 from pymoo_anon.publishing import RecountError, read_evidence, release, verify
+from pymoo_anon.study.names import MEASURES
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.testing import check_objective
 
