@@ -160,8 +160,6 @@ def working(words: str) -> Iterator[Callable[[str], None]]:
     """Show a step and its seconds, and yield a function that sets its text.
 
     On a terminal it is a moving line, elsewhere a line every `EVERY` seconds. Warnings are printed after the step.
-
-    It yields a function that sets other words. Warnings are printed after the step.
     """
     from rich.console import Console
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +20,7 @@ from pymoo_anon.cli.console import check_free, new_table, tell, tell_some, worki
 from pymoo_anon.cli.options import InitRequest
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
 from pymoo_anon.study.interrupt import put_in_place
-from pymoo_anon.study.names import ENGINES, Reading, Source, file_names, source_of
+from pymoo_anon.study.names import ENGINES, Reading, Source, file_names, path_from, source_of
 from pymoo_anon.study.options import parts_of
 from pymoo_anon.study.project import ROLES
 from pymoo_anon.table.delimited import rows_of
@@ -309,11 +308,7 @@ def _relative(source: Source, folder: Path) -> str:
     """Return the name of a table relative to a folder."""
     if source.path is None:
         return str(source)
-    try:
-        path = Path(os.path.relpath(source.path, folder)).as_posix()
-    except ValueError:
-        # On another drive.
-        path = str(source.path.resolve())
+    path = path_from(folder, source.path)
     return path if source.table is None else f"duckdb:{path}:{source.table}"
 
 

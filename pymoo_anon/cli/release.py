@@ -48,6 +48,5 @@ def run(asked: ReleaseRequest, console: Console) -> None:
     done = {"mark": "marked", "drop": "left out"}[made.suppressed]
     rows = counted(made.n_suppressed, "row", "rows")
     tell(console, f"Written: {target} ({rows} {done}), .{EVIDENCE}, .{CODEBOOK}")
-    choice = study.choice if asked.row is None else front.choose(row=asked.row - 1)
-    if not asked.local and (less := less_lost(front, choice, made.suppressed)):
+    if not asked.local and (less := less_lost(front, study.point(asked.row), made.suppressed)):
         tell(console, less)

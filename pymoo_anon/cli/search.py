@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from collections.abc import Iterator, Mapping
@@ -48,7 +47,7 @@ from pymoo_anon.problems.journal import Journal, journaled
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.study.interrupt import ExitCode, check_interrupted, forget_interrupt, put_in_place
-from pymoo_anon.study.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
+from pymoo_anon.study.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum, path_from
 from pymoo_anon.study.options import dashed, idle_with, options_named, record_of
 from pymoo_anon.study.settings import Settings
 from pymoo_anon.study.stored import write_front
@@ -221,7 +220,7 @@ def run(settings: Settings, console: Console) -> None:
         checksums = {} if project is None else project.checksums()
         own: dict[str, Any] = {}
         if project is not None:
-            own["project"] = {"file": _path_from(settings.output, project.path), "sha256": checksum(project.path)}
+            own["project"] = {"file": path_from(settings.output, project.path), "sha256": checksum(project.path)}
             own["project"] |= project.identity(checksums)
         with working("Reading the table"), options_named(settings, project):
             problem = problem_of(read_table(settings), record_of(settings))
@@ -256,15 +255,6 @@ def run(settings: Settings, console: Console) -> None:
     _say_the_end(console, found, settings, settings.output / FILES[0])
     if found.stopped == "Ctrl-C":
         raise typer.Exit(ExitCode.INTERRUPTED)
-
-
-def _path_from(folder: Path, file: Path) -> str:
-    """Return the path of a file from a folder."""
-    try:
-        return Path(os.path.relpath(file, folder)).as_posix()
-    except ValueError:
-        # Another drive has no path from here.
-        return str(file.resolve())
 
 
 def read_table(settings: Settings) -> Microdata:
@@ -418,8 +408,6 @@ def _words(front: Front, room: int) -> list[str]:
     """Return the levels of each point in words.
 
     `age` stands for its values, `age 2` for level 2. Where they do not fit, the number of columns stands for them.
-
-    Where they do not fit, the number of columns stands for them.
     """
     if isinstance(front.problem, LocalRecodingProblem):
         return front.problem.words(front.X)

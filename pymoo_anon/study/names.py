@@ -6,6 +6,7 @@ Nothing of these is loaded.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -155,6 +156,15 @@ def checksum(path: Path) -> str:
         while block := file.read(_BLOCK):
             made.update(block)
     return made.hexdigest()
+
+
+def path_from(folder: Path, file: Path) -> str:
+    """Return the path of a file from a folder."""
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:
+        # Another drive has no path from here.
+        return str(file.resolve())
 
 
 # Names that Windows keeps for devices.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import pandas as pd
 from pymoo_anon._files import content_of
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.spelling import short_name
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.evidence import as_json
 
 #: Endings of the files beside a release.
@@ -68,6 +70,23 @@ def beside(release: Path, what: str) -> Path:
 def bound_text(requirement: Constraint) -> str:
     """Return a requirement as the command line spells it."""
     return f"{short_name(requirement.objective)}{'>=' if requirement.at_least else '<='}{requirement.bound!r}"
+
+
+def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
+    """Return the commands that make the same release again."""
+    file = str(project)
+    commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
+    again = ["pymoo-anon", "release", file]
+    if choice.requirements:
+        # Requirements are promised, too.
+        bounds = [part for one in choice.requirements for part in ("--require", bound_text(one))]
+        commands.append(["pymoo-anon", "pick", file, *row, *bounds])
+    else:
+        again += row
+    for name, value in asked.items():
+        if value:
+            again += [f"--{name}", *([] if value is True else [str(value)])]
+    return [shlex.join(command) for command in (*commands, again)]
 
 
 def warning_of(one: Released, same_file: bool) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +30,19 @@ from pymoo_anon.publishing.evidence import evidence as evidence_of
 from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, uniqueness_of
 from pymoo_anon.study.engines import engine_of, kind_of, open_frame, write_table
 from pymoo_anon.study.interrupt import put_in_place
-from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED, Reading, Source, checksum
+from pymoo_anon.study.names import (
+    CHOICE,
+    FILES,
+    FRONT,
+    JOURNAL,
+    RECORD,
+    RELEASES,
+    STORED,
+    Reading,
+    Source,
+    checksum,
+    path_from,
+)
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.records import (
@@ -43,6 +54,7 @@ from pymoo_anon.study.records import (
     as_written,
     beside,
     bound_text,
+    commands_of,
     read_record,
     warning_of,
 )
@@ -212,6 +224,17 @@ class Study:
         self.choice = choice
         return choice
 
+    def point(self, row: int | None = None) -> Choice:
+        """Return the choice, or the point of a row of the front, from 1.
+
+        Raises:
+            ValueError: There is no such row, or no point is chosen.
+        """
+        if row is None:
+            return self.choice
+        self._check_row(row)
+        return self.front.choose(row=row - 1)
+
     def _check_row(self, row: int) -> None:
         if not 1 <= row <= len(self.front):
             raise ValueError(f"row must be from 1 to {len(self.front)}, a row of the front, got {row}")
@@ -315,7 +338,8 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        choice = self._point(row, local, lower_bound)
+        self._check_kind(local, lower_bound)
+        choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "lower-bound": lower_bound}
         target = self.project.release if output is None else Path(output)
         recoding = "local" if local else None
@@ -335,9 +359,7 @@ class Study:
             earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in TELLING)]
             self._write_documents(new, choice, release, done, earlier, {**asked, "anyway": anyway})
             put_in_place(temporary, target.parent, [path.name for path in paths])
-        self._remember(done)
-        for one in earlier:
-            warnings.warn(warning_of(one, one.file == done.file), stacklevel=2)
+        self._remember(done, earlier)
         return release
 
     def _write_documents(
@@ -364,18 +386,14 @@ class Study:
         how: Any = {"suppressed": release.suppressed, "recoding": release.recoding, "keep": self.project.kept}
         write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
 
-    def _point(self, row: int | None, local: bool, lower_bound: int | None) -> Choice:
-        """Return the point that is released."""
+    def _check_kind(self, local: bool, lower_bound: int | None) -> None:
+        """Raise ValueError for options of the other kind of recoding."""
         is_local = not isinstance(self.problem, LatticeProblem)
         if lower_bound is not None and not is_local:
             own = self.project.path
             raise ValueError(f"lower_bound needs a local search; the front of {own} has levels of whole columns")
         if local and is_local:
             raise ValueError(f"local cannot refine the front of {self.project.path}, which is local already")
-        if row is None:
-            return self.choice
-        self._check_row(row)
-        return self.front.choose(row=row - 1)
 
     def _recoded(self, choice: Choice, kind: str, **asked: Any) -> Recoded:
         """Recode the table.
@@ -408,40 +426,24 @@ class Study:
             "algorithm": record["algorithm"]["name"],
             "seed": record["options"]["seed"],
             **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
-            "commands": self._commands(choice, asked),
+            "commands": commands_of(self.project.path, choice, asked),
             "bound": None if passes is None else self.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
         }
 
-    def _commands(self, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
-        """Return the commands that make the same release again."""
-        file = str(self.project.path)
-        commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
-        again = ["pymoo-anon", "release", file]
-        if choice.requirements:
-            # Requirements are promised, too.
-            bounds = [part for one in choice.requirements for part in ("--require", bound_text(one))]
-            commands.append(["pymoo-anon", "pick", file, *row, *bounds])
-        else:
-            again += row
-        for name, value in asked.items():
-            if value:
-                again += [f"--{name}", *([] if value is True else [str(value)])]
-        return [shlex.join(command) for command in (*commands, again)]
-
     def _entry(self, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
-        try:
-            file = os.path.relpath(target, self.project.path.parent)
-        except ValueError:
-            # Another drive has no path from here.
-            file = str(target.resolve())
+        file = path_from(self.project.path.parent, target)
         columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
         x = [int(one) for one in choice.x]
-        return Released(Path(file).as_posix(), sha256, x, made.suppressed, columns, made.recoding, bounds)
+        return Released(file, sha256, x, made.suppressed, columns, made.recoding, bounds)
 
-    def _remember(self, done: Released) -> None:
+    def _remember(self, done: Released, earlier: Sequence[Released]) -> None:
+        """Record a release, and warn of earlier ones."""
         self.releases = [*(one for one in self.releases if one != done), done]
         with replaced(self.folder / RELEASES) as path:
             path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")
+        for one in earlier:
+            # The caller of `release` is warned.
+            warnings.warn(warning_of(one, one.file == done.file), stacklevel=3)
 
     # --- counting again -----------------------------------------------------------------------------------------------
 
