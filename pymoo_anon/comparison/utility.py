@@ -210,7 +210,10 @@ class CountQueries:
         return self._counted(of_release(self.table, classes, suppressed))
 
     def errors(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Floats:
-        """Return the relative error of each of the `answers`, from 0; lower is better. (n,) float array."""
+        """Return the relative error of each of the `answers`. (n,) float array.
+
+        Errors go from 0, and lower is better.
+        """
         least = np.maximum(self.true, _SANITY * self.table.n_rows)
         found: Floats = np.abs(self.answers(classes, suppressed) - self.true) / least
         return found

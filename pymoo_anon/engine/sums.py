@@ -53,8 +53,8 @@ def total(values, counts):  # type: ignore[no-untyped-def]
     return high + low
 
 
-# Logarithms of whole numbers as pairs of floats, right to 26 digits and more. Two ways to write one number, log 6 and
-# log 2 + log 3, then give the same float once the pair is rounded, and what is whole comes out whole.
+# Logarithms of whole numbers as pairs of floats, right to 26 digits and more. So log 6 and log 2 + log 3 round to the
+# same float, and a whole result comes out whole.
 
 #: log 2 as a pair.
 LOG_2 = (0.6931471805599453, 2.3190468138462996e-17)

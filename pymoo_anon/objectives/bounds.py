@@ -146,7 +146,10 @@ def fewest_unavoidable(numbers: Array, classes: EquivalenceClasses, below: Suppr
 def suppression_budget(
     classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint], by_k: bool
 ) -> SuppressionBudget:
-    """Return the suppression budget of the specializations of a node, or of several without `by_k`."""
+    """Return the suppression budget of the specializations of a node.
+
+    Without `by_k` it takes several nodes.
+    """
     if isinstance(rule, Violating):
         return _violating_budget(classes, rule, constraints)
     if isinstance(rule, AtMost):

@@ -79,7 +79,10 @@ class LocalTarget:
 
 
 def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
-    """List the targets of k: the least, numbers of two digits and zeros, and the number of rows."""
+    """List the targets of k in ascending order.
+
+    They are the least, the numbers of two digits and zeros, and the number of rows.
+    """
     low, digits = min(least, table.n_rows), np.arange(10, 100)
     scale = [np.arange(1, 10), *(digits * 10**power for power in range(len(str(table.n_rows)) - 1))]
     every = np.concatenate([[low, table.n_rows], *scale])

@@ -33,7 +33,7 @@ _FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
 # parted.
 _VISIT_LOOKS = 3_000
 
-# What a visit to all vectors does: find the cheapest for each item, lower prices, or measure their excess.
+# Tasks of a visit to all vectors: find the cheapest for each item, lower prices, or measure their excess.
 _CHEAPEST, _LOWER, _MEASURE = 0, 1, 2
 
 # So often a set may be paid too much before its prices are cut to the cost of the vector.

@@ -226,7 +226,7 @@ def widen(cells, r, trees):  # type: ignore[no-untyped-def]
 
 @kernel
 def shell_sort(n, chosen, keys, sign):  # type: ignore[no-untyped-def]
-    """Sort the first n of some places by their keys, descending if the sign is -1 (Shell 1959)."""
+    """Sort the first n places by key (Shell 1959), descending for a sign of -1."""
     gap = np.int64(1)
     while gap < n // 3:
         gap = 3 * gap + 1

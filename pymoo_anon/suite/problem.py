@@ -1,4 +1,4 @@
-"""The suite's instances as problems of pymoo, evaluated by its own verifier, and the ranking of algorithms on them."""
+"""The suite's instances as problems of pymoo, and a ranking of algorithms on them."""
 
 from __future__ import annotations
 

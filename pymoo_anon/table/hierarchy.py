@@ -232,7 +232,7 @@ class Hierarchy:
         return Hierarchy(columns, self.bins)
 
     def encode(self, values: Sequence[Any]) -> Ints:
-        """Find the positions of Python values in the domain: (n,) int64, -1 for a value that is not in it.
+        """Return the positions of values in the domain. (n,) int64, -1 for other values.
 
         A number matches the same number or its bin (but no text: see `with_numbers`), a text the same text, None the
         missing value, anything else the same value or its `str`. In a domain of days, which are dates or their ISO

@@ -418,7 +418,10 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
 
 @njit()
 def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
-    """Return tuples and expected share of too frequent values, and the share of all values of each class."""
+    """Return the tuples and the expected share of too frequent values by class.
+
+    The third array is the expected share of all values of a class.
+    """
     held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
     for c in range(len(sizes)):
         for e in range(value_starts[c], value_starts[c + 1]):

@@ -197,7 +197,10 @@ class RecursiveCLDiversity(_WorstDiversity):
         self.c = c
 
     def fraction(self, n_rows: int) -> Fraction:
-        """Return c as the written decimal, at most the rows of a table and one, which equal it in effect."""
+        """Return c as the written decimal.
+
+        A larger c than the number of rows and one has no other effect than this.
+        """
         c = max(Fraction(str(self.c)).limit_denominator(10**6), Fraction(1, 10**6))
         return min(c, Fraction(n_rows + 1))
 
