@@ -8,7 +8,7 @@ domain. The domain is that of the hierarchies, for a table as for every release 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -22,6 +22,7 @@ from pymoo_anon.comparison.properties import released
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.table.domain_values import Name, day_of, is_day
+from pymoo_anon.table.draft_levels import read_numbers
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
@@ -107,23 +108,36 @@ def _groups_of(classes: EquivalenceClasses, j: int) -> Column:
 def domain_numbers(hierarchy: Hierarchy) -> Floats | None:
     """Return a domain of numbers or days as numbers, or None. (n_values,) float array.
 
-    A bin has its middle, and a missing value NaN. A text with a zero in front is a code, such as a postal one.
+    A bin has its middle, and a missing value NaN. A text with a zero in front is a code, such as a postal one. Decimal
+    commas and thousands are read as drafts of hierarchies read them.
     """
     domain, bins = [value for value in hierarchy.domain if value is not None], hierarchy.bins
-    try:
-        if bins is not None:
-            # Whole numbers reach from one edge to the one before the other.
-            edges, less = np.array(bins.edges, dtype=float), (1 if bins.closed == "left" else -1) * bins.whole
-            found = ((edges[:-1] + edges[1:] - less) / 2).tolist()
-        elif all(map(is_day, domain)):
-            found = [day.toordinal() for day in map(day_of, domain) if day is not None]
-        else:
-            found = [float(np.nan if re.match(r"0\d", str(value)) else str(value)) for value in domain]
-    except ValueError:
+    if bins is not None:
+        # Whole numbers reach from one edge to the one before the other.
+        edges, less = np.array(bins.edges, dtype=float), (1 if bins.closed == "left" else -1) * bins.whole
+        found = ((edges[:-1] + edges[1:] - less) / 2).tolist()
+    elif all(map(is_day, domain)):
+        found = [day.toordinal() for day in map(day_of, domain) if day is not None]
+    else:
+        found = _floats(domain)
+    if not found or np.isnan(found).any():
         return None
     values = np.full(hierarchy.n_values, np.nan)
     values[[value is not None for value in hierarchy.domain]] = found
-    return None if np.isnan(found).any() or not found else values
+    return values
+
+
+def _floats(domain: Sequence[Any]) -> list[float]:
+    """Return values as floats, NaN for codes, and nothing if one is no number."""
+    try:
+        return [float(np.nan if re.match(r"0\d", str(value)) else str(value)) for value in domain]
+    except ValueError:
+        # The first value tells most categories from numbers.
+        for some in (domain[:1], domain):
+            numbers = [number for number in read_numbers(some, [1] * len(some))[0] if number is not None]
+            if len(numbers) < len(some) or any(re.match(r"0\d", str(value)) for value in some):
+                return []
+        return list(map(float, numbers))
 
 
 # --- count queries ---------------------------------------------------------------------------------------------------

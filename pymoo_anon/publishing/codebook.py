@@ -17,7 +17,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.keeping import Kept, kept_of
-from pymoo_anon.publishing.recoding import decoded
+from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.table.domain_values import Name, is_whole, label_text, spelled
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -73,35 +73,31 @@ def codebook(
     ['17–59', '60–90']
     """
     one_of("suppressed", suppressed, HOW_RELEASED)
-    made, classes = decoded(problem, x, recoding)
-    own_levels = isinstance(problem, LatticeProblem) and isinstance(made, Generalization)
-    levels = (
-        np.ravel(x.x if isinstance(x, Choice) else x).tolist()
-        if own_levels
-        else [None] * len(problem.table.quasi_identifiers)
-    )
-    book = codebook_of(problem.table, made, classes, levels, suppressed == "mark")
+    made, classes = decoded_point(problem, x, recoding)
+    book = codebook_of(problem, x.x if isinstance(x, Choice) else x, made, classes, suppressed == "mark")
     rows = [row for name, own in kept_of(keep).items() for row in _of_kept(name, own)]
     return pd.concat([book, _frame(rows)], ignore_index=True) if rows else book
 
 
 def codebook_of(
-    table: Microdata, made: Decoded, classes: EquivalenceClasses, levels: Sequence[int | None], are_marked: bool
+    problem: AnonymizationProblem, x: ArrayLike, made: Decoded, classes: EquivalenceClasses, are_marked: bool
 ) -> pd.DataFrame:
     """Return the codebook of a finished release."""
     assert classes.class_of is not None
+    table = problem.table
     kept = table.tuples.counts * classes.kept[classes.class_of[0]]
     marked = int(classes.n_suppressed[0]) if are_marked else 0
     n_rows = max(int(kept.sum()) + marked, 1)
     rows = []
-    for j, (name, level) in enumerate(zip(table.quasi_identifiers, levels, strict=True)):
+    for j, name in enumerate(table.quasi_identifiers):
         if isinstance(made, Generalization):
+            level = int(np.ravel(x)[j]) if isinstance(problem, LatticeProblem) else None
             labels = _of_groups(made, table, j, kept, level)
             # A level may have * for some values only: nobody tells these rows from marked ones.
             mixed = are_marked and len(labels) > 1
         else:
             labels, mixed = _of_nodes(made, j, kept), marked > 0
-        found = _rows(table.quasi_identifiers[name], labels, marked, mixed)
+        found = _released_labels(table.quasi_identifiers[name], labels, marked, mixed)
         rows += [(name, own, members, at, n / n_rows) for own, members, at, n in found]
     return _frame(rows)
 
@@ -120,10 +116,9 @@ def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, in
         yield name, NUMBERS, kept.words, None, np.nan
 
 
-def _rows(
+def _released_labels(
     hierarchy: Hierarchy, labels: Sequence[_Label], marked: int, mixed: bool
 ) -> Iterator[tuple[str | None, str, int | None, float]]:
-    """Return text, members, level and rows of every released label."""
     for own, places, n, at in labels:
         n += marked if own == SUPPRESSED else 0
         if n:
@@ -143,7 +138,6 @@ class _Label(NamedTuple):
 
 
 def _of_groups(made: Generalization, table: Microdata, j: int, kept: Ints, level: int | None) -> list[_Label]:
-    """Return the labels of a column recoded value by value."""
     name = list(made.labels)[j]
     groups, labels = made.groups[name], made.labels[name]
     counts = np.bincount(groups[table.tuples.codes[:, j]], kept, len(labels)).tolist()
@@ -152,22 +146,20 @@ def _of_groups(made: Generalization, table: Microdata, j: int, kept: Ints, level
 
 
 def _of_nodes(made: LocalGeneralization, j: int, kept: Ints) -> list[_Label]:
-    """Return the labels of a locally recoded column, the widest first."""
     nodes = list(made.quasi_identifiers.values())[j].nodes
     counts = np.bincount(made.cells[:, j], kept, len(nodes)).tolist()
     own = zip(nodes.labels, nodes.first.tolist(), nodes.stop.tolist(), counts, nodes.level.tolist(), strict=True)
     return [_Label(label_text(label), np.sort(nodes.order[a:b]), n, level) for label, a, b, n, level in own]
 
 
-def _members(hierarchy: Hierarchy, places: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
-    """Join the values at these places of a domain."""
+def _members(hierarchy: Hierarchy, places: Sequence[int] | Ints) -> str:
     if hierarchy.bins is not None:
         return _BETWEEN.join(
             label_text(hierarchy.bins.label(run[0], run[-1]) if run[-1] < len(hierarchy.bins) else None) or _MISSING
             for run in _runs([int(place) for place in places], len(hierarchy.bins))
         )
     values = [hierarchy.domain[place] for place in places]
-    numbers = [_whole(value) for value in values]
+    numbers = [_whole_number(value) for value in values]
     if None in numbers:
         return _BETWEEN.join(_MISSING if value is None else label_text(value) or _EMPTY for value in values)
     told = []
@@ -179,13 +171,12 @@ def _members(hierarchy: Hierarchy, places: Sequence[int] | np.ndarray[tuple[int]
 _MISSING, _EMPTY = "(missing)", "(empty)"
 
 
-def _whole(value: Hashable) -> int | None:
+def _whole_number(value: Hashable) -> int | None:
     """Return the whole number of a value, or None for spellings such as 007."""
     found = spelled(value, int)
     return int(found) if is_whole(found) and str(found) == str(value) else None
 
 
 def _runs(numbers: Sequence[int], alone: int | None = None) -> Iterator[list[int]]:
-    """Join ascending whole numbers, runs as ranges."""
     for _, own in groupby(enumerate(numbers), key=lambda pair: (pair[1] - pair[0], pair[1] == alone)):
         yield [number for _, number in own]

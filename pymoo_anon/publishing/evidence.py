@@ -26,15 +26,14 @@ from pymoo_anon.problems.arguments import adversaries_of, bound, column_name, me
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.publishing.recoding import decoded
+from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
 
-#: Facts of a search. Unknown ones are left out or None.
-SEARCH = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
-# Kinds of files with a checksum.
+# Facts of a search, and kinds of files with a checksum.
+_FACTS = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
 _FILES = ("input", "hierarchies", "output")
 
 _PACKAGES = ("pymoo", "moocore", "numpy", "numba", "pandas", "narwhals")
@@ -64,13 +63,11 @@ def evidence(
         earlier: Other releases of the same table: file, sha256, x, suppressed.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
-    Returns:
-        What `write_evidence` writes: dicts, lists, text, numbers, truth values and None.
-
     Raises:
         ValueError: An argument is not what it has to be, or the choice is none of the points.
     """
     front = problem.front(res)
+    facts = {key: as_json(value) for key, value in search.items() if key not in ("bound", "commands")}
     content = {
         "audience": INTERNAL,
         "format": FORMAT,
@@ -78,10 +75,13 @@ def evidence(
         "made": made,
         "table": _table(problem.table),
         "settings": _settings(problem),
-        "search": _search(search),
+        "search": {**dict.fromkeys(_FACTS), **facts},
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
-        "checksums": _checksums(checksums),
+        "checksums": {
+            kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()}
+            for kind in (*_FILES, *checksums)
+        },
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
         "earlier": [dict(one) for one in earlier],
@@ -134,31 +134,9 @@ def _settings(problem: AnonymizationProblem) -> dict[str, Any]:
     }
 
 
-def _search(search: Mapping[str, Any]) -> dict[str, Any]:
-    unknown = [key for key in search if key not in (*SEARCH, "bound", "commands")]
-    if unknown:
-        raise ValueError(f"search must have keys among {', '.join(SEARCH)}, bound, commands, got {examples(unknown)}")
-    return {key: as_json(search.get(key)) for key in SEARCH}
-
-
-def _software() -> dict[str, Any]:
-    return {
-        "packages": {"pymoo_anon": pymoo_anon.__version__, **{name: version(name) for name in _PACKAGES}},
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-    }
-
-
-def _checksums(checksums: Mapping[str, Mapping[str, str | None]]) -> dict[str, dict[str, str | None]]:
-    unknown = [key for key in checksums if key not in _FILES]
-    if unknown:
-        raise ValueError(f"checksums must have keys among {', '.join(_FILES)}, got {examples(unknown)}")
-    return {kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()} for kind in _FILES}
-
-
 def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recoding: Any, bound: Any) -> dict[str, Any]:
     """Return the chosen point: its place in the front and its levels."""
-    made, classes = decoded(problem, choice, recoding)
+    made, classes = decoded_point(problem, choice, recoding)
     n_groups = made.n_groups
     levels: list[int | None] = [None] * len(n_groups)
     if isinstance(problem, LatticeProblem) and recoding is None:
@@ -172,12 +150,20 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
     return {
         "place": front.place_of(choice),
         "reason": choice.reason,
-        "requirements": _asked(choice),
+        "requirements": _conditions(choice),
         "quasi_identifiers": [
             {"name": column_name(name), "level": level, "n_groups": n}
             for name, level, n in zip(problem.table.quasi_identifiers, levels, n_groups, strict=True)
         ],
         "local": local,
+    }
+
+
+def _software() -> dict[str, Any]:
+    return {
+        "packages": {"pymoo_anon": pymoo_anon.__version__, **{name: version(name) for name in _PACKAGES}},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
     }
 
 
@@ -187,21 +173,23 @@ def _released(problem: AnonymizationProblem, choice: Choice, released: Release) 
         "claims": _claims(problem, choice, released.claims),
         "anyway": None if released.anyway is None else plain(released.anyway),
         "exceptions": list(released.exceptions),
-        "columns": _columns(released.columns),
+        "columns": [
+            {"column": column_name(name), "role": role, "reason": None if reason is None else plain(reason)}
+            for name, role, reason in released.columns[["column", "role", "reason"]].to_numpy().tolist()
+        ],
         "dropped": [column_name(name) for name in released.dropped],
         "uniqueness": released.uniqueness.to_dict("records"),
     }
 
 
-def _asked(choice: Choice) -> list[str]:
+def _conditions(choice: Choice) -> list[str]:
     return [plain(bound(one, one.objective.full_name)) for one in choice.requirements]
 
 
 def _claims(problem: AnonymizationProblem, choice: Choice, claims: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a claim for each measure and each requirement of the choice."""
     names = measure_names(problem.measured)
     known = [(measure.full_name, names[measure]) for measure in problem.measured]
-    known += [(words, plain(words)) for words in claims.measure[len(known) :] if plain(words) in _asked(choice)]
+    known += [(words, plain(words)) for words in claims.measure[len(known) :] if plain(words) in _conditions(choice)]
     wanted, got = [words for words, _ in known], claims.measure.tolist()
     if got != wanted:
         raise ValueError(f"released must be of the problem and the choice and claim {examples(wanted)}, got {got}")
@@ -213,17 +201,6 @@ def _claims(problem: AnonymizationProblem, choice: Choice, claims: pd.DataFrame)
             "holds": None if claim["holds"] is None else bool(claim["holds"]),
         }
         for (_, name), claim in zip(known, claims.to_dict("records"), strict=True)
-    ]
-
-
-def _columns(columns: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {
-            "column": column_name(own["column"]),
-            "role": own["role"],
-            "reason": None if own["reason"] is None else plain(own["reason"]),
-        }
-        for own in columns.to_dict("records")
     ]
 
 
@@ -273,7 +250,7 @@ _TRUTH = _Kind("true or false", lambda value: isinstance(value, bool))
 _COUNT = _Kind("a whole number from 0", lambda value: type(value) is int and value >= 0)
 # A whole number of JSON may be larger than any float.
 _FINITE = _Kind("a number", lambda value: type(value) in (int, float) and -1e300 < value < 1e300)
-_NUMBER = _Kind("a number", lambda value: _FINITE.holds(value) or value in ("-infinity", "infinity"))
+_NUMERIC = _Kind("a number", lambda value: _FINITE.holds(value) or value in ("-infinity", "infinity"))
 _HASH = _Kind("a sha256 in hexadecimal", lambda value: isinstance(value, str) and bool(_SHA256.fullmatch(value)))
 
 
@@ -282,21 +259,6 @@ def _one_of(*choices: str | int) -> _Kind:
 
 
 # Lists hold one shape, objects exactly these keys or, of `str`, any; a pair is a shape or null.
-_COLUMNS = [{"column": _TEXT, "role": _TEXT, "reason": (_TEXT, None)}]
-_UNIQUENESS = [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}]
-# Of a refined point no target is known.
-_LOCAL = {
-    "refined": _TRUTH,
-    "method": (_TEXT, None),
-    "structure": (_TEXT, None),
-    "target": (_COUNT, None),
-    "price": (_NUMBER, None),
-    "weights": [_NUMBER],
-    "n_classes": _COUNT,
-    "mean_risk": _NUMBER,
-    "cells": [{"name": _TEXT, "shares": [_NUMBER]}],
-    "bound": ({"least": _NUMBER, "gap": _NUMBER, "passes": _COUNT}, None),
-}
 _SHAPE = {
     "audience": _one_of(INTERNAL),
     "format": _one_of(FORMAT),
@@ -315,7 +277,7 @@ _SHAPE = {
         "measures": [
             {"name": _TEXT, "short": _TEXT, "repr": _TEXT, "better": _one_of("higher", "lower"), "objective": _TRUTH}
         ],
-        "constraints": [{"measure": _TEXT, "at": _one_of("least", "most"), "bound": _NUMBER}],
+        "constraints": [{"measure": _TEXT, "at": _one_of("least", "most"), "bound": _NUMERIC}],
         "suppression": _TEXT,
         "adversaries": [{"measure": _TEXT, "known": [_TEXT], "reach": _TEXT}],
         "levels": {str: [_COUNT]},
@@ -324,7 +286,7 @@ _SHAPE = {
         "algorithm": (_TEXT, None),
         "seed": (_COUNT, None),
         "certified": (_TRUTH, None),
-        "gap": (_NUMBER, None),
+        "gap": (_NUMERIC, None),
         "n_undecided": (_COUNT, None),
         "stopped": (_TEXT, None),
     },
@@ -336,17 +298,32 @@ _SHAPE = {
         "reason": _TEXT,
         "requirements": [_TEXT],
         "quasi_identifiers": [{"name": _TEXT, "level": (_COUNT, None), "n_groups": _COUNT}],
-        "local": (_LOCAL, None),
+        # Of a refined point no target is known.
+        "local": (
+            {
+                "refined": _TRUTH,
+                "method": (_TEXT, None),
+                "structure": (_TEXT, None),
+                "target": (_COUNT, None),
+                "price": (_NUMERIC, None),
+                "weights": [_NUMERIC],
+                "n_classes": _COUNT,
+                "mean_risk": _NUMERIC,
+                "cells": [{"name": _TEXT, "shares": [_NUMERIC]}],
+                "bound": ({"least": _NUMERIC, "gap": _NUMERIC, "passes": _COUNT}, None),
+            },
+            None,
+        ),
     },
     "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _one_of(*HOW_RELEASED)},
-    "claims": [{"measure": _TEXT, "promised": _NUMBER, "recounted": (_NUMBER, None), "holds": (_TRUTH, None)}],
+    "claims": [{"measure": _TEXT, "promised": _NUMERIC, "recounted": (_NUMERIC, None), "holds": (_TRUTH, None)}],
     "anyway": (_TEXT, None),
     "exceptions": [_TEXT],
-    "columns": _COLUMNS,
+    "columns": [{"column": _TEXT, "role": _TEXT, "reason": (_TEXT, None)}],
     "dropped": [_TEXT],
-    "uniqueness": _UNIQUENESS,
+    "uniqueness": [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}],
     "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of(*HOW_RELEASED)}],
-    "front": [{"x": [_COUNT], "values": [_NUMBER], "suppressed": _COUNT}],
+    "front": [{"x": [_COUNT], "values": [_NUMERIC], "suppressed": _COUNT}],
 }
 
 
@@ -426,36 +403,36 @@ def _check_shape(value: Any, shape: Any, name: str, place: str) -> None:
 
 
 def _check_whole(content: Mapping[str, Any], name: str) -> None:
-    measures = [measure["name"] for measure in content["settings"]["measures"]]
-    columns = [column["name"] for column in content["table"]["quasi_identifiers"]]
-    chosen, front = content["chosen"], content["front"]
+    own = content["settings"]["measures"]
+    measures, columns = [one["name"] for one in own], [one["name"] for one in content["table"]["quasi_identifiers"]]
+    chosen, front, suppressed = content["chosen"], content["front"], content["suppressed"]["rows"]
+    faults = []
     if len(set(measures)) < len(measures):
-        raise ValueError(f"{name}: settings.measures must have different names, got {examples(measures)}")
-    if not any(measure["objective"] for measure in content["settings"]["measures"]):
-        raise ValueError(f"{name}: settings.measures must have an objective, got none")
-    if chosen["place"] >= len(front):
-        raise ValueError(f"{name}: chosen.place must be below {len(front)}, the points of front, got {chosen['place']}")
+        faults.append(f"settings.measures must have different names, got {examples(measures)}")
+    if not any(one["objective"] for one in own):
+        faults.append("settings.measures must have an objective, got none")
     for number, point in enumerate(front):
-        if len(point["values"]) != len(measures) or len(point["x"]) != len(front[0]["x"]):
-            raise ValueError(
-                f"{name}: front[{number}] must have {len(front[0]['x'])} variables and {len(measures)} values, "
-                f"got {len(point['x'])} and {len(point['values'])}"
+        wanted, got = ((len(one["x"]), n) for one, n in ((front[0], len(measures)), (point, len(point["values"]))))
+        if wanted != got:
+            faults.append(
+                f"front[{number}] must have {wanted[0]} variables and {wanted[1]} values, got {got[0]} and {got[1]}"
             )
-    if [column["name"] for column in chosen["quasi_identifiers"]] != columns:
-        raise ValueError(f"{name}: chosen.quasi_identifiers must be those of the table, {examples(columns)}")
-    refined = chosen["local"] is not None and chosen["local"]["refined"]
-    if content["suppressed"]["rows"] != front[chosen["place"]]["suppressed"] and not refined:
-        raise ValueError(
-            f"{name}: suppressed.rows must be those of the chosen point, {front[chosen['place']]['suppressed']}, "
-            f"got {content['suppressed']['rows']}"
-        )
+    if [one["name"] for one in chosen["quasi_identifiers"]] != columns:
+        faults.append(f"chosen.quasi_identifiers must be those of the table, {examples(columns)}")
+    if chosen["place"] >= len(front):
+        faults.append(f"chosen.place must be below {len(front)}, the points of front, got {chosen['place']}")
+    elif not (chosen["local"] or {}).get("refined") and suppressed != front[chosen["place"]]["suppressed"]:
+        of_point = front[chosen["place"]]["suppressed"]
+        faults.append(f"suppressed.rows must be those of the chosen point, {of_point}, got {suppressed}")
     for part, told, known in (
         ("constraints", content["settings"]["constraints"], measures),
         ("claims", content["claims"], [*measures, *chosen["requirements"]]),
     ):
-        unknown = [each["measure"] for each in told if each["measure"] not in known]
+        unknown = [one["measure"] for one in told if one["measure"] not in known]
         if unknown:
-            raise ValueError(f"{name}: {part} must be of the measures {examples(known)}, got {examples(unknown)}")
+            faults.append(f"{part} must be of the measures {examples(known)}, got {examples(unknown)}")
+    if faults:
+        raise ValueError(f"{name}: {faults[0]}")
 
 
 def _refuse(constant: str) -> Any:

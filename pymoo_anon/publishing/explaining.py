@@ -11,7 +11,6 @@ import pandas as pd
 
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
 from pymoo_anon.comparison.bias import gains, worst_off
-from pymoo_anon.comparison.comparators import Coverage, Spread
 from pymoo_anon.comparison.properties import ClassSize, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.comparison.vectors import PropertyVector
@@ -20,10 +19,11 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import Step
+from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.table.domain_values import ROOT
-from pymoo_anon.table.generalization import Decoded, LocalGeneralization
+from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.typing import Ints
+from pymoo_anon.typing import Array, Ints
 
 # So many labels are examples enough.
 _LABELS = 3
@@ -35,7 +35,6 @@ _SHARE = 0.02
 _DIFFERENCE = 0.05
 
 _SIZE, _UTILITY = ClassSize(), TupleUtility()
-_COVERAGE, _SPREAD = Coverage(), Spread()
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
     front = problem.front(res)
     steps = front.steps(front.place_of(choice))
     return Explanation(
-        tuple(_levels(problem, choice)),
+        tuple(_level_lines(problem, choice)),
         share(choice.n_suppressed, problem.table.n_rows, unit_of_rows(problem.table.person)),
         tuple(_utility(front, choice, steps, suppressed)),
         tuple(steps),
@@ -130,49 +129,51 @@ def wishes(problem: AnonymizationProblem) -> list[str]:
     return [plain(one) for one in said]
 
 
-def _levels(problem: AnonymizationProblem, choice: Choice) -> list[str]:
-    """Return a line for each quasi-identifier: level and most frequent labels."""
-    table, generalization = problem.table, problem.decode(np.array(choice.x))
-    if isinstance(generalization, LocalGeneralization):
-        return _local_levels(generalization, problem.equivalence_classes(np.array(choice.x)).sizes)
+def _level_lines(problem: AnonymizationProblem, choice: Choice) -> list[str]:
+    """Return a line for each quasi-identifier: its levels and its most frequent labels."""
+    made, classes = decoded_point(problem, choice, None)
+    if isinstance(made, LocalGeneralization):
+        return _local_levels(made, classes.sizes)
     lines = []
-    for j, (name, groups) in enumerate(generalization.groups.items()):
-        labels, totals = generalization.labels[name], table.tuples.totals(name)
-        rows = np.bincount(groups, totals, len(labels))
-        held = int(np.count_nonzero(rows))
-        # The most frequent first, equals in the order of the hierarchy.
-        shown = [label_words(labels[group]) for group in np.argsort(-rows, kind="stable")[: min(_LABELS, held)]]
+    for j, (name, groups) in enumerate(made.groups.items()):
+        totals, hierarchy = problem.table.tuples.totals(name), problem.table.quasi_identifiers[name]
+        held, shown = _most_frequent(made.labels[name], np.bincount(groups, totals, len(made.labels[name])))
         kind = "values" if held == np.count_nonzero(totals) else "groups"
-        words = f"{held:,} {kind} such as {listed(shown)}" if held > 1 else f"everybody has {shown[0]}"
-        level = ""
-        if isinstance(problem, LatticeProblem):
-            level = f"level {choice.x[j]} of {table.quasi_identifiers[name].length}, "
+        words = f"{held:,} {kind} such as {shown}" if held > 1 else f"everybody has {shown}"
+        level = f"level {choice.x[j]} of {hierarchy.length}, " if isinstance(problem, LatticeProblem) else ""
         lines.append(plain(f"{name}: {level}{words}"))
     return lines
 
 
-def _local_levels(recoding: LocalGeneralization, sizes: Ints) -> list[str]:
-    """Return the levels and labels of each locally recoded quasi-identifier."""
-    lines = []
-    for (name, hierarchy), own in zip(recoding.quasi_identifiers.items(), recoding.nodes.T, strict=True):
-        rows = np.bincount(own, sizes, len(hierarchy.nodes))
-        by_level = np.bincount(hierarchy.nodes.level, rows, hierarchy.length + 1)
-        shares = listed(f"{percent(n / sizes.sum())} at level {i}" for i, n in enumerate(by_level.tolist()) if n)
-        held = int(np.count_nonzero(rows))
-        shown = [label_words(hierarchy.nodes.labels[n]) for n in np.argsort(-rows, kind="stable")[: min(_LABELS, held)]]
-        lines.append(plain(f"{name}: {shares} of {hierarchy.length}; {held:,} labels, most often {listed(shown)}"))
+def _local_levels(made: LocalGeneralization, sizes: Ints) -> list[str]:
+    # Loaded late: only local recodings need it.
+    from pymoo_anon.publishing.local_facts import shares_by_level
+
+    lines, by_level = [], shares_by_level(made, sizes)
+    for (name, hierarchy), own in zip(made.quasi_identifiers.items(), made.nodes.T, strict=True):
+        held, shown = _most_frequent(hierarchy.nodes.labels, np.bincount(own, sizes, len(hierarchy.nodes)))
+        shares = listed(f"{percent(part)} at level {i}" for i, part in enumerate(by_level[name].tolist()) if part)
+        lines.append(plain(f"{name}: {shares} of {hierarchy.length}; {held:,} labels, most often {shown}"))
     return lines
+
+
+def _most_frequent(labels: Sequence[Hashable], rows: Array) -> tuple[int, str]:
+    """Return how many labels have rows, and the most frequent ones in words."""
+    held = int(np.count_nonzero(rows))
+    # Equals stand in the order of the hierarchy.
+    first = np.argsort(-rows, kind="stable")[: min(_LABELS, held)]
+    return held, listed(label_words(labels[place]) for place in first)
 
 
 def _beside(problem: AnonymizationProblem, choice: Choice) -> list[str]:
     """Compare a local recoding with full-domain ones, or return nothing."""
-    x = np.array(choice.x)
-    if not isinstance(problem.decode(x), LocalGeneralization):
+    made, classes = decoded_point(problem, choice, None)
+    if not isinstance(made, LocalGeneralization):
         return []
     # Loaded late: only local recodings need it.
-    from pymoo_anon.publishing.local_facts import advice, beside
+    from pymoo_anon.publishing.local_facts import advice, alternatives
 
-    return [str(beside(problem, x, problem.equivalence_classes(x))), *advice(problem, choice.requirements)]
+    return [str(alternatives(problem, np.array(choice.x), classes)), *advice(problem, choice.requirements)]
 
 
 def _utility(front: Front, choice: Choice, steps: Sequence[Step], suppressed: str) -> list[str]:
@@ -194,31 +195,25 @@ def _utility(front: Front, choice: Choice, steps: Sequence[Step], suppressed: st
 
 
 def _better(steps: Sequence[Step], row: int) -> str:
-    """Name the better measures of a next step."""
     return listed(f"{step.better_in} = {number(step.values[step.better_in])}" for step in steps if step.row == row)
 
 
 def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: Sequence[Step]) -> list[str]:
     """Name the people worst off, and the winners and losers of the next steps."""
     table, rows = problem.table, dict.fromkeys([choice.row, *(step.row for step in steps)])
-    generalizations: dict[Hashable, Decoded] = {row: problem.decode(front.X[front.place_of(row)]) for row in rows}
-    worst = worst_off(table, generalizations[choice.row], _SIZE, problem.suppression, problem.constraints)
-    lines = [_worst(table, worst, choice)]
-    if len(rows) == 1:
-        return lines
-    found: dict[Hashable, list[PropertyVector]] = {}
-    for row, own in generalizations.items():
-        classes = table.equivalence_classes(own, problem.suppression, problem.constraints)
-        found[row] = [_SIZE.measure(classes), _UTILITY.measure(classes)]
-    for row in list(rows)[1:]:
-        lines.append(_verdict(table, found[choice.row], found[row], _better(steps, row)))
-        who = _who(table, found[choice.row][0], found[row][0])
-        lines += [who] if who else []
+    worst = worst_off(table, problem.decode(np.array(choice.x)), _SIZE, problem.suppression, problem.constraints)
+    lines = [_worst_off(table, worst, choice)]
+    (_, chosen), *others = (
+        (row, [one.measure(problem.equivalence_classes(front.X[front.place_of(row)])) for one in (_SIZE, _UTILITY)])
+        for row in rows
+    )
+    for row, own in others:
+        lines.append(_verdict(table, chosen, own, _better(steps, row)))
+        lines += [*filter(None, [_who(table, chosen[0], own[0])])]
     return lines
 
 
-def _worst(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
-    """Describe the smallest class."""
+def _worst_off(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
     n, classes, size = int(worst["tuples"].sum()), len(worst), int(worst["size"].iloc[0])
     if n == choice.n_suppressed and all(label == ROOT for label in worst.index[0]):
         return f"Worst off are the {n:,} {unit_of_rows(table.person)} that are suppressed, a class of their own."
@@ -228,16 +223,15 @@ def _worst(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
 
 def _verdict(table: Microdata, chosen: list[PropertyVector], other: list[PropertyVector], better: str) -> str:
     """Count winners and losers in class size and in kept information."""
-    played = [_COVERAGE.tournament([*both]).indices for both in zip(chosen, other, strict=True)]
-    # Those are better off with one whom the other does not cover.
-    better_off = [np.rint((1 - own.T) * table.n_rows).astype(int).tolist() for own in played]
-    ((_, smaller), (larger, _)), ((_, less), (more, _)) = better_off
-    spread = _SPREAD.tournament([chosen[0], other[0]]).indices
-    mean = (spread[1, 0] - spread[0, 1]) / table.n_rows
+    size, kept = (after.values - before.values for before, after in zip(chosen, other, strict=True))
+    (larger, smaller), (more, less) = (
+        (int(table.tuples.counts[own > 0].sum()), int(table.tuples.counts[own < 0].sum())) for own in (size, kept)
+    )
+    mean = float(size @ table.tuples.counts) / table.n_rows
     those = share(larger, table.n_rows, unit_of_rows(table.person))
     return (
         f"With {better}, {those} would stand in a larger class and {smaller:,} in a smaller one, of "
-        f"{number(round(abs(mean), 1))} {'more' if mean >= 0 else 'fewer'} on average; {more:,} would keep more of "
+        f"{number(np.round(abs(mean), 1))} {'more' if mean >= 0 else 'fewer'} on average; {more:,} would keep more of "
         f"their information and {less:,} less."
     )
 

@@ -110,7 +110,6 @@ class Kept:
         return [Fraction(str(own)) for own in numbers]
 
     def _coarse(self, value: Fraction) -> Fraction:
-        """Round and clip a number."""
         if self.round is not None:
             step = meant(self.round)
             value = step * floor(value / step + Fraction(1, 2))
@@ -146,7 +145,9 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
     whole, stays = dtype.is_integer(), own.hierarchy is None and (dtype.is_integer() or dtype.is_float())
     parts = [part for part in (own.round, *(own.clip or ())) if part is not None and meant(part).denominator > 1]
     if whole and parts:
-        raise ValueError(f"column {name!r} is of whole numbers and must stay so, got {examples(parts)}")
+        raise ValueError(
+            f"round and clip must be whole for the whole numbers of column {name!r}, got {examples(parts)}"
+        )
     found = combinations_of(frame.select(nw.col(column), as_text(column).alias(key)).to_native(), [column, key]).columns
     pairs = {text: own for own, text in zip(found[column], found[key], strict=True) if not is_missing(own)}
     columns = {f"{key} known": list(pairs), f"{key} text": own.texts(name, list(pairs.values()))}
@@ -186,8 +187,8 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
         danger = guess_of(profile._replace(name=str(name))).danger
         if danger is not None:
             raise ValueError(
-                f"keep must say why {name!r} is released as it is: {danger}; keep={{{name!r}: 'because ...'}} says it "
-                'in at least five words, in a project file reason = "because ..." beside the role'
+                f"keep must say why {name!r} is released as it is: {danger}; give a reason of at least five words, "
+                f"keep={{{name!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role"
             )
 
 

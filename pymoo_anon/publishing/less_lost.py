@@ -16,7 +16,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 _MUCH, _LESS = 0.4, 0.9
 
 # Tables of more cells are not refined for a figure alone: a million take less than a second.
-_CELLS = 3_000_000
+_MOST_REFINED = 3_000_000
 
 
 def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
@@ -45,7 +45,7 @@ def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
 
 def _refined(front: Front, choice: Choice, lost: float) -> list[str]:
     cells = front.table.tuples.codes.size
-    if cells > _CELLS or not isinstance(front.problem, LatticeProblem):
+    if cells > _MOST_REFINED or not isinstance(front.problem, LatticeProblem):
         return ["release --local"] * isinstance(front.problem, LatticeProblem)
     # Loaded late: no other advice needs it.
     from pymoo_anon.problems.refining import refine

@@ -30,7 +30,7 @@ from pymoo_anon.table.suppression import AtMost, Suppression, Violating
 from pymoo_anon.typing import Array, Floats, Ints
 
 # A local recoding suppresses nothing. Levels of whole columns beside it may suppress this share of the rows.
-_SUPPRESSED = 0.01
+_MOST_SUPPRESSED = 0.01
 # Budget for the best of these levels, in nodes. On lattices of a few columns it is enough to prove them the best.
 _MOST_NODES = 2000
 
@@ -64,10 +64,10 @@ def local_facts(
 def bound_words(bound: Mapping[str, Any] | None) -> str:
     """State the certified gap of a local recoding."""
     if bound is None:
-        return "How far the loss is from the least of all local recodings was not computed."
+        return "The gap to the least loss of all local recodings was not computed."
     return (
-        f"The loss is within {percent(bound['gap'])} of the least of all local recodings of this table that keep the "
-        f"same and suppress nothing: proven, in {bound['passes']:,} passes."
+        f"The loss is proven to be within {percent(bound['gap'])} of the least of all local recodings of this table "
+        f"that meet the same requirements and suppress nothing, in {bound['passes']:,} passes."
     )
 
 
@@ -108,7 +108,7 @@ class Beside:
     def __str__(self) -> str:
         own, columns = self.own, self.columns
         if columns is None:
-            return f"No levels of whole columns were found that keep the same with k = {own.k:,}."
+            return f"No levels of whole columns were found that meet the same requirements with k = {own.k:,}."
         least = "" if self.proven else ", the best that were found,"
         said = (
             f"At k = {own.k:,} levels of whole columns{least} lose {percent(columns.loss)}, at a mean risk of "
@@ -123,7 +123,7 @@ class Beside:
         )
 
 
-def beside(problem: AnonymizationProblem, x: Array, classes: EquivalenceClasses) -> Beside:
+def alternatives(problem: AnonymizationProblem, x: Array, classes: EquivalenceClasses) -> Beside:
     """Compare a local recoding with full-domain ones at equal k and mean risk.
 
     All keep the constraints of the problem. Levels of whole columns may suppress what the problem may, or 1 %.
@@ -137,11 +137,11 @@ def beside(problem: AnonymizationProblem, x: Array, classes: EquivalenceClasses)
 
     own = way("this release, each class with levels of its own", classes)
     required = [KAnonymity() >= own.k, *problem.constraints]
-    rule: Suppression = AtMost(_SUPPRESSED)
+    rule: Suppression = AtMost(_MOST_SUPPRESSED)
     if isinstance(problem, LatticeProblem):
         rule = problem.suppression
     elif any(one.depends_on_kept for one in required):
-        rule = Violating(_SUPPRESSED)
+        rule = Violating(_MOST_SUPPRESSED)
     whole = LatticeProblem(problem.table, [loss], rule, required)
     try:
         res = minimize(whole, BranchAndBound(), ("n_eval", _MOST_NODES), seed=1)
@@ -185,13 +185,13 @@ def advice(problem: AnonymizationProblem, asked: Sequence[Constraint] = ()) -> l
     sensitive = problem.table.sensitive
     if not sensitive:
         return [
-            "No column is named as sensitive: what else a row tells is not protected. Name them, and ask for l or t."
+            "No column is sensitive, so nothing but identity is protected. Name the sensitive ones, and require l or t."
         ]
     bound = {column for one in (*problem.constraints, *asked) for column in one.reads(sensitive)}
     open_ = [plain(str(name)) for name in sensitive if name not in bound]
     if not open_:
         return []
     return [
-        f"k says nothing of {listed(open_)}, and small classes agree in it more often: ask for l or t of "
-        f"{'it' if len(open_) == 1 else 'them'} beside k."
+        f"k does not protect {listed(open_)}, and small classes share one value of it more often: require l or t of "
+        f"{'it' if len(open_) == 1 else 'them'}, too."
     ]

@@ -175,7 +175,7 @@ class Recoding(NamedTuple):
         return frame.join(small, left_on=[f"cell {i}" for i in range(len(keys))], right_on=list(named), how="left")
 
 
-def decoded(
+def decoded_point(
     problem: AnonymizationProblem, x: ArrayLike | Choice, recoding: str | None
 ) -> tuple[Decoded, EquivalenceClasses]:
     """Decode or refine a point, and return its equivalence classes."""

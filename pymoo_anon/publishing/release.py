@@ -21,7 +21,7 @@ from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, is_reason, kept_of
-from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded, unrolled
+from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded_point, unrolled
 from pymoo_anon.publishing.verify import check_rows, object_frame, shown
 from pymoo_anon.publishing.verify import kept as is_kept
 from pymoo_anon.table import frames
@@ -203,7 +203,6 @@ class Recoded:
 
     @property
     def _released(self) -> list[Name]:
-        """The columns of the table, in order."""
         return self.columns.column.tolist()
 
     @cached_property
@@ -290,7 +289,6 @@ class Recoded:
         return object_frame(("measure", "promised", "recounted", "holds"), rows), counted(in_rows) == 1
 
     def _promises(self) -> list[_Promise]:
-        """Return the promises of the point and of the choice."""
         measured = [
             _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
             for measure, value in zip(self.problem.measured, self._found(), strict=True)
@@ -312,7 +310,6 @@ class Recoded:
 
     @cached_property
     def _about(self) -> dict[str, Any]:
-        """Further arguments of the recount."""
         roles = {name for name in self.problem.table.tuples.domains if name in self._recoding.source.names}
         # All that is asked of the original may stand among the distinct rows that were released.
         inside = self._are_few and roles <= {*self._released}
@@ -347,7 +344,7 @@ class Recoded:
         hint = ""
         if self.asked.suppressed == "mark" and self.n_suppressed:
             hint = (
-                f"; the {self.n_suppressed:,} rows marked * are a class of their own to an attacker, "
+                f"; to an attacker the rows marked *, here {self.n_suppressed:,}, are one more class; "
                 'suppressed = "drop" leaves them out'
             )
         return RecountError(broken, hint)
@@ -365,12 +362,12 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     released = _released_columns(source, problem, names_of(asked.drop), tuple(kept))
     source = coarsened(source, problem.table, kept)
     check_reasons(source, kept)
-    made, classes = decoded(problem, x, asked.recoding)
+    made, classes = decoded_point(problem, x, asked.recoding)
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
         requirements, x = x.requirements, x.x
     if asked.suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
-        raise ValueError("x must leave a row to release, got a point that suppresses all of them")
+        raise ValueError("x must leave a row to release, got a point that suppresses all rows")
     exceptions = _unmet(problem, classes, requirements)
     if exceptions and asked.anyway is None:
         raise ValueError(f"the point misses what is required: {listed(exceptions)}; {_ANYWAY}")
@@ -401,7 +398,6 @@ def _missed(constraint: Constraint, found: float) -> str:
 
 
 def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requirements: Sequence[Constraint]) -> list[str]:
-    """List the requirements that a point misses, in words."""
     found = [
         _missed(one, float(one.objective.evaluate(classes)[0]))
         for one in dict.fromkeys([problem.default_constraint, *problem.constraints, *requirements])
@@ -436,7 +432,7 @@ def _released_columns(
     unassigned = [name for name in source.names if name not in known]
     if unassigned:
         raise ValueError(
-            f"every column must have a role or stand in drop or keep, got without any: {examples(unassigned)}"
+            f"every column must have a role or be in drop or keep, got columns without: {examples(unassigned)}"
         )
     wanted = {*table.quasi_identifiers, *others, *keep} - {*drop}
     return [name for name in source.names if name in wanted]

@@ -53,7 +53,6 @@ ALLOWED_FROM = {
     "moocore": "fronts",
     "matplotlib": "visualization",
     "jinja2": "publishing",
-    "altair": "publishing",
     "vl_convert": "publishing",
     "typer": "cli",
     "tomlkit": "study",

@@ -104,6 +104,9 @@ def test_what_has_numbers():
     assert found.loc["text"].tolist() == pytest.approx([(3 + 10 + 10) / 3, (3.5 + 10 + 10) / 3])
     assert utility.domain_numbers(table.quasi_identifiers["day"]).tolist() == [737854, 737855]
     assert utility.domain_numbers(Hierarchy.flat([None])) is None
+    assert utility.domain_numbers(Hierarchy.flat(["169,0", "1.070,5", None]))[:2].tolist() == [169, 1070.5]
+    assert utility.domain_numbers(Hierarchy.flat(["7,5", "k.A."])) is None
+    assert utility.domain_numbers(Hierarchy.flat(["7,5", "02,5"])) is None
     none = Generalization({"q": [0, 0]}, {"q": ["*"]})
     words = one_class_each([[1], [2]])
     assert means(words, words.equivalence_classes(none)).index.tolist() == ["q"]

@@ -158,7 +158,7 @@ def test_a_file_that_is_not_as_coarse_as_was_said_is_found_out(column, value, wo
         (lambda: released(city=Kept(round=2)), "column 'city' must hold numbers to be rounded to multiples of 2, got"),
         (
             lambda: released(height=Kept(clip=(1.5, 200))),
-            "column 'height' is of whole numbers and must stay so, got",
+            "round and clip must be whole for the whole numbers of column 'height', got",
         ),
         (lambda: released(score=Kept(hierarchy=CITIES, level=1)), "column 'score' must hold values of its hierarchy"),
         (lambda: released(sex=Kept(round=2)), "keep must make columns without a role coarser, got 'sex'"),

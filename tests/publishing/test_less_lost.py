@@ -81,7 +81,7 @@ def test_little_loss_needs_no_advice(front):
 
 
 def test_a_large_table_is_not_refined_for_a_figure(front, monkeypatch):
-    monkeypatch.setattr(room, "_CELLS", 10)
+    monkeypatch.setattr(room, "_MOST_REFINED", 10)
     text = less_lost(front, front.choose(require=[KAnonymity() >= 20]), "mark")
     assert "Less: release --local, " in text
 

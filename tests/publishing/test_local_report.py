@@ -12,7 +12,7 @@ from pymoo_anon.comparison import CountQueries
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import evidence, explain, local_facts, release, write_report
-from pymoo_anon.publishing.local_facts import beside, bound_words
+from pymoo_anon.publishing.local_facts import alternatives, bound_words
 from pymoo_anon.publishing.report.cells import cell_of, one_line
 from pymoo_anon.table import AtMost, LocalGeneralization, Microdata
 
@@ -114,7 +114,7 @@ def test_requirements_of_a_refined_point_are_those_of_its_release(tmp_path):
 def test_whole_columns_beside_it_are_the_best_of_all_nodes_at_equal_k():
     own = local_problem()
     x = own.x_of(6)
-    found = beside(own, x, own.equivalence_classes(x))
+    found = alternatives(own, x, own.equivalence_classes(x))
     lattice = LatticeProblem(table(), [*GOALS, MarketerRisk()], AtMost(6))
     nodes = np.stack(np.meshgrid(*(np.arange(n + 1) for n in lattice.lengths)), axis=-1).reshape(-1, 3)
     k, loss, risk = lattice.natural(lattice.evaluate(nodes)).T
@@ -126,7 +126,7 @@ def test_whole_columns_beside_it_are_the_best_of_all_nodes_at_equal_k():
     assert found.own.loss < found.equal_risk.loss
     said = explain(own, [x], own.front([x]).choose(row=0))
     assert said.local[0] == str(found)
-    assert said.local[1].startswith("k says nothing of illness, and small classes agree in it more often")
+    assert said.local[1].startswith("k does not protect illness, and small classes share one value of it more often")
     asked = local_problem(constraints=[DistinctLDiversity("illness") >= 2])
     assert len(explain(asked, [x], asked.front([x]).choose(row=0)).local) == 1
 
@@ -163,7 +163,7 @@ def test_whole_columns_beside_it_hold_for_every_adversary_too(tmp_path):
     known = KAnonymity(known=[NAMES[:2], NAMES[2:]]) >= 6
     own = local_problem(constraints=[known])
     x = own.x_of(3)
-    found = beside(own, x, own.equivalence_classes(x))
+    found = alternatives(own, x, own.equivalence_classes(x))
     assert known.keeps(known.objective.evaluate(found.columns.classes)).all()
     page, _ = written(tmp_path / "r.html", own, [x], 0)
     assert page.sentences["beside"][0] == str(found)
@@ -172,7 +172,7 @@ def test_whole_columns_beside_it_hold_for_every_adversary_too(tmp_path):
 def test_counts_beside_it_are_those_of_what_becomes_of_suppressed_rows(tmp_path):
     own = local_problem()
     x = own.x_of(4)
-    (way,) = (one for one in beside(own, x, own.equivalence_classes(x)).ways if "whole columns" in one.how)
+    (way,) = (one for one in alternatives(own, x, own.equivalence_classes(x)).ways if "whole columns" in one.how)
     assert way.classes.n_suppressed > 0
     _, data = written(tmp_path / "r.html", own, [x], 0, suppressed="drop")
     (told,) = (row[-1] for row in rows_of(data, "beside") if row[0] == way.how)

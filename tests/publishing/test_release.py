@@ -141,7 +141,7 @@ def test_marked_rows_that_are_too_few_are_refused_and_dropping_is_named():
         release(HOSPITAL, problem, [1, 1], **ROLES)
     assert str(caught.value) == (
         "nothing is released: counted again, k is 1 where 3 was promised, l of diagnosis is 1 where 3 was promised; "
-        'the 1 rows marked * are a class of their own to an attacker, suppressed = "drop" leaves them out'
+        'to an attacker the rows marked *, here 1, are one more class; suppressed = "drop" leaves them out'
     )
     made = release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
     assert made.claims.to_dict("list") == {
@@ -177,7 +177,7 @@ def test_columns_and_rows_come_out_plain():
         (
             {"drop": "name"},
             ValueError,
-            "every column must have a role or stand in drop or keep, got without any: 'born', 'weight'",
+            "every column must have a role or be in drop or keep, got columns without: 'born', 'weight'",
         ),
         (
             {"drop": "name", "keep": [*KEPT, "length"]},
@@ -301,7 +301,7 @@ def test_everything_may_be_marked():
     made = release(HOSPITAL, hospital(suppression=Below(12)), [0, 0], **ROLES)
     assert (made.frame[["age", "sex"]] == "*").all(axis=None)
     assert made.claims.recounted.tolist() == [12, 3, 24.0]
-    with pytest.raises(ValueError, match="x must leave a row to release, got a point that suppresses all of them"):
+    with pytest.raises(ValueError, match="x must leave a row to release, got a point that suppresses all rows"):
         release(HOSPITAL, hospital(suppression=Below(12)), [0, 0], suppressed="drop", **ROLES)
 
 

@@ -25,8 +25,6 @@ MET, MISSED, FREE = "met", "not met", "nothing required"
 # Greatest number of parts listed one by one, and of measures in a point's name.
 _MOST_PARTS, _MOST_CALLED = 20, 4
 
-_HOLDS = {True: "yes", False: "no"}
-
 
 # ---------------------------------------------------------------- the front
 
@@ -78,7 +76,10 @@ def front_view(subject: Subject) -> View:
         columns += [Heading(f"{one.name}, share lost", "share")] if one.loss else []
     columns += [Heading("suppressed rows", "whole"), Heading("levels"), Heading("details"), Heading("release")]
     front, detailed = subject.front, set(subject.detailed())
-    values = [[_cells(one, value) for value in front.values(one.measure).tolist()] for one in shown]
+    values = [
+        [[cell_of(value), *([cell_of(one.share(value))] if one.loss else [])] for value in front.values(one.measure)]
+        for one in shown
+    ]
     points = subject.problem.words(front.X)
     rows: list[Row] = []
     for place in np.argsort(front.rows):
@@ -87,10 +88,6 @@ def front_view(subject: Subject) -> View:
         rows.append((subject.number(place), *cells, int(front.n_suppressed[place]), points[place], *last))
     caption = "The points of the front. None is better than another in every measure."
     return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows)),))
-
-
-def _cells(one: Measure, value: float) -> list[Cell]:
-    return [cell_of(value), *([cell_of(one.share(value))] if one.loss else [])]
 
 
 def point_label(shown: list[Measure], row: Row) -> str:
@@ -196,26 +193,25 @@ def not_stated(missing: list[str]) -> str:
 
 def open_view(subject: Subject) -> View:
     """List the open questions and the missing entries."""
-    told = subject.evidence or {}
-    kept = [one_line(one["column"]) for one in told.get("columns", ()) if one["role"] == "keep"]
+    earlier = subject.told.get("earlier")
     missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
         not_stated(missing): missing,
         "The release was not recounted: no evidence was given.": subject.evidence is None,
         "Attackers who know other columns than the quasi-identifiers"
-        + (f", such as the kept {listed(kept)}." if kept else "."): True,
+        + (f", such as the kept {listed(subject.kept)}." if subject.kept else "."): True,
         "The risk from somebody who does not know who is in the table: no table of the population was given.": (
             subject.population is None
         ),
-        "Unique people in the population: its size is not stated.": subject.n_population is None,
+        "Unique people in the population: its size is not stated.": subject.about.get("population_size") is None,
         "How many persons a row stands for: rows have no sampling weights.": True,
         "What can be inferred of sensitive columns: none is named.": not subject.table.sensitive,
         f"What can be inferred of {listed(map(one_line, sensitive))}, which the release does not hold.": sensitive,
         "Whether better points exist: the front is not proven.": not subject.front.certified,
         "How well a model learns from the release.": True,
         "Other releases of the same table, which can be compared with this one"
-        + (f": {len(told['earlier'])} are known." if told.get("earlier") else ": none is known."): True,
+        + (f": {len(earlier)} are known." if earlier else ": none is known."): True,
     }
     return View(tuple(sentence for sentence, holds in words.items() if holds), ())
 
@@ -230,8 +226,8 @@ def evidence_view(subject: Subject) -> View:
     rows: list[Row] = []
     for one in subject.evidence["claims"]:
         values = [_valued(subject, one["measure"], one[key]) for key in ("promised", "recounted")]
-        rows.append((one_line(one["measure"]), *values, _HOLDS.get(one["holds"], NOTHING)))
-    broken = [str(row[0]) for row in rows if row[-1] == _HOLDS[False]]
+        rows.append((one_line(one["measure"]), *values, _written(one["holds"]) or NOTHING))
+    broken = [str(row[0]) for row in rows if row[-1] == "no"]
     unknown = [str(row[0]) for row in rows if row[-1] == NOTHING]
     words = "All promises were recounted from the released table alone, by other means than the search: "
     words += f"{listed(broken)} {'does' if len(broken) == 1 else 'do'} not hold." if broken else "it holds."

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import Any
 
 from pymoo_anon._files import replaced
@@ -18,7 +17,7 @@ from pymoo_anon._messages import listed
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report import decision, people, values
-from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, one_line
+from pymoo_anon.publishing.report.cells import Row, Table, View, one_line, resource, template
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
 from pymoo_anon.table.microdata import Microdata
 
@@ -125,13 +124,13 @@ def _page(subject: Subject) -> str:
     stay = {name: view(subject) for name, view in _STAY.items() if not subject.external or name in _OUTSIDE}
     views = {**views, **stay}
     figures = {name: _figures(subject, name, view) for name, view in views.items()}
-    scripts = [_bundle(), _resource("report.js")]
+    scripts = [_bundle(), resource("report.js")]
     payload = _payload(subject, shown, figures)
     about = {words: subject.about[key] for key, words in ABOUT.items() if subject.about.get(key)}
     missing = [words for words in ABOUT.values() if words not in about]
     if subject.external:
         about, missing = {words: said for words, said in about.items() if words != ABOUT["data"]}, []
-    frame: str = _template().render(
+    frame: str = template("report.html.jinja").render(
         subject=subject,
         own=own,
         about=about,
@@ -146,7 +145,7 @@ def _page(subject: Subject) -> str:
         axes=payload.get("axes", []),
         first=payload.get("first", []),
         label=payload["labels"].get(subject.chosen, "") if not subject.external else "",
-        style=_markup(_resource("report.css")),
+        style=_markup(resource("report.css")),
         scripts=[_markup(script) for script in scripts],
         # Name of a script in a content security policy.
         hashes=[f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts],
@@ -182,10 +181,10 @@ def _definitions(subject: Subject) -> dict[str, str]:
         return told
     found = {}
     for one, name in subject.front.names.items():
-        if type(one) in people.MEASURES:
+        if type(one) in people.MEANINGS:
             # Measures of one kind share a definition.
             alike = [type(other) for other in subject.front.names].count(type(one)) > 1 and one.known is None
-            words = people.MEASURES[type(one)] + ("" if one.known is None else people.OF_KNOWN)
+            words = people.MEANINGS[type(one)] + ("" if one.known is None else people.OF_KNOWN)
             found[one.name if alike else one_line(name)] = words
     return found | told
 
@@ -267,20 +266,7 @@ def _bundle() -> str:
     return made
 
 
-def _resource(name: str) -> str:
-    return (files("pymoo_anon.publishing.report") / name).read_text(encoding="utf-8")
-
-
 def _markup(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(text)
-
-
-@cache
-def _template() -> Any:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["shown"] = cell_text
-    return environment.from_string(_resource("report.html.jinja"))

@@ -33,7 +33,7 @@ DEFINITIONS = {
 }
 
 #: Definitions of the most frequent measures.
-MEASURES = {
+MEANINGS = {
     KAnonymity: "The fewest rows of a class: each person hides among so many at least. Where it says in persons, "
     "rows of one person count once.",
     DistinctLDiversity: "The fewest different values of a sensitive column in a class: so many are left to guess from.",
@@ -74,12 +74,12 @@ _SHARES = np.linspace(0, 1, 21)
 def risks_view(subject: Subject, member: Member) -> View:
     """List the risks of identification and the estimates for the population."""
     found = zip(("prosecutor, highest", "marketer"), _risks(subject.raw.persons), _risks(member.persons), strict=True)
-    rows = [_row(subject, *own) for own in found]
+    rows = [_risk_row(subject, *own) for own in found]
     if subject.population is not None:
         # Raw and released rows have the same classes here.
         classes = subject.own.classes if subject.external else member.classes
         before, after = (_in_population(subject, own) for own in (subject.raw.classes, classes))
-        rows.append(_row(subject, "journalist, highest", before, after))
+        rows.append(_risk_row(subject, "journalist, highest", before, after))
     columns = (Heading("risk"), *_shares(subject), Heading("for comparison", "share"))
     risks = Table("risks", "The risks of identification.", columns, tuple(rows))
     words, uniques = _uniques(subject, member)
@@ -97,17 +97,17 @@ def _compared(subject: Subject, member: Member) -> list[str]:
         ]
     smallest = int(persons.min())
     source = f", {SOURCE}" if subject.threshold == 0.09 else ""
-    kept = [one_line(one["column"]) for one in (subject.evidence or {}).get("columns", ()) if one["role"] == "keep"]
+    kept = f"That does not count the kept columns ({listed(subject.kept)}), which may identify a person."
     return [
         "By the generalized attributes alone, somebody who is known to be in the table is found with a chance of at "
         f"most 1 in {smallest:,} ({share_text(1 / smallest)}).",
-        *([f"That does not count the kept columns ({listed(kept)}), which may identify a person."] if kept else []),
+        *([kept] if subject.kept else []),
         f"For comparison, and no requirement: a risk of {subject.threshold:.3g}{source}, corresponds to "
         f"k ≥ {subject.enough:,}; here k = {smallest:,}.",
     ]
 
 
-def _row(subject: Subject, name: str, before: float | None, after: float | None) -> Row:
+def _risk_row(subject: Subject, name: str, before: float | None, after: float | None) -> Row:
     told = [None if risk is None else cell_of(risk) for risk in ((after,) if subject.external else (before, after))]
     return (name, *told, cell_of(subject.threshold))
 
@@ -147,7 +147,7 @@ def _both(subject: Subject, member: Member) -> list[Member]:
 
 
 def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
-    n = subject.n_population
+    n = subject.about.get("population_size")
     if n is None:
         return ["Unique people in the population were not estimated: its size is not stated."], []
     if subject.table.person is not None:
@@ -361,7 +361,7 @@ def bias_view(subject: Subject, member: Member) -> View:
     loss, size, risk = (one.measure(classes) for one in (TupleLoss(), ClassSize(), BreachProbability()))
     # As shares: a suppressed row loses everything.
     loss = replace(loss, values=loss.values / len(subject.names))
-    groups = _groups(member.table, loss, risk)
+    groups = _losers(member.table, loss, risk)
     average = share_text(loss.mean())
     words = [
         f"All {subject.unit} lose {average} of their information on average."
@@ -377,7 +377,7 @@ def bias_view(subject: Subject, member: Member) -> View:
     return View(tuple(words), (*tables, _smallest(subject, member)))
 
 
-def _groups(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
+def _losers(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
     rows: list[Row] = []
     for name, level in _grouped_by(table):
         labels, groups, places, counts = people_by(table, loss, name, level)

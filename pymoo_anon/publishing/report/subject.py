@@ -13,6 +13,7 @@ import pandas as pd
 
 from pymoo_anon._messages import counted, one_of, unit_of_rows
 from pymoo_anon.comparison.individual import by_class
+from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import ValueCounts
@@ -22,7 +23,7 @@ from pymoo_anon.problems.arguments import column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front, Requirement
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.publishing.recoding import decoded
+from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.table.domain_values import ROOT, Name, is_number, is_whole
@@ -107,6 +108,16 @@ class Member:
     def is_local(self) -> bool:
         """Whether every class has levels of its own."""
         return isinstance(self.generalization, LocalGeneralization)
+
+    @property
+    def lost(self) -> float:
+        """Share of the detail that is lost, a mean over the rows."""
+        return TupleLoss().measure(self.classes).mean() / len(self.table.quasi_identifiers)
+
+    @property
+    def gone(self) -> list[str]:
+        """The quasi-identifiers with one label for everybody."""
+        return [one_line(name) for name in self.table.quasi_identifiers if len(np.unique(self.labels(name)[0])) < 2]
 
     def labels(self, name: Name) -> tuple[Ints, tuple[Hashable, ...]]:
         """(n_kept,) int64 array, which label each class has that is kept, and the labels."""
@@ -226,9 +237,14 @@ class Subject:
         ]
 
     @property
-    def n_population(self) -> int | None:
-        """Number of persons of the population, or None where nobody said it."""
-        return self.about.get("population_size")
+    def told(self) -> Mapping[str, Any]:
+        """The evidence, empty if there is none."""
+        return self.evidence or {}
+
+    @property
+    def kept(self) -> list[str]:
+        """The columns that are kept as they are, if the evidence names any."""
+        return [one_line(one["column"]) for one in self.told.get("columns", ()) if one["role"] == "keep"]
 
     @cached_property
     def queries(self) -> CountQueries:
@@ -247,22 +263,16 @@ class Subject:
         """The release with all that is known inside."""
         return self._made(self.place)
 
-    @property
-    def is_local(self) -> bool:
-        """Whether classes have levels of their own."""
-        return self.own.is_local
-
     def member(self, place: int) -> Member:
         """Return one point and its release, as the report may show it."""
         made = self._made(place)
         return _outside(made, self.released_sensitive) if self.external else made
 
     def _made(self, place: int) -> Member:
-        """Make one point and its release, refined or not."""
         if place in self.known:
             return self.known[place]
         recoding = self.recoding if place == self.place else None
-        made, classes = decoded(self.problem, self.front.X[place] if recoding is None else self.point, recoding)
+        made, classes = decoded_point(self.problem, self.front.X[place] if recoding is None else self.point, recoding)
         n_suppressed, k = int(classes.n_suppressed[0]), int(KAnonymity().evaluate(classes)[0])
         # Fewer marked rows than k would form a smaller class, and are refused.
         marked = self.suppressed == "mark" and (n_suppressed == 0 or n_suppressed >= k)
@@ -272,7 +282,7 @@ class Subject:
     @property
     def released_sensitive(self) -> list[Name]:
         """Sensitive columns of the release, for outsiders those named in the evidence."""
-        told = (self.evidence or {}).get("columns")
+        told = self.told.get("columns")
         if told is None:
             return [] if self.external else list(self.table.sensitive)
         known = {one["column"] for one in told if "sensitive" in one["role"]}

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import listed, plain
-from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.utility import distance, domain_numbers, means, of_release, of_table
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.release import said_of
@@ -45,7 +44,7 @@ _SUPPRESSED = "* (suppressed)"
 
 def columns_view(subject: Subject) -> View:
     """List the columns of the release with their roles, and unique rows."""
-    evidence = subject.evidence or {}
+    evidence = subject.told
     if "columns" not in evidence:
         return View((UNPROTECTED, "The other columns of the release are unknown: no evidence was given."), ())
     roles: list[Row] = [
@@ -67,12 +66,12 @@ def columns_view(subject: Subject) -> View:
 
 def dropped(subject: Subject) -> str:
     """List the dropped columns, except for outsiders."""
-    return "" if subject.external else listed(map(one_line, (subject.evidence or {}).get("dropped", ())))
+    return "" if subject.external else listed(map(one_line, subject.told.get("dropped", ())))
 
 
 def uniqueness(subject: Subject) -> str:
     """Say how many rows of the release are unique, as its evidence counts them."""
-    evidence = subject.evidence or {}
+    evidence = subject.told
     if not evidence.get("uniqueness"):
         return "Unique rows were not counted: no evidence was given."
     return plain(said_of(pd.DataFrame(evidence["columns"]), pd.DataFrame(evidence["uniqueness"])))
@@ -86,18 +85,15 @@ def usefulness(subject: Subject) -> str:
     """Give one verdict on the utility of the release."""
     own, half = subject.own, subject.errors(subject.own)[0]
     word = "Good" if half <= _GOOD else "Rough" if half <= _ROUGH else "Poor"
-    lost = TupleLoss().measure(own.classes).mean() / len(subject.names)
-    gone = [one_line(name) for name in subject.names if len(np.unique(own.labels(name)[0])) < 2]
-    empty = f" Wholly generalized: {listed(gone)}." if gone else ""
-    said = f"{word} for counts: half are off by at most {share_text(half)}. {share_text(lost)} of the detail is lost."
-    return said + empty
+    empty = f" Wholly generalized: {listed(own.gone)}." if own.gone else ""
+    off = f"{word} for counts: half are off by at most {share_text(half)}."
+    return f"{off} {share_text(own.lost)} of the detail is lost.{empty}"
 
 
 def codebook_view(subject: Subject) -> View:
     """List the values behind each label of the release."""
     own = subject.own
-    levels = [subject.level(own.place, name) for name in subject.names]
-    book = codebook_of(subject.table, own.generalization, own.classes, levels, own.marked)
+    book = codebook_of(subject.problem, subject.front.X[own.place], own.generalization, own.classes, own.marked)
     columns = headings("attribute", "label", "stands for", level="whole", share_of_rows="share")
     rows: list[Row] = [
         (one_line(name), one_line(label), one_line(members), level, cell_of(share))
@@ -112,12 +108,14 @@ def codebook_view(subject: Subject) -> View:
 
 def changes_view(subject: Subject, member: Member) -> View:
     """Compare the distribution of each attribute before and after."""
-    tables = [] if subject.external else [_levels(subject, member) if subject.is_local else _ladder(subject, member)]
+    tables = (
+        [] if subject.external else [_levels(subject, member) if subject.own.is_local else _ladder(subject, member)]
+    )
     tables += [_after(subject, member, j, name) for j, name in enumerate(subject.names)]
-    gone = [one_line(name) for name in subject.names if len(np.unique(member.labels(name)[0])) < 2]
+    gone = member.gone
     words = [f"Wholly generalized, one value for everybody: {', '.join(gone) or 'none of the attributes'}."]
     if not subject.external:
-        raw = [one_line(name) for name in subject.names if name not in gone and _is_raw(member, name)]
+        raw = [one_line(name) for name in subject.names if one_line(name) not in gone and _is_raw(member, name)]
         words.insert(0, f"Left as in the raw table: {', '.join(raw) or 'none of the attributes'}.")
     return View(tuple(words), tuple(tables))
 
@@ -126,13 +124,13 @@ def before_table(subject: Subject, j: int, name: Any) -> Table:
     """Count the values of one attribute in the raw table, for internal reports only."""
     hierarchy, tuples = subject.table.quasi_identifiers[name], subject.table.tuples
     counts = np.bincount(tuples.codes[:, j], tuples.counts, hierarchy.n_values)
-    rows = _rows(hierarchy.labels[0], counts.astype(np.int64), is_of_numbers(hierarchy))
+    rows = _counted_labels(hierarchy.labels[0], counts.astype(np.int64), is_of_numbers(hierarchy))
     return _distribution(f"before{j}", f"{one_line(name)}: the raw table", name, rows)
 
 
 def is_ordered(subject: Subject, name: Any) -> bool:
     """Return whether the labels of an attribute have an order."""
-    return not subject.is_local and is_of_numbers(subject.table.quasi_identifiers[name])
+    return not subject.own.is_local and is_of_numbers(subject.table.quasi_identifiers[name])
 
 
 def is_of_numbers(hierarchy: Hierarchy) -> bool:
@@ -144,7 +142,7 @@ def is_of_numbers(hierarchy: Hierarchy) -> bool:
 def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
     own, labels = member.labels(name)
     counts = np.bincount(own, member.classes.sizes[member.classes.kept], len(labels)).astype(np.int64)
-    rows = _rows(labels, counts, is_ordered(subject, name))
+    rows = _counted_labels(labels, counts, is_ordered(subject, name))
     if member.marked and member.n_suppressed:
         rows = [*rows, (_SUPPRESSED, member.n_suppressed)]
     return _distribution(f"after{j}", f"{one_line(name)}: the release", name, rows)
@@ -206,7 +204,7 @@ def _examples(labels: Sequence[Hashable]) -> str:
     return f"{told} | …" if len(labels) > _EXAMPLES else told
 
 
-def _rows(labels: tuple[Hashable, ...], counts: Ints, ordered: bool) -> list[Row]:
+def _counted_labels(labels: tuple[Hashable, ...], counts: Ints, ordered: bool) -> list[Row]:
     """Order the labels by value, or by frequency, and merge the rest."""
     pairs = [(one_line(label), n) for label, n in zip(labels, counts.tolist(), strict=True) if n]
     if ordered:
@@ -228,10 +226,9 @@ def _rows(labels: tuple[Hashable, ...], counts: Ints, ordered: bool) -> list[Row
 def utility_view(subject: Subject, member: Member) -> View:
     """State the error of counts and the loss of detail."""
     asked, (half, most) = subject.queries, map(share_text, subject.errors(member))
-    lost = TupleLoss().measure(member.classes).mean() / len(subject.names)
     return View(
         (
-            f"{share_text(lost)} of the detail in the quasi-identifiers is lost.",
+            f"{share_text(member.lost)} of the detail in the quasi-identifiers is lost.",
             f"Of {asked.n:,} random counts, such as that of {subject.unit} with {asked.words(0)}, half are off by at "
             f"most {half}, and nine in ten by at most {most}.",
         ),
@@ -272,12 +269,12 @@ def _queries(subject: Subject) -> Table:
 
 def beside_view(subject: Subject) -> View:
     """Compare a local recoding with full-domain releases."""
-    if subject.external or not subject.is_local:
+    if subject.external or not subject.own.is_local:
         return View((), ())
     # Loaded late: only local recodings need it.
-    from pymoo_anon.publishing.local_facts import advice, beside, bound_words
+    from pymoo_anon.publishing.local_facts import advice, alternatives, bound_words
 
-    found = beside(subject.problem, subject.front.X[subject.place], subject.own.classes)
+    found = alternatives(subject.problem, subject.front.X[subject.place], subject.own.classes)
     errors = subject.queries.summary({way.how: way.classes for way in found.ways}, subject.suppressed)["median"]
     rows = tuple(
         (way.how, way.k, cell_of(way.mean_risk), cell_of(way.loss), cell_of(errors[way.how])) for way in found.ways
@@ -285,6 +282,6 @@ def beside_view(subject: Subject) -> View:
     columns = (Heading("recoding"), Heading("k", "whole"), *headings(mean_risk="share", loss="share"))
     columns += (Heading("counts off by, median", "share"),)
     title = "Local recoding beside full-domain recoding, at equal k and at equal mean risk."
-    own = ((subject.evidence or {}).get("chosen") or {}).get("local") or {}
+    own = (subject.told.get("chosen") or {}).get("local") or {}
     words = (str(found), bound_words(own.get("bound")), *advice(subject.problem, subject.asked))
     return View(words, (Table("beside", title, columns, rows),))
