@@ -7,7 +7,7 @@ from pymoo.optimize import minimize
 
 from pymoo_anon import comparison
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.comparison import ClassSize, Coverage, Minimum, Spread, StrongDominance, TupleUtility, Weighted
+from pymoo_anon.comparison import ClassSize, Coverage, Dominance, Minimum, Spread, TupleUtility, Weighted
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -30,7 +30,7 @@ chosen = front[front.k >= 50].sort_values("GLM").head(2)
 releases = {f"k = {front.k[row]}": problem.decode(res.X[row]) for row in chosen.index}
 print(chosen.to_string())
 
-comparators = [StrongDominance(), Minimum(), Typical(), Coverage(), Spread(), Weighted([0.5, 0.5], Coverage())]
+comparators = [Dominance(), Minimum(), Typical(), Coverage(), Spread(), Weighted([0.5, 0.5], Coverage())]
 found = comparison.compare(table, releases, [ClassSize(), TupleUtility()], comparators, suppression=0.01)
 print(f"\n{found.pairs.to_string(index=False)}\n\n{found}")
 

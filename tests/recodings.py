@@ -9,7 +9,7 @@ blocks = import_module("pymoo_anon.recoding.recode")
 
 def small_blocks(block: int, looks: int, left: int) -> patch:
     """Lower the limits so that few tuples count as many."""
-    return patch.multiple(blocks, _BLOCK=block, _ROWS_OF_K=1, _LOOKS=looks, _LEFT=left, _CLASSES=3)
+    return patch.multiple(blocks, _BLOCK_TUPLES=block, _ROWS_OF_K=1, _CUBE_LOOKS=looks, _LEFT=left, _CLASSES=3)
 
 
 def members_of(cells):

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from strategies import grown
 
-from pymoo_anon.proofs.strings.instance import StringInstance
-from pymoo_anon.proofs.strings.space import StringSpace
+from pymoo_anon.proofs.strings.instance import StringInstance, StringSpace
 from pymoo_anon.table import Taxonomy
 
 

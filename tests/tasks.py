@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import populations, tables
 
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives.bounds import Bounding
+from pymoo_anon.objectives.bounds import Bounding, Kind
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
@@ -51,6 +51,23 @@ def states(objective, method):
     """Return whether a measure has a bound, by its family or itself."""
     by_itself = getattr(type(objective), method, None) is not getattr(Objective, method, None)
     return by_itself or getattr(objective.bounding, method) is not getattr(Bounding, method, None)
+
+
+#: Bounds that a proof uses for the families of each kind.
+METHODS = {
+    Kind.FIXED: ("attribute_floors", "floor_of_generalizations", "best_of_specializations"),
+    Kind.ADDITIVE: ("attribute_floors",),
+    Kind.THRESHOLD: ("values_of", "reach"),
+    Kind.SQUARES: ("most_of_specializations",),
+}
+STATED = [
+    (objective, method)
+    for objective in BOUNDED
+    for method in METHODS[objective.bounding.kind]
+    if states(objective, method)
+    # A stored proof reads the floor if there is one.
+    and not (objective.bounding.has_floor and method == "best_of_specializations")
+]
 
 
 def sorted_rows(F):

@@ -124,9 +124,9 @@ def every_row() -> None:
 
 def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
     """Run one step in this process, and return its seconds."""
-    from pymoo_anon.cli.engines import write_table
     from pymoo_anon.datasets import make_census
     from pymoo_anon.publishing.release import Asked, recode
+    from pymoo_anon.study.engines import write_table
     from pymoo_anon.table import Microdata
 
     rows, kept, written = folder / "rows.parquet", folder / f"{engine}.pickle", folder / f"{engine}.parquet"
@@ -217,9 +217,9 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
     """Release a CSV file as a CSV file in one process, beside DuckDB alone."""
     import duckdb
 
-    from pymoo_anon.cli.engines import write_table
     from pymoo_anon.datasets import census_rows, make_census
     from pymoo_anon.publishing.release import Asked, recode
+    from pymoo_anon.study.engines import write_table
     from pymoo_anon.table import Microdata
 
     warmed()

@@ -39,7 +39,7 @@ from pymoo_anon.operators import (
 )
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 from pymoo_anon.suite import Instance, load, names
-from pymoo_anon.suite.problem import CONTRIBUTION, FILES
+from pymoo_anon.suite.problem import CONTRIBUTION, PATHS
 
 DATA = Path(__file__).parents[2] / "pymoo_anon" / "suite" / "data"
 ALGORITHMS = ("NSGA-II", "PBG-EA", "random search")
@@ -226,13 +226,13 @@ def files_of(name: str) -> Iterator[tuple[str, str]]:
         "program": f"pymoo_anon {version('pymoo_anon')}",
         "features": features(instance, types),
     }
-    yield FILES["instance"].format(name), text
-    yield FILES["front"].format(name), front_text
+    yield PATHS["instance"].format(name), text
+    yield PATHS["front"].format(name), front_text
     yield (
-        FILES["result"].format(name),
+        PATHS["result"].format(name),
         json.dumps(_morepo(instance, front[:, n_var:].tolist(), types, proof), indent=1) + "\n",
     )
-    yield FILES["certificate"].format(name), json.dumps(certificate, indent=1) + "\n"
+    yield PATHS["certificate"].format(name), json.dumps(certificate, indent=1) + "\n"
 
 
 def _morepo(instance: Instance, values: list[list[int]], types: Sequence[str], proof: str) -> dict[str, Any]:
@@ -275,7 +275,7 @@ def write(name: str) -> None:
 
 def places(name: str) -> list[str]:
     """Return the paths of an instance's files."""
-    return [file.format(name) for file in FILES.values()]
+    return [file.format(name) for file in PATHS.values()]
 
 
 def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray:
@@ -337,11 +337,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--baselines", action="store_true", help="run the algorithms whose results are stored")
     given = parser.parse_args(arguments)
-    missing = [name for name in WANTED if not (DATA / FILES["front"].format(name)).exists()]
+    missing = [name for name in WANTED if not (DATA / PATHS["front"].format(name)).exists()]
     for name in [] if given.baselines else given.names or missing:
         began = process_time()
         write(name)
-        certificate = json.loads((DATA / FILES["certificate"].format(name)).read_text(encoding="utf-8"))
+        certificate = json.loads((DATA / PATHS["certificate"].format(name)).read_text(encoding="utf-8"))
         told = ", ".join(f"{key} {certificate[key]}" for key in ("points", "evaluated", "proof", "members"))
         print(f"{name}: {told}, {process_time() - began:.1f} s", flush=True)
     if given.baselines:

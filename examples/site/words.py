@@ -15,6 +15,7 @@ ROOMS = [
     "fronts",
     "datasets",
     "publishing",
+    "study",
     "visualization",
     "suite",
     "testing",

@@ -3,12 +3,11 @@
 from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
-from pymoo_anon.algorithms.bit_string_local_search import BitStringLocalSearch
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.genitor import GENITOR
 from pymoo_anon.algorithms.heuristics import Datafly, SamaratiSearch
-from pymoo_anon.algorithms.local_search import ParetoLocalSearch
+from pymoo_anon.algorithms.local_search import BitStringLocalSearch, ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 
 if TYPE_CHECKING:

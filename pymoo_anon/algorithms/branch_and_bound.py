@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
@@ -16,14 +15,14 @@ from pymoo.core.sampling import Sampling
 from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import OwnSearch, check_arguments, front_size
+from pymoo_anon.algorithms.common import FrontOutput, OwnSearch, check_arguments
 from pymoo_anon.fronts.archive import evaluated, front_order
+from pymoo_anon.problems.base import keys_of
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.memory import keys_of
-from pymoo_anon.proofs.base import Proof, check_epsilon, gap, share_off, tolerance
+from pymoo_anon.proofs.base import Limits, Proof, gap, share_off, tolerance
 from pymoo_anon.proofs.intervals import IntervalProof
-from pymoo_anon.proofs.stored.proof import StoredLatticeProof, bytes_of
+from pymoo_anon.proofs.stored import StoredLatticeProof, stored_bytes
 from pymoo_anon.proofs.strings.proof import StringProof
 from pymoo_anon.typing import Array, Floats, Ints
 
@@ -34,14 +33,10 @@ class BranchAndBound(OwnSearch):
     It takes a `LatticeProblem` or a `BitStringProblem`. The principle is that of Land and Doig 1960, the bounds are
     this package's own.
 
-    On a lattice, objectives bound the values of nodes that were not evaluated. k, l, S_k and S_l do not grow from a
-    node to its specializations. The general loss of a node is at least its loss without suppression, and the
-    classification metric at least that of any specialization. A node is fathomed if a member of the front is at least
-    as good as all its bounds, or if they violate a constraint. All other nodes are evaluated.
-
-    A lattice that does not fit into `max_bytes` is not stored but searched by intervals, whatever its size. An interval
-    is all nodes between a most special and a most general one, and the values of these two bound the others. The
-    interval with the largest gap to the front is halved first.
+    On a lattice, objectives bound the values of nodes that were not evaluated. A node is fathomed if a member of the
+    front is at least as good as all its bounds, or if they violate a constraint. All other nodes are evaluated. A
+    lattice that does not fit into `max_bytes` is not stored but searched by intervals, whatever its size: all nodes
+    between a most special and a most general one, whose values bound the others.
 
     On bit strings it proves the least of one loss over cells (GLM, NWP or non-uniform entropy), or the front of such
     a loss and k. A branch is all strings with the same beginning. Its bound is the gain of the best groups of each
@@ -63,17 +58,16 @@ class BranchAndBound(OwnSearch):
         max_bytes: Memory for the bounds of open nodes.
         sampling: Points to begin with, such as the result of a short search: a population, an (n, n_var) array or a
             sampling operator of pymoo. None begins with none.
-        output: Columns of the verbose output. None is `BranchAndBoundOutput()`.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, archive, evaluator, save_history, ...
+        output: Columns of the verbose output. None is the evaluated, pruned and undecided points, the size of the front
+            and its gap, a share: for every open point some member is, in no objective, worse by more than it.
+        **kwargs: As pymoo's `Algorithm`.
 
     Attributes:
         proof: The proof itself, a class of `proofs` with more figures.
 
     Raises:
-        ValueError: `epsilon` is neither a non-negative number nor a share, or `max_bytes` is not positive. At setup: an
-            objective states no bounds, or the bit strings have other objectives.
-        TypeError: An argument is not known. At setup: the problem is neither a `LatticeProblem` nor a
-            `BitStringProblem`.
+        ValueError: `epsilon` or `max_bytes` is out of range. At setup: an objective states no bounds.
+        TypeError: An argument is not known. At setup: the problem is of another kind.
     """
 
     _kinds = (LatticeProblem, BitStringProblem)
@@ -87,13 +81,17 @@ class BranchAndBound(OwnSearch):
         **kwargs: Any,
     ) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=BranchAndBoundOutput() if output is None else output, **kwargs)
-        check_epsilon(epsilon)
+        if output is None:
+            counts = (("evaluated", 9), ("pruned", 10), ("undecided", 10))
+            before = [Column(name, width=width, func=attrgetter(f"n_{name}")) for name, width in counts]
+            output = FrontOutput(*before, after=[Column("gap", width=8, func=_shown_gap)])
+        super().__init__(output=output, **kwargs)
+        tolerance(epsilon)
         if not max_bytes > 0:
             raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
         self.epsilon = epsilon
         self.sampling = sampling
-        self.max_bytes = max_bytes
+        self.limits = Limits(max_bytes)
 
     @property
     def certified(self) -> bool:
@@ -117,19 +115,15 @@ class BranchAndBound(OwnSearch):
 
     @property
     def open_bounds(self) -> Floats:
-        """Lower bounds of the open points.
-
-        An (m, n_obj) float array of minimised values. Every open point is in no objective lower than some row.
-        """
+        """Lower bounds of the open points, as `Proof.open_bounds`."""
         bounds: Floats = self.proof.open_bounds()
         return bounds
 
     @property
     def gap(self) -> Floats:
-        """Possible improvements of the members of `opt`.
+        """Possible improvements of the members of `opt`, an (n, n_obj) float array.
 
-        An (n, n_obj) float array. Only open points that are at least as good in all other objectives count. A proven
-        front has a gap of 0.
+        Only open points that are at least as good in all other objectives count.
         """
         return gap(self.proof.F[front_order(self.proof.F)], self.open_bounds)
 
@@ -145,10 +139,7 @@ class BranchAndBound(OwnSearch):
             self._set_optimum()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BranchAndBound:
-        """Return a copy that can go on by itself.
-
-        The copies of a history hold no bounds, which would be large.
-        """
+        """Return a copy that can go on, but without bounds for a history."""
         made = copy.copy(self)
         memo[id(self)] = made
         state = dict(self.__dict__)
@@ -163,10 +154,11 @@ class BranchAndBound(OwnSearch):
         super()._begin(problem)
         # The members of the front, by the bytes of their points.
         self._members: dict[bytes, Individual] = {}
-        kind = _proof_class(problem, self.max_bytes)
+        kind: type[Proof] = StringProof
+        if isinstance(problem, LatticeProblem):
+            kind = IntervalProof if stored_bytes(problem) > self.limits.max_bytes else StoredLatticeProof
         allowed = tolerance(self.epsilon, problem.n_obj)
-        kind.check(problem, self.max_bytes)
-        self.proof: Any = kind(problem, allowed, self.max_bytes, self.random_state)
+        self.proof: Any = kind(problem, allowed, self.limits, self.random_state)
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
@@ -192,7 +184,6 @@ class BranchAndBound(OwnSearch):
                     self._keep_closest(X, F, G)
 
     def _count(self, X: Array) -> None:
-        """Count evaluated points, and show them to the user's evaluator and archive."""
         if self._shows_individuals:
             self._evaluated(X)
         else:
@@ -215,36 +206,12 @@ class _ProofRecord:
         self.X, self.F, self.G = proof.X, proof.F, proof.G
         nothing_known = np.full((1, proof.F.shape[1]), -np.inf)
         self._open_bounds = proof.open_bounds() if proof.shows_gap or proof.certified else nothing_known
-        self.certified = proof.certified
-        self.n_evaluated = proof.n_evaluated
-        self.n_pruned = proof.n_pruned
-        self.n_undecided = proof.n_undecided
+        self.certified, self.n_evaluated = proof.certified, proof.n_evaluated
+        self.n_pruned, self.n_undecided = proof.n_pruned, proof.n_undecided
 
     def open_bounds(self) -> Floats:
         """Return the recorded bounds, as `Proof.open_bounds`."""
         return self._open_bounds
-
-
-def _proof_class(problem: LatticeProblem | BitStringProblem, max_bytes: int) -> type[Proof]:
-    if isinstance(problem, BitStringProblem):
-        return StringProof
-    return IntervalProof if bytes_of(problem) > max_bytes else StoredLatticeProof
-
-
-class BranchAndBoundOutput(Output):  # type: ignore[misc]
-    """Columns of branch and bound.
-
-    They show the evaluated, pruned and undecided points, the size of the front, and its gap. The gap is a share. For
-    every open point some member of the front is in no objective worse by more than this share of its own value. The gap
-    is not shown where it would take a visit of every node.
-    """
-
-    def initialize(self, algorithm: Algorithm) -> None:
-        """Add the columns."""
-        for name, width in (("evaluated", 9), ("pruned", 10), ("undecided", 10)):
-            self.columns.append(Column(name, width=width, func=attrgetter(f"n_{name}")))
-        self.columns.append(Column("front", width=6, func=front_size))
-        self.columns.append(Column("gap", width=8, func=_shown_gap))
 
 
 def _shown_gap(algorithm: BranchAndBound) -> str | None:

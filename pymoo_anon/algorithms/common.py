@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from inspect import signature
 from operator import attrgetter
@@ -24,18 +24,12 @@ from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.typing import Array, Floats
 
 # The arguments that every algorithm of pymoo takes.
-_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
+_PYMOO_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
 
 
 def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collection[str] = ()) -> None:
-    """Raise if arguments are unknown, since pymoo ignores them.
-
-    Args:
-        algorithm: The algorithm.
-        given: Names of its keyword arguments.
-        more: Names that it takes beside those of pymoo's `Algorithm`.
-    """
-    unknown = sorted(set(given) - _OPTIONS - set(more))
+    """Raise if arguments are none of pymoo's `Algorithm` and no more, since pymoo ignores them."""
+    unknown = sorted(set(given) - _PYMOO_OPTIONS - set(more))
     if unknown:
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
 
@@ -54,13 +48,9 @@ class Search(Algorithm):  # type: ignore[misc]
     _kinds: tuple[type[Problem], ...] = (Problem,)
 
     def setup(self, problem: Problem, **kwargs: Any) -> Algorithm:
-        """Set the algorithm up for a problem.
+        """Set the algorithm up for a problem, or raise as its class states.
 
         Without a termination it runs until it ends by itself.
-
-        Raises:
-            TypeError: The algorithm is not for this kind of problem.
-            ValueError: The algorithm cannot search this problem, for a reason that its class states.
         """
         check_kind(problem, *self._kinds)
         has_end = self.termination is not None or kwargs.get("termination") is not None
@@ -80,7 +70,6 @@ class Search(Algorithm):  # type: ignore[misc]
         raise NotImplementedError
 
     def _end(self, problem: Problem) -> Termination:
-        """Return a termination for a search without one."""
         return NoTermination()
 
     def _sampled(self, n: int) -> Population:
@@ -113,17 +102,12 @@ class OwnSearch(Search):
         self._closest = Population.empty()
 
     def ask(self) -> NoReturn:
-        """Raise, since nothing is evaluated outside.
-
-        Raises:
-            NotImplementedError: Always.
-        """
+        """Raise, since nothing is evaluated outside."""
         name = type(self).__name__
         raise NotImplementedError(f"{name} evaluates nodes itself; call next() or run() instead of ask and tell")
 
     @property
     def _shows_individuals(self) -> bool:
-        """Whether an archive or the user's own evaluator sees the individuals."""
         return self.archive is not None or type(self.evaluator) is not Evaluator or self.evaluator.callback is not None
 
     def _evaluated(self, X: Array) -> tuple[Floats, Floats]:
@@ -146,11 +130,7 @@ class OwnSearch(Search):
         self._closest = least_infeasible(self._closest, evaluated(X[least], F[least], G[least]))
 
     def _show_front(self, front: Population) -> None:
-        """Show pymoo the front.
-
-        Without one it is the point that violates the constraints least. pymoo returns that point on request alone, by
-        `return_least_infeasible`.
-        """
+        """Show pymoo the front, or else the point that violates the constraints least."""
         self.pop = self.opt = in_order(front) if len(front) else self._closest
 
 
@@ -168,9 +148,9 @@ def least_infeasible(closest: Population, pop: Population) -> Population:
 
 
 def in_type_of_problem(pop: Population, problem: Problem) -> Population:
-    """Return a population with whole numbers as integers.
+    """Return a population with whole numbers as integers, so that equal points have equal bytes.
 
-    Equal points then have equal bytes. Other numbers stay as they are. The problem refuses them in its own words.
+    The problem refuses other numbers in its own words.
     """
     X = pop.get("X")
     if problem.vtype not in (int, bool) or X.dtype == np.dtype(problem.vtype):
@@ -194,14 +174,10 @@ def one_of_each(front: Population) -> Population:
 
 
 class ArchiveOutput(Output):  # type: ignore[misc]
-    """Columns of a search with an archive.
+    """Columns of a search with an archive, an attribute of this name.
 
     They show the size of the archive, and of an `AnonymizationProblem` the distinct points and the best value of each
-    objective.
-
-    Args:
-        archive: Name of the attribute with the archive.
-        *columns: Columns that come first.
+    objective. Further columns come first.
     """
 
     def __init__(self, archive: str, *columns: Column) -> None:
@@ -241,13 +217,12 @@ def _best(archive: str, index: int, algorithm: Algorithm) -> str:
 
 
 class FrontOutput(Output):  # type: ignore[misc]
-    """Columns with the progress and the size of the front."""
+    """Columns with the size of the front between others."""
 
-    def __init__(self, heading: str, progress: Callable[[Any], str]) -> None:
+    def __init__(self, *before: Column, after: Sequence[Column] = ()) -> None:
         super().__init__()
-        self.columns += [Column(heading, width=8, func=progress), Column("front", width=6, func=front_size)]
+        self.columns += [*before, Column("front", width=6, func=_front_size), *after]
 
 
-def front_size(algorithm: Algorithm) -> int:
-    """Return the number of points of the front."""
+def _front_size(algorithm: Algorithm) -> int:
     return int(algorithm.opt.get("feas").sum())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
@@ -20,15 +21,13 @@ class ExhaustiveSearch(OwnSearch):
 
     This package's own. Other algorithms are measured against it.
 
-    An iteration evaluates one batch of nodes, and a termination is checked after it. Stopped early, the result is the
-    front of the visited nodes. Ctrl-C is passed on, as by pymoo's algorithms, and the search can go on with the
-    interrupted batch. Of nodes with equal F the first in the order of `LatticeProblem.nodes` is kept.
+    An iteration evaluates one batch of nodes. Stopped early, the result is the front of the visited nodes. After Ctrl-C
+    the search can go on. Of nodes with equal F the first in the order of `LatticeProblem.nodes` is kept.
 
     Args:
         batch_size: Number of nodes in a batch.
         output: Columns of the verbose output. None is the visited share of the lattice, and the size of the front.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
-            return_least_infeasible, ...
+        **kwargs: As pymoo's `Algorithm`.
 
     Attributes:
         n_visited: Number of evaluated nodes.
@@ -42,7 +41,9 @@ class ExhaustiveSearch(OwnSearch):
 
     def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=FrontOutput("visited", _visited) if output is None else output, **kwargs)
+        super().__init__(
+            output=FrontOutput(Column("visited", width=8, func=_visited)) if output is None else output, **kwargs
+        )
         self.batch_size = positive_whole("batch_size", batch_size)
 
     def _begin(self, problem: LatticeProblem) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from numbers import Integral
 from typing import Any
 
@@ -35,10 +36,9 @@ _ATTEMPTS = 100
 class GENITOR(Search):
     """GENITOR for one objective (Whitley 1989, Lunacek et al. 2006).
 
-    Two parents are drawn by rank. Their child replaces the worst of the population if it is better. With constraints,
-    as in pymoo's algorithms for one objective, the smaller constraint violation is better, and then the smaller value.
-    One iteration of pymoo is `pop_size` births, and `ask` gives one child at a time. Terminations by evaluations or
-    time are checked after each birth.
+    Two parents are drawn by rank. Their child replaces the worst of the population if it is better. The smaller
+    constraint violation is better, and then the smaller value. One iteration of pymoo is `pop_size` births, and `ask`
+    gives one child at a time. Terminations by evaluations or time are checked after each birth.
 
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
@@ -63,8 +63,7 @@ class GENITOR(Search):
     Raises:
         TypeError: An argument is not known.
         ValueError: `pop_size` is not a whole number from 2, or `bias` is not from 1 to 2. At setup: the problem has
-            several objectives. At the first iteration: `sampling` gives no individual, or individuals that were
-            evaluated under another problem.
+            several objectives.
     """
 
     def __init__(
@@ -101,7 +100,7 @@ class GENITOR(Search):
         self._members: list[Individual] = []
         self._order: list[int] = []
         self._values: list[tuple[float, float]] = []
-        self._keys: dict[bytes, int] = {}
+        self._keys: Counter[bytes] = Counter()
         self._n_births: int = 0
 
     def _begin(self, problem: Problem) -> None:
@@ -114,31 +113,29 @@ class GENITOR(Search):
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None
         self._X, self._members = infills.get("X"), list(infills)
-        values = [_value(one) for one in infills]
+        values = [_rank_of(one) for one in infills]
         self._order = sorted(range(len(values)), key=values.__getitem__)
         self._values = [values[row] for row in self._order]
-        for x in self._X:
-            self._count(x, 1)
+        self._keys = Counter(x.tobytes() for x in self._X)
 
     def _infill(self) -> Population:
         child = self._child()
         for _ in range(_ATTEMPTS if self.eliminate_duplicates else 0):
-            if child.tobytes() not in self._keys:
+            if not self._keys[child.tobytes()]:
                 break
             child = self._child()
         return Population.new(X=child)
 
     def _child(self) -> Array:
-        """Return one child, as an array of one row."""
         rows = [self._order[rank] for rank in self._ranks()]
         parents = self._X[rows][:, np.newaxis]
         # The operators take arrays, as in pymoo's `do`, but without individuals in between.
         rng = self.random_state
         child: Array = parents[0]
         if rng.random() < self.crossover.prob.get():
-            child = _apply(self.crossover, self.problem, parents, rng)
+            child = _apply_operator(self.crossover, self.problem, parents, rng)
         if rng.random() <= self.mutation.prob.get():
-            child = _apply(self.mutation, self.problem, child, rng)
+            child = _apply_operator(self.mutation, self.problem, child, rng)
         if self.repair is not None:
             child = self.repair._do(self.problem, child, random_state=rng)
         return child
@@ -174,31 +171,24 @@ class GENITOR(Search):
 
     def _insert(self, child: Individual) -> None:
         """Replace the worst by a better and new child."""
-        value = _value(child)
-        if value >= self._values[-1] or (self.eliminate_duplicates and child.X.tobytes() in self._keys):
+        value = _rank_of(child)
+        if value >= self._values[-1] or (self.eliminate_duplicates and self._keys[child.X.tobytes()]):
             return
         row = self._order.pop()
         self._values.pop()
-        self._count(self._X[row], -1)
+        self._keys[self._X[row].tobytes()] -= 1
         place = bisect_right(self._values, value)
         self._order.insert(place, row)
         self._values.insert(place, value)
         self._X[row], self._members[row] = child.X, child
-        self._count(child.X, 1)
-
-    def _count(self, x: Array, more: int) -> None:
-        key = x.tobytes()
-        self._keys[key] = self._keys.get(key, 0) + more
-        if self._keys[key] == 0:
-            del self._keys[key]
+        self._keys[child.X.tobytes()] += 1
 
 
-def _value(one: Individual) -> tuple[float, float]:
-    """Return constraint violation and value, the rank of an individual."""
+def _rank_of(one: Individual) -> tuple[float, float]:
     return float(one.cv), float(one.F[0])
 
 
-def _apply(operator: Operator, problem: Problem, X: Array, rng: np.random.Generator) -> Array:
+def _apply_operator(operator: Operator, problem: Problem, X: Array, rng: np.random.Generator) -> Array:
     """Apply an operator with its own type and repair."""
     if operator.vtype is not None:
         X = X.astype(operator.vtype)

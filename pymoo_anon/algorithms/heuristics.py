@@ -8,6 +8,7 @@ import numpy as np
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
@@ -18,16 +19,15 @@ from pymoo_anon.typing import Ints
 
 
 class _Heuristic(Search):
-    """Base of heuristics that evaluate nodes in turns.
-
-    The last turn with a feasible node has the result.
-    """
+    """Base of heuristics in turns: the last turn with a feasible node has the result."""
 
     _kinds = (LatticeProblem,)
 
     def __init__(self, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=FrontOutput("height", _height) if output is None else output, **kwargs)
+        super().__init__(
+            output=FrontOutput(Column("height", width=8, func=_height)) if output is None else output, **kwargs
+        )
 
     def _begin(self, problem: LatticeProblem) -> None:
         self._found: Population | None = None
@@ -41,11 +41,7 @@ class _Heuristic(Search):
         raise NotImplementedError
 
     def _after(self, feasible: bool) -> Ints:
-        """Return the nodes of the next turn, if any.
-
-        Args:
-            feasible: Whether a node of the last turn is feasible.
-        """
+        """Return the nodes of the next turn, if any."""
         raise NotImplementedError
 
     def _infill(self) -> Population:
@@ -84,8 +80,7 @@ class Datafly(_Heuristic):
     Args:
         output: Columns of the verbose output. None is the height of the nodes, the sum of their levels, and the size of
             the front.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
-            return_least_infeasible, ...
+        **kwargs: As pymoo's `Algorithm`.
 
     Raises:
         TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.
@@ -148,7 +143,6 @@ class SamaratiSearch(_Heuristic):
         return self._at((self._low + self._high) // 2)
 
     def _at(self, height: int) -> Ints:
-        """Return all nodes of a height."""
         nodes = np.zeros((1, 0), dtype=np.int64)
         lowest, highest = self.problem.lowest, self.problem.highest
         for j in range(self.problem.n_var):

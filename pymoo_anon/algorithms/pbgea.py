@@ -19,7 +19,7 @@ from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, has_own_columns, least_infeasible
-from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, fit_epsilon, in_order
+from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, in_order
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
@@ -28,7 +28,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.typing import Floats
 
 # The arguments of pymoo's GeneticAlgorithm that Algorithm 2 leaves open.
-_OPTIONS = ("repair", "eliminate_duplicates")
+_GENETIC_OPTIONS = ("repair", "eliminate_duplicates")
 
 
 class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
@@ -60,9 +60,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
 
     Raises:
         TypeError: An argument is not known.
-        ValueError: `pop_size` is not a positive whole number, or `epsilon` is not positive and finite. At setup:
-            `epsilon` has another number of objectives, or is missing where F has a wrapper's columns. At the first
-            generation: `sampling` gives no individual, or individuals that were evaluated under another problem.
+        ValueError: An argument is out of range. At setup: `epsilon` does not fit the problem.
     """
 
     def __init__(
@@ -77,7 +75,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         pop_size = positive_whole("pop_size", pop_size)
-        check_arguments(self, kwargs, _OPTIONS)
+        check_arguments(self, kwargs, _GENETIC_OPTIONS)
         kwargs.setdefault("termination", get_termination("n_gen", 100))
         kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(
@@ -101,10 +99,9 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
                 f"epsilon must be given where F has other columns than the problem's objectives, got {problem.n_obj} "
                 f"columns for {len(problem.objectives)} objectives"
             )
-        self.box_archive = BoxArchive(epsilon, maximize)
+        self.box_archive = BoxArchive(checked_epsilon(epsilon, problem.n_obj), maximize)
         # The node that violates the constraints least, until one satisfies them.
         self._closest = Population.empty()
-        fit_epsilon(self.box_archive.epsilon, problem.n_obj)
 
     def _initialize_infill(self) -> Population:
         # Step 2: initialize the population.
@@ -117,17 +114,12 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         """Select parents and return their children (steps 5 to 7).
 
         Section 6 selects a pool of N_pop nodes by N_pop tournaments, and then draws pairs from the pool without
-        replacement. Winners of independent tournaments come in random order, so each two in a row are such a pair. The
-        paper is silent on an odd N_pop. Here the last node is paired with one more winner, and the second of their
-        children is left out.
+        replacement. Winners of independent tournaments come in random order, so each two in a row are such a pair. For
+        an odd N_pop, where the paper is silent, the second of the last children is left out.
         """
-        off = self.mating.do(
-            self.problem,
-            _union(self.pop, self.box_archive),
-            self.n_offsprings,
-            algorithm=self,
-            random_state=self.random_state,
-        )
+        both = Population.merge(self.box_archive.pop, self.pop)
+        parents = Population(list({one.X.tobytes(): one for one in both}.values()))
+        off = self.mating.do(self.problem, parents, self.n_offsprings, algorithm=self, random_state=self.random_state)
         if not len(off):
             # No node is new. That happens only if duplicates are eliminated.
             self.termination.terminate()
@@ -164,7 +156,3 @@ def _grid(problem: Problem) -> tuple[Floats | None, list[bool] | None]:
     # `ConstraintsAsObjective` puts the violation before the objectives, or replaces them by it.
     n_more = problem.n_obj - len(maximize)
     return None, [False] * n_more + maximize if n_more > 0 else None
-
-
-def _union(pop: Population, archive: BoxArchive) -> Population:
-    return Population(list({one.X.tobytes(): one for one in (*archive, *pop)}.values()))

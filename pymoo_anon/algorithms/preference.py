@@ -33,7 +33,7 @@ from pymoo_anon.problems.preference import PreferredPoint
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # The arguments of pymoo's genetic algorithms that are left to the caller.
-_OPTIONS = ("survival", "eliminate_duplicates", "n_offsprings", "mating")
+_NSGA2_OPTIONS = ("survival", "eliminate_duplicates", "n_offsprings", "mating")
 
 
 class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
@@ -59,8 +59,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
 
     Raises:
         TypeError: An argument is not known. At setup: the problem is not a `BitStringProblem`.
-        ValueError: `k` is not a positive whole number. At setup: `k` is above the number of rows, the problem has other
-            objectives, or it has constraints.
+        ValueError: `k` is not a positive whole number. At setup: as `setup` says.
 
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
@@ -82,7 +81,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         k = positive_whole("k", k)
-        check_arguments(self, kwargs, _OPTIONS)
+        check_arguments(self, kwargs, _NSGA2_OPTIONS)
         kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(
             pop_size=pop_size,
@@ -130,10 +129,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
 
 
 class PreferenceOutput(Output):  # type: ignore[misc]
-    """Columns of a search with preferences.
-
-    They show the distinct strings, the feasible members of the front, and their lowest f1.
-    """
+    """Columns with the distinct strings, the feasible members and their lowest f1."""
 
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""
@@ -162,16 +158,7 @@ def prefer_feasible(pop: Population, P: Ints, k: int, **kwargs: Any) -> Ints:
 
     A feasible individual wins against an infeasible one. Two feasible ones are compared by rank and then by crowding
     distance, two infeasible ones by f2, by their smallest f1, and then by crowding distance. If all are equal the first
-    wins.
-
-    Args:
-        pop: The population.
-        P: (n, 2) int64 array, pairs of rows in the population.
-        k: k_pref.
-        **kwargs: Ignored.
-
-    Returns:
-        (n, 1) int64 array.
+    wins. P are (n, 2) rows of the population.
     """
     F, rank, crowding = pop.get("F", "rank", "crowding")
     f2 = k + F[:, -1]
@@ -195,18 +182,9 @@ def picks(problem: BitStringProblem, X: Bools, k: int) -> pd.DataFrame:
     Of the strings with at least k it is the one of the smallest achievement. Of equal ones it is the one of the
     smallest preference deviation, and then the first.
 
-    Args:
-        problem: The problem, with `PreferredPoint` objectives and then `KAnonymity`.
-        X: (n, n_var) Boolean array, such as `res.X`.
-        k: k_pref.
-
     Returns:
         One row per preferred point: `row` (its row in X), the preferred point, k, NWP, NECD, achievement, deviation,
         and the number of groups of every quasi-identifier. Points without a feasible string are left out.
-
-    Raises:
-        TypeError: X is not Boolean.
-        ValueError: X has another shape, or is not a cut where there is a taxonomy.
     """
     X = problem.checked(X)
     found = []

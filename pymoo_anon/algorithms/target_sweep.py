@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
@@ -26,27 +27,23 @@ _PRICED_TARGETS = 5
 _BINDING = 0.25
 
 # The points of an iteration, few enough that a termination is checked often.
-_BATCH = 4
+_POINTS_AT_ONCE = 4
 
 
 class TargetSweep(Search):
     """Sweep of the targets of k, with equal weights.
 
-    This package's own. It makes the local recoding of every target, and ends by itself with the front of these
-    recodings.
-
-    If all objectives weigh the columns alike, there is nothing to search: each target has one good recoding. If an
-    objective weighs columns differently, search the weights by `NSGA2` or the like.
+    This package's own. It makes the local recoding of every target, and ends by itself with their front. If an
+    objective weighs columns differently than others, search the weights by `NSGA2` or the like.
 
     If an objective depends on the number of classes, as `MarketerRisk` and `AverageClassSize` do, some targets are
-    combined with all prices of a class. At equal mean risk a price loses less than a larger k. A termination is checked
-    after every few points. Stopped early, the result is the front of the recodings so far.
+    combined with all prices of a class. At equal mean risk a price loses less than a larger k. Stopped early, the
+    result is the front of the recodings so far.
 
     Args:
         n_targets: Largest number of targets, evenly spread on a log scale over the targets of the problem.
         output: Columns of the verbose output. None is the finished share of the points, and the size of the front.
-        **kwargs: As pymoo's `Algorithm`: termination, callback, save_history, archive, evaluator,
-            return_least_infeasible, ...
+        **kwargs: As pymoo's `Algorithm`.
 
     Raises:
         ValueError: `n_targets` is not a positive whole number.
@@ -65,7 +62,9 @@ class TargetSweep(Search):
 
     def __init__(self, n_targets: int = 58, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
-        super().__init__(output=FrontOutput("done", _done) if output is None else output, **kwargs)
+        super().__init__(
+            output=FrontOutput(Column("done", width=8, func=_done)) if output is None else output, **kwargs
+        )
         self.n_targets = positive_whole("n_targets", n_targets)
 
     def _begin(self, problem: LocalRecodingProblem) -> None:
@@ -73,7 +72,7 @@ class TargetSweep(Search):
         self._n_done = 0
 
     def _end(self, problem: LocalRecodingProblem) -> MaximumGenerationTermination:
-        return MaximumGenerationTermination(-(-len(self._points) // _BATCH))
+        return MaximumGenerationTermination(-(-len(self._points) // _POINTS_AT_ONCE))
 
     @property
     def n_points(self) -> int:
@@ -81,7 +80,7 @@ class TargetSweep(Search):
         return len(self._points)
 
     def _infill(self) -> Population:
-        return Population.new(X=self._points[self._n_done : self._n_done + _BATCH])
+        return Population.new(X=self._points[self._n_done : self._n_done + _POINTS_AT_ONCE])
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self.pop = Population()
@@ -105,12 +104,12 @@ def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> Ints:
 
     The targets come first, in ascending order, and then targets with prices.
     """
-    pairs = [(target, 0) for target in _spread(problem.targets, n_targets)]
+    pairs = [(target, 0) for target in _on_log_scale(problem.targets, n_targets)]
     if any(isinstance(one, MarketerRisk | AverageClassSize) for one in problem.objectives):
         pairs += [
             (target, price)
             for target, price in product(
-                _spread(problem.targets, min(_PRICED_TARGETS, n_targets)), range(1, len(problem.prices))
+                _on_log_scale(problem.targets, min(_PRICED_TARGETS, n_targets)), range(1, len(problem.prices))
             )
             if problem.prices[price] >= _BINDING * problem.targets[target]
         ]
@@ -119,8 +118,7 @@ def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> Ints:
     return points
 
 
-def _spread(targets: Sequence[int], most: int) -> list[int]:
-    """Return the places of targets on a log scale."""
+def _on_log_scale(targets: Sequence[int], most: int) -> list[int]:
     scale = np.rint(np.geomspace(targets[0], targets[-1], most))
     places: list[int] = np.unique(np.searchsorted(targets, scale)).tolist()
     return places

@@ -3,7 +3,7 @@
 Whatever a search needs is loaded when a search begins: help, the version and a wrong option answer at once.
 """
 
-from pymoo_anon.cli.interrupt import modules_load
+from pymoo_anon.study.interrupt import modules_load
 
 __all__ = ["main"]
 

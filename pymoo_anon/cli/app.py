@@ -5,16 +5,19 @@ Help, the version and wrong options answer before anything else is loaded.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from importlib import import_module
+from inspect import Parameter, Signature
+from typing import Annotated, Any
 
 import typer
 
 from pymoo_anon import __version__
-from pymoo_anon.cli import requests
-from pymoo_anon.cli.console import clear_errors, loading
-from pymoo_anon.cli.declaring import check_values, is_project, options_named, takes
-from pymoo_anon.cli.settings import Settings
+from pymoo_anon.cli import options
+from pymoo_anon.cli.console import clear_errors, loading, standard_output
+from pymoo_anon.study.options import Invocation, Option, dashed, options_named
+from pymoo_anon.study.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 hierarchy = typer.Typer(name="hierarchy", no_args_is_help=True, help="Draft, check and show hierarchies.")
@@ -35,127 +38,77 @@ def commands(
     """Anonymize microdata: the whole trade-off between privacy and information loss."""
 
 
-@app.command()
-@takes(requests.InitRequest)
-def init(request: requests.InitRequest) -> None:
-    """Write a project file with a guess for every column, and drafts of hierarchies."""
-    with clear_errors():
-        check_values(request)
-    with loading():
-        from pymoo_anon.cli.initializing import initialize
-    initialize(request)
+def command_of(asked: type[Invocation], run: Callable[[Any], None]) -> Callable[..., None]:
+    """Make a command for typer, which runs a function of the options."""
+
+    def command(ctx: typer.Context, **values: Any) -> None:
+        sources = {name: getattr(ctx.get_parameter_source(name), "name", "") for name in values}
+        run(asked(**values, given=frozenset(name for name, source in sources.items() if source != "DEFAULT")))
+
+    context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    own = [_parameter(one, one.metadata["option"]) for one in fields(asked) if "option" in one.metadata]
+    command.__signature__ = Signature([context, *own])  # type: ignore[attr-defined]
+    return command
 
 
-@app.command()
-@takes(Settings)
-def search(settings: Settings) -> None:
-    """Find the front between privacy and loss, and write it to a folder."""
-    with clear_errors():
-        if settings.file is not None:
-            from pymoo_anon.cli.project import read_project
-
-            settings = read_project(settings.file).settings(settings)
-        with options_named(settings, settings.project):
-            settings.check()
-    with loading():
-        # Drawing loads now: an error after a search of hours would lose it.
-        import pymoo_anon.visualization.fronts  # noqa: F401
-        from pymoo_anon.cli.searching import search_and_write
-    search_and_write(settings)
-
-
-@app.command()
-@takes(requests.Wish)
-def pick(wish: requests.Wish) -> None:
-    """Choose one point of a front, and write it to choice.json beside the front."""
-    with clear_errors():
-        wish.check()
-    with loading():
-        from pymoo_anon.cli.picking import pick_and_write
-    pick_and_write(wish)
+def _parameter(own: Field[Any], known: Option) -> Parameter:
+    """Return an option as a parameter that typer reads."""
+    said: dict[str, Any] = {
+        "help": known.help,
+        "metavar": known.metavar or "|".join(known.choices) or None,
+        "show_default": known.shown or True,
+        "rich_help_panel": known.panel,
+        "min": known.least,
+    }
+    flag = known.flag or f"--{dashed(own.name)}"
+    info: Any = typer.Argument(**said) if known.argument else typer.Option(flag, **said)
+    default = own.default
+    if default is MISSING:
+        default = Parameter.empty if own.default_factory is MISSING else own.default_factory()
+    return Parameter(own.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[own.type, info])
 
 
-@app.command()
-@takes(requests.ReleaseRequest)
-def release(request: requests.ReleaseRequest) -> None:
-    """Write the table of the chosen point, with evidence and codebook."""
-    with clear_errors():
-        from pymoo_anon.cli.project import read_project
+def _runner(module: str, function: str = "run") -> Callable[[Any], None]:
+    """Return a function that checks options, loads a command, and runs it."""
 
-        check_values(request)
-        project = read_project(request.file)
-    with loading():
-        from pymoo_anon.cli import releasing
-    releasing.release(project, request)
+    def run(asked: Any) -> None:
+        with clear_errors():
+            asked = _checked(asked)
+        with loading():
+            command = getattr(import_module(f"pymoo_anon.cli.{module}"), function)
+        with clear_errors("; --algorithm pbgea needs the least" * (module == "search")), standard_output() as console:
+            command(asked, console)
 
-
-@app.command()
-@takes(requests.VerifyRequest)
-def verify(request: requests.VerifyRequest) -> None:
-    """Count released tables again. The exit code is 1 if something does not hold."""
-    project = None
-    with clear_errors():
-        request.check()
-        if is_project(request.file):
-            from pymoo_anon.cli.project import read_project
-
-            project = read_project(Path(request.file))
-    with loading():
-        from pymoo_anon.cli import releasing
-    if project is not None:
-        releasing.verify_project(project)
-    else:
-        releasing.verify_table(request)
+    return run
 
 
-@app.command()
-@takes(requests.ReportRequest)
-def report(request: requests.ReportRequest) -> None:
-    """Write one HTML file about the chosen point and its release."""
-    with clear_errors():
-        from pymoo_anon.cli.project import read_project
+def _checked(asked: Invocation) -> Invocation:
+    """Check options, those of a search together with its project file."""
+    if not isinstance(asked, Settings):
+        asked.check()
+        return asked
+    if asked.file is not None:
+        from pymoo_anon.study.project import read_project
 
-        check_values(request)
-        project = read_project(request.file)
-    with loading():
-        from pymoo_anon.cli.reporting import run
-    run(project, request)
-
-
-@hierarchy.command()
-@takes(requests.DraftRequest)
-def draft(request: requests.DraftRequest) -> None:
-    """Draft a hierarchy for each column from its values, in ARX's layout."""
-    with clear_errors():
-        check_values(request)
-        requests.check_path(request.data)
-    with loading():
-        from pymoo_anon.cli.hierarchies import write_drafts
-    write_drafts(request)
+        asked = read_project(asked.file).settings(asked)
+    with options_named(asked, asked.project):
+        asked.check()
+    return asked
 
 
-@hierarchy.command()
-@takes(requests.CheckRequest)
-def check(request: requests.CheckRequest) -> None:
-    """List errors and doubts in hierarchies, and exit with 1 after an error."""
-    with clear_errors():
-        requests.check_path(request.path, folder=True)
-        if request.data is not None:
-            requests.check_path(request.data)
-    with loading():
-        from pymoo_anon.cli.hierarchies import say_findings
-    say_findings(request.path, request.data)
-
-
-@hierarchy.command()
-@takes(requests.ShowRequest)
-def show(request: requests.ShowRequest) -> None:
-    """Show the levels of a hierarchy: number of groups, their sizes and labels."""
-    with clear_errors():
-        requests.check_path(request.path)
-    with loading():
-        from pymoo_anon.cli.hierarchies import show_levels
-    show_levels(request.path)
-
-
+for _name, _asked, _help in (
+    ("init", options.InitRequest, "Write a project file with a guess for every column, and drafts of hierarchies."),
+    ("search", Settings, "Find the front between privacy and loss, and write it to a folder."),
+    ("pick", options.PickRequest, "Choose one point of a front, and write it to choice.json beside the front."),
+    ("release", options.ReleaseRequest, "Write the table of the chosen point, with evidence and codebook."),
+    ("verify", options.VerifyRequest, "Count released tables again. The exit code is 1 if something does not hold."),
+    ("report", options.ReportRequest, "Write one HTML file about the chosen point and its release."),
+):
+    app.command(_name, help=_help)(command_of(_asked, _runner(_name)))
+for _name, _part, _help in (
+    ("draft", options.DraftRequest, "Draft a hierarchy for each column from its values, in ARX's layout."),
+    ("check", options.CheckRequest, "List errors and doubts in hierarchies, and exit with 1 after an error."),
+    ("show", options.ShowRequest, "Show the levels of a hierarchy: number of groups, their sizes and labels."),
+):
+    hierarchy.command(_name, help=_help)(command_of(_part, _runner("hierarchy", _name)))
 app.add_typer(hierarchy)

@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 import typer
 
 from pymoo_anon._messages import examples, plain
-from pymoo_anon.cli import interrupt
-from pymoo_anon.cli.interrupt import ExitCode, check_interrupted
+from pymoo_anon.study import interrupt
+from pymoo_anon.study.interrupt import ExitCode, check_interrupted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -55,12 +55,7 @@ def gini(vector: Vector) -> float:
     """Return the Gini coefficient of the values of the tuples.
 
     It goes from 0 (all alike) to below 1 (one has all): twice the area between the Lorenz curve and the diagonal.
-
-    Args:
-        vector: A `PropertyVector` or an (N,) array of non-negative values.
-
-    Raises:
-        ValueError: A value is negative, or the vector is empty or not finite.
+    Arguments and errors are those of `lorenz_curve`.
 
     >>> gini([3, 3, 3, 3]), gini([0, 0, 0, 8])
     (0.0, 0.75)
@@ -119,7 +114,7 @@ def worst_off(
         table: The table.
         generalization: The generalization.
         measured: The property.
-        suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
+        suppression: As for `compare`, as are the constraints.
         constraints: The constraints of the release; only `Violating` reads them.
 
     Returns:
@@ -195,11 +190,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
 def people_by(
     table: Microdata, vector: PropertyVector, column: Any, level: int
 ) -> tuple[tuple[Hashable, ...], Ints, Ints | slice, Ints]:
-    """Count tuples by group of people and by value.
-
-    Returns:
-        Names of the groups; and of tuples that agree in both: group, place of the value in the vector, count.
-    """
+    """Return names of groups, and of tuples that agree in group and value: group, place of the value, count."""
     names = table.domain_of(column)
     own = table.tuples.columns[column]
     if column in table.quasi_identifiers:
@@ -225,7 +216,6 @@ def people_by(
 
 
 def _ascending(vector: Vector) -> tuple[Floats, Ints]:
-    """Return the sorted different values, and their counts."""
     if isinstance(vector, PropertyVector):
         return vector.ascending
     different, counts = np.unique(finite_values(vector, "vector"), return_counts=True)

@@ -1,4 +1,4 @@
-"""Comparators of two vectors by an index, and those of dominance (Dewri et al. 2009)."""
+"""Comparators of two vectors, by an index or by dominance (Dewri et al. 2009)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Tournament:
 
     Attributes:
         indices: (n, n) float array, the index of the vector of the row against that of the column.
-        outcomes: (n, n) int8 array: 1 where the vector of the row is better than that of the column, -1 where it is
-            worse, 0 where they are equal and 2 where they are incomparable.
+        outcomes: (n, n) int8 array: 1 where the vector of the row is better, -1 where it is worse, 0 where they are
+            equal and 2 where they are incomparable.
     """
 
     indices: Floats
@@ -37,10 +37,7 @@ class Tournament:
 
     @property
     def verdicts(self) -> NDArray[np.str_]:
-        """The verdicts on the vector of each row. (n, n) array of str.
-
-        They are "better", "worse", "equal" and "incomparable".
-        """
+        """The outcomes in words: "better", "worse", "equal" and "incomparable". (n, n) array of str."""
         return np.array(VERDICTS)[self.outcomes]
 
 
@@ -79,21 +76,14 @@ class Comparator:
         Raises:
             ValueError: The two are not comparable, empty or not finite.
         """
-        return float(self._play([d1, d2]).indices[0, 1])
+        return float(self.tournament([d1, d2]).indices[0, 1])
 
     def compare(self, d1: Any, d2: Any) -> str:
-        """Return the verdict on the first of two vectors.
+        """Return "better", "worse", "equal" or "incomparable", the verdict on the first.
 
-        It is "better", "worse", "equal" or "incomparable".
-
-        Args:
-            d1: As in `index`.
-            d2: As in `index`.
-
-        Raises:
-            ValueError: As `index`.
+        Arguments and errors are those of `index`.
         """
-        return VERDICTS[self._play([d1, d2]).outcomes[0, 1]]
+        return VERDICTS[self.tournament([d1, d2]).outcomes[0, 1]]
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         """Compare every vector with every other.
@@ -104,25 +94,6 @@ class Comparator:
         Raises:
             ValueError: As `index`.
         """
-        return self._play(vectors)
-
-    def shares(self, indices: Floats) -> Floats:
-        """Return both indices of each pair as shares of their sum.
-
-        Indices of different units can then be added up.
-
-        Args:
-            indices: (n, n) float array of indices.
-
-        Returns:
-            (n, n) float array: each index divided by the sum of the absolute values of its pair; 0 where that is 0.
-        """
-        both = np.abs(indices) + np.abs(indices.T)
-        found: Floats = np.divide(indices, both, out=np.zeros_like(both), where=both > 0)
-        return found
-
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
-        """Compare every two vectors, here by `index`."""
         if type(self).index is Comparator.index:
             raise NotImplementedError(f"{type(self).__name__} must define index")
         self._aligned(vectors)
@@ -131,8 +102,16 @@ class Comparator:
             raise ValueError(f"index of {self!r} must be a number, got nan")
         return judged(indices, self.maximize)
 
+    def shares(self, indices: Floats) -> Floats:
+        """Return each (n, n) index over the sum of the absolute values of its pair, or 0.
+
+        Indices of different units can then be added up.
+        """
+        both = np.abs(indices) + np.abs(indices.T)
+        found: Floats = np.divide(indices, both, out=np.zeros_like(both), where=both > 0)
+        return found
+
     def _aligned(self, vectors: Sequence[Any]) -> list[Aligned]:
-        """Align vectors, or sets of them, property by property."""
         if self.takes_sets and (not self.takes_vectors or (len(vectors) > 0 and is_set(vectors[0]))):
             return align_sets(vectors)
         return [align(vectors)]
@@ -149,10 +128,7 @@ def judged(indices: Floats, maximize: bool, tolerance: float = 0) -> Tournament:
 
 
 def leads(indices: Floats) -> Floats:
-    """Return the index of the row less that of the column.
-
-    (n, n) float array, 0 where both are the same infinity.
-    """
+    """Return the index of the row less that of the column, 0 where both are the same infinity."""
     equal = indices == indices.T
     return np.subtract(indices, indices.T, out=np.zeros(indices.shape), where=~equal)
 
@@ -161,15 +137,7 @@ class _OfOne(Comparator):
     """A comparator with an index of one vector alone."""
 
     def index(self, d1: Any, d2: Any = None) -> float:
-        """Return the index of the first vector.
-
-        Args:
-            d1: A `PropertyVector` or an (N,) array.
-            d2: Another one, which does not change the index. It may be left out.
-
-        Raises:
-            ValueError: The two are not comparable, empty or not finite, or as the class says of comparing.
-        """
+        """Return the index of the first vector. The second does not change it."""
         return float(self.tournament([d1] if d2 is None else [d1, d2]).indices[0, 0])
 
 
@@ -185,7 +153,7 @@ class Minimum(_OfOne):
 
     name = "min"
 
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
         return judged(_by_row(align(vectors).values.min(axis=1)), self.maximize)
 
 
@@ -218,13 +186,12 @@ class Rank(_OfOne):
         self.point = point
         self.tolerance = tolerance
 
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
         found = distances(aligned.values, aligned.counts.astype(float), self._point(aligned))
         return judged(_by_row(found), self.maximize, self.tolerance)
 
     def _point(self, aligned: Aligned) -> Floats:
-        """Return the point such that higher is better. (m,) float array."""
         known, point = aligned.known, self.point
         if point is None:
             if known is None or known.ideal is None:
@@ -243,29 +210,11 @@ class Rank(_OfOne):
         return f"Rank(point={self.point!r}, tolerance={self.tolerance!r})"
 
 
-class Gainers(Comparator):
-    """P_binary: the number of tuples better off with the first.
-
-    Higher is better (Dewri et al. 2009, section 3). These are the tuples in which the second does not cover the first:
-    P_binary(d1, d2) = N (1 - P_cov(d2, d1)). So its verdicts are those of `Coverage`, and its indices are numbers of
-    people.
-
-    >>> Gainers().index([3, 7, 7], [3, 3, 4]), Gainers().index([3, 3, 4], [3, 7, 7])
-    (2.0, 0.0)
-    """
-
-    name = "gainers"
-
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
-        aligned = align(vectors)
-        better_off = aligned.counts.sum() - coverages(aligned.values, aligned.counts).T
-        return judged(better_off.astype(float), self.maximize)
-
-
 class Coverage(Comparator):
     """▶cov: the share of tuples no worse off with the first.
 
-    From 0 to 1; higher is better (Dewri et al. 2009, section 5.2).
+    From 0 to 1; higher is better (Dewri et al. 2009, section 5.2). N (1 - P_cov(d2, d1)) tuples are better off with the
+    first, its P_binary of section 3.
 
     >>> Coverage().index([2, 2, 3, 4, 5], [3, 2, 4, 2, 3])
     0.6
@@ -275,7 +224,7 @@ class Coverage(Comparator):
 
     name = "cov"
 
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
         return judged(coverages(aligned.values, aligned.counts) / aligned.counts.sum(), self.maximize)
 
@@ -291,7 +240,7 @@ class Spread(Comparator):
 
     name = "spr"
 
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
         return judged(spreads(aligned.values, aligned.counts.astype(float)), self.maximize)
 
@@ -317,12 +266,8 @@ class Hypervolume(Comparator):
     def volume(self, d1: Vector, d2: Vector) -> float:
         """Return P_hv itself.
 
-        Args:
-            d1: A `PropertyVector` or an (N,) array.
-            d2: Another one of the same property and table, or as long an array.
-
         Raises:
-            ValueError: The two are not comparable, empty, negative or not finite.
+            ValueError: As `index`.
             OverflowError: It is larger than any float.
         """
         log = self.index(d1, d2)
@@ -337,21 +282,13 @@ class Hypervolume(Comparator):
         return float(round(found)) if whole else found
 
     def shares(self, indices: Floats) -> Floats:
-        """Return both volumes of each pair as shares of their sum.
-
-        Args:
-            indices: (n, n) float array of logarithms.
-
-        Returns:
-            (n, n) float array; 0 where both volumes are 0.
-        """
         # The larger volume of each pair counts as 1, so that none is beyond the floats.
         larger = np.maximum(indices, indices.T)
         with np.errstate(under="ignore"):
             scaled = np.exp(np.subtract(indices, larger, out=np.full(indices.shape, -np.inf), where=larger > -np.inf))
         return super().shares(scaled)
 
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
         _check_not_negative(aligned)
         with np.errstate(divide="ignore"):
@@ -360,7 +297,6 @@ class Hypervolume(Comparator):
 
 
 def _by_row(of_vectors: Floats) -> Floats:
-    """Return an index of one vector against every other. (n, n) float array."""
     return np.repeat(of_vectors[:, np.newaxis], len(of_vectors), axis=1)
 
 
@@ -377,68 +313,25 @@ def _check_not_negative(aligned: Aligned) -> None:
     raise ValueError(text)
 
 
-class _Dominance(Comparator):
-    """A relation of dominance, with the index 1.0 or 0.0.
-
-    The verdict is the relation of the two from both directions, whatever the index asks. Sets are compared by Table 4
-    of Dewri et al. 2009: one weakly dominates another if each of its vectors does.
-
-    Theorem 1 of the paper says what dominance costs: no fewer than N unary indices decide weak dominance between all
-    vectors of N tuples. For each tuple i take the vector e_i, which is 1 at i and 0 elsewhere, and c_i, which is 0 at i
-    and 1 elsewhere. c_i does not dominate e_i, so some index p has P_p(c_i) < P_p(e_i). With fewer than N, two tuples i
-    and j share one p. c_j dominates e_i and c_i dominates e_j, hence P_p(c_i) < P_p(e_i) <= P_p(c_j) < P_p(e_j) <=
-    P_p(c_i), which no number can fulfil. So `Minimum`, `Rank`, or a mean cannot take the place of these comparators.
-    """
-
-    takes_sets = True
-
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
-        # A vector weakly dominates another if it covers it in all tuples.
-        covers = [coverages(part.values, part.counts) == part.counts.sum() for part in self._aligned(vectors)]
-        weak: Bools = np.logical_and.reduce(covers)
-        outcomes = np.select([weak & weak.T, weak, weak.T], [0, 1, -1], default=2)
-        return Tournament(self._holds(weak).astype(float), outcomes.astype(np.int8))
-
-    def _holds(self, weak: Bools) -> Bools:
-        """Tell where the relation holds. (n, n) Boolean array."""
-        raise NotImplementedError
-
-
-class WeakDominance(_Dominance):
+class Dominance(Comparator):
     """d1 ⪰ d2: no tuple is worse off with the first (Dewri et al. 2009, Table 4).
 
-    >>> WeakDominance().index([3, 3, 4], [3, 3, 4]), WeakDominance().compare([3, 3, 4], [3, 3, 4])
+    The index is 1.0 where that holds, and 0.0 elsewhere. The verdict looks from both directions: "better" is the
+    paper's strong dominance, "incomparable" its non-dominance. A set dominates another if each of its vectors does. No
+    number of a vector alone takes its place: N tuples need N of them (theorem 1).
+
+    >>> Dominance().index([3, 3, 4], [3, 3, 4]), Dominance().compare([3, 3, 4], [3, 3, 4])
     (1.0, 'equal')
-    >>> WeakDominance().compare([3, 3, 4], [3, 4, 3])
+    >>> Dominance().compare([3, 3, 4], [3, 4, 3])
     'incomparable'
     """
 
-    name = "weak dominance"
+    name = "dominance"
+    takes_sets = True
 
-    def _holds(self, weak: Bools) -> Bools:
-        return weak
-
-
-class StrongDominance(_Dominance):
-    """d1 ≻ d2: no tuple is worse with the first, and one is better.
-
-    Dewri et al. 2009, Table 4.
-    """
-
-    name = "strong dominance"
-
-    def _holds(self, weak: Bools) -> Bools:
-        return weak & ~weak.T
-
-
-class NonDominance(_Dominance):
-    """d1 ∥ d2: some tuple is worse off with either (Dewri et al. 2009, Table 4).
-
-    For sets: neither weakly dominates the other. Table 4 asks for more: a vector of each set that strongly dominates
-    its counterpart. Sets whose vectors of one property are themselves incomparable would then have no relation at all.
-    """
-
-    name = "non-dominance"
-
-    def _holds(self, weak: Bools) -> Bools:
-        return ~weak & ~weak.T
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
+        # A vector dominates another if it covers it in all tuples.
+        covers = [coverages(part.values, part.counts) == part.counts.sum() for part in self._aligned(vectors)]
+        weak: Bools = np.logical_and.reduce(covers)
+        outcomes = np.select([weak & weak.T, weak, weak.T], [0, 1, -1], default=2)
+        return Tournament(weak.astype(float), outcomes.astype(np.int8))

@@ -21,7 +21,7 @@ from pymoo_anon.table.suppression import ClassConstraint, Suppression
 #: The name in place of a property for all properties together.
 ALL = "all"
 
-_COUNTED = ("better", "worse", "equal", "incomparable")
+_TALLIED = ("better", "worse", "equal", "incomparable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,7 @@ class Comparison:
     def pairs(self) -> pd.DataFrame:
         """One row for each property, comparator and pair of generalizations.
 
-        Columns: property, comparator, first, second; the index of the first against the second, and that of the second
-        against the first; the verdict on the first: better, worse, equal or incomparable.
+        Columns: property, comparator, first, second; both indices; the verdict on the first.
         """
         names = pd.Series(self.names, dtype=object)
         first, second = np.triu_indices(len(names), 1)
@@ -76,7 +75,7 @@ class Comparison:
         for (of, comparator), played in self.tournaments.items():
             # The diagonal is always equal and no game.
             verdicts = played.verdicts
-            counts = {one: (verdicts == one).sum(axis=1) - (one == "equal") for one in _COUNTED}
+            counts = {one: (verdicts == one).sum(axis=1) - (one == "equal") for one in _TALLIED}
             # A win outweighs all losses, which are fewer than the names.
             points = counts["better"] * len(names) - counts["worse"]
             frames.append(
@@ -146,30 +145,30 @@ def compare(
     >>> found.pairs[["first", "second", "comparator", "verdict"]].to_numpy().tolist()
     [['pairs', '1 alone', 'min', 'better'], ['pairs', '1 alone', 'cov', 'worse']]
     """
-    named = _named(generalizations)
+    named = _generalizations_by_name(generalizations)
     labels = _labels(properties)
-    by_name = _by_name(comparators)
+    by_name = _comparators_by_name(comparators)
     grouped = [table.equivalence_classes(one, suppression, constraints) for one in named.values()]
     sets = [[one.measure(classes) for one in properties] for classes in grouped]
     vectors = dict(zip(labels, zip(*sets, strict=True), strict=True))
     return Comparison(tuple(named), vectors, _tournaments(vectors, sets, by_name))
 
 
-def _named(generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded]) -> dict[Hashable, Decoded]:
-    """Return the generalizations by name, or by number for a sequence."""
+def _generalizations_by_name(
+    generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded],
+) -> dict[Hashable, Decoded]:
     if isinstance(generalizations, Decoded):
         raise TypeError(
             f"generalizations must be a dict or a list of them, got a single {type(generalizations).__name__}"
         )
     named: dict[Hashable, Decoded] = {}
     named.update(generalizations if isinstance(generalizations, Mapping) else enumerate(generalizations))
-    _check(list(named.values()), Decoded, "generalizations", "Generalization")
+    _check_list(list(named.values()), Decoded, "generalizations", "Generalization")
     return named
 
 
 def _labels(properties: Sequence[Property]) -> list[str]:
-    """Return the labels of the properties, which must differ."""
-    _check(properties, Property, "properties", "Property")
+    _check_list(properties, Property, "properties", "Property")
     labels = [one.label for one in properties]
     if ALL in labels:
         raise ValueError(f"properties must not be labelled {ALL!r}, which stands for all of them together")
@@ -178,9 +177,8 @@ def _labels(properties: Sequence[Property]) -> list[str]:
     return labels
 
 
-def _by_name(comparators: Sequence[Comparator]) -> dict[str, Comparator]:
-    """Return the comparators by name, or by `repr` for a shared name."""
-    _check(comparators, Comparator, "comparators", "Comparator")
+def _comparators_by_name(comparators: Sequence[Comparator]) -> dict[str, Comparator]:
+    _check_list(comparators, Comparator, "comparators", "Comparator")
     names = [one.name for one in comparators]
     written = [repr(one) if names.count(one.name) > 1 else one.name for one in comparators]
     if repeated(written):
@@ -195,7 +193,6 @@ def _tournaments(
     sets: Sequence[Sequence[PropertyVector]],
     comparators: Mapping[str, Comparator],
 ) -> dict[tuple[str, str], Tournament]:
-    """Play a tournament of each property and comparator."""
     played = {
         (label, name): comparator.tournament(own)
         for label, own in vectors.items()
@@ -208,8 +205,7 @@ def _tournaments(
     return played
 
 
-def _check(given: Sequence[object], kind: type | UnionType, name: str, word: str) -> None:
-    """Check that a list holds objects of a kind."""
+def _check_list(given: Sequence[object], kind: type | UnionType, name: str, word: str) -> None:
     if isinstance(given, kind):
         raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
     if len(given) == 0:

@@ -17,7 +17,7 @@ from pymoo_anon.engine.sums import add_times
 _CLOSE = 1e-9
 
 # The relative error of the logarithms of a tuple. `_log_ratios` has the proof.
-_ROUNDING = 2.0**-50
+_LOG_ERROR = 2.0**-50
 
 
 @njit()
@@ -141,7 +141,7 @@ def _log_ratios(a, b, log_a, log_b, counts):  # type: ignore[no-untyped-def]
         if abs(ratio) < _CLOSE:
             ratio = np.log1p((a[t] - b[t]) / b[t])
             off = abs(ratio)
-        error += _ROUNDING * off * counts[t]
+        error += _LOG_ERROR * off * counts[t]
         if ratio > 0:
             high, low = add_times(high, low, ratio, counts[t])
         else:

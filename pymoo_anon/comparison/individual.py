@@ -61,11 +61,7 @@ def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: H
 def _pairs(
     frame: Any, quasi_identifiers: Sequence[Hashable], other: Hashable, words: str
 ) -> tuple[pd.DataFrame, pd.MultiIndex]:
-    """Count each value of another column in each class.
-
-    Returns:
-        The columns class, value and n, and the values of the classes.
-    """
+    """Count each value of another column in each class, and return the classes' values."""
     names = list(quasi_identifiers)
     if not names or other in names:
         raise ValueError(f"quasi_identifiers must name columns other than {words}, got {examples(names) or 'none'}")

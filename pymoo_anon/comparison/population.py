@@ -20,12 +20,12 @@ _FITS = 1e-6
 
 @dataclass(frozen=True)
 class PopulationUniques:
-    """Estimates of the persons that are unique in a population.
+    """Estimates of the persons that are unique in a population, by estimator.
 
     Attributes:
         n_population: Number of persons in the population.
-        estimates: By estimator, the number of persons. None is no estimate, which differs from 0.
-        missing: By estimator without an estimate, the reason.
+        estimates: The numbers of persons. None is no estimate, which differs from 0.
+        missing: The reasons for no estimate.
     """
 
     n_population: int
@@ -39,7 +39,6 @@ class PopulationUniques:
         return (min(known), max(known)) if known else None
 
     def __str__(self) -> str:
-        """Return the range in a sentence, and a line per estimator."""
         ends, n = self.range, self.n_population
         head = f"No estimate of how many of {n:,} persons are unique in the population."
         if ends is not None:
@@ -64,12 +63,10 @@ class _Sample(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Rows of the table."""
         return int(self.sizes @ self.counts)
 
     @property
     def n_classes(self) -> int:
-        """Classes of the table."""
         return int(self.counts.sum())
 
     @property
@@ -91,20 +88,15 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
     A row that is alone in a table need not be alone in the population. Three estimators use the class sizes: that of
     Zayatz (1991); that of Pitman's sampling formula (Hoshino 2001), whose expectation is taken exactly and not by its
     limit for large populations; and the slide negative binomial one (Chen and Keller-McNulty 1998), with the number of
-    classes by the modified Shlosser estimator (Haas and Stokes 1998). None is best everywhere. Ten samples of one table
-    came out up to 2.2 times too high by Zayatz and 1.6 times by Pitman. So the answer is a range.
+    classes by the modified Shlosser estimator (Haas and Stokes 1998). None is best everywhere, so the answer is a
+    range.
 
-    It is meant for the chosen release, and for nothing else. An estimate is never a bound, neither on the truth nor on
-    the estimates of other generalizations: merging classes can raise it. With ten classes of one row and two of two
-    rows, of 140 persons, Zayatz has 73.4 uniques; where the two of two become one of four, it has 77.1. So no search
-    may leave out a generalization because of it, and it is no objective.
-
-    The table must be a simple random sample of the population, with one row a person. Where it is the whole population,
-    its own unique rows are the answer, and no estimator is asked.
+    It is meant for the chosen release alone. An estimate is never a bound: merging classes can raise it. So it is no
+    objective. The table must be a simple random sample of the population, with one row a person. Where it is the whole
+    population, its own unique rows are the answer.
 
     Args:
-        classes: The classes of one generalization, of which the kept ones count; or (n_classes,) array of whole
-            numbers, the class sizes.
+        classes: The classes of one generalization, of which the kept ones count; or (n_classes,) array of sizes.
         n_population: Number of persons in the population, at least the number of rows.
 
     Returns:
@@ -127,7 +119,6 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
 
 
 def _estimated(sample: _Sample) -> PopulationUniques:
-    """Return the estimate of each estimator, or the reason for none."""
     estimates: dict[str, float | None] = {}
     missing = {}
     for name, estimator in _ESTIMATORS.items():
@@ -145,7 +136,6 @@ def _estimated(sample: _Sample) -> PopulationUniques:
 
 
 def _sizes_of(classes: EquivalenceClasses | ArrayLike) -> Ints:
-    """Return the checked class sizes."""
     if isinstance(classes, EquivalenceClasses):
         if len(classes) != 1:
             raise ValueError(f"classes must be of one generalization, got {len(classes)}; take classes[i]")
@@ -161,7 +151,6 @@ def _sizes_of(classes: EquivalenceClasses | ArrayLike) -> Ints:
 
 
 def _drawn(sizes: Ints, n_population: int) -> _Sample:
-    """Return class sizes as a sample of a population."""
     if not is_whole(n_population):
         raise TypeError(f"n_population must be a whole number of persons, got {n_population!r}")
     if n_population < sizes.sum():
@@ -267,11 +256,7 @@ def _shlosser(sample: _Sample) -> float:
 def _solved(
     sides: Callable[[float, float], list[tuple[float, float]]], first: tuple[float, float], why: str
 ) -> tuple[np.float64, np.float64]:
-    """Solve two equations by least squares.
-
-    Returns:
-        A number above 0 and one between 0 and 1.
-    """
+    """Solve two equations by least squares, for a number above 0 and one between 0 and 1."""
     from scipy.optimize import least_squares
 
     def inside(point: Floats) -> tuple[np.float64, np.float64]:

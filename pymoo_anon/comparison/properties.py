@@ -8,8 +8,6 @@ import numpy as np
 
 from pymoo_anon.comparison.vectors import PropertyVector
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.grouping import sort_by_class
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import checked_column
 from pymoo_anon.typing import Array, Floats, Ints
@@ -49,14 +47,11 @@ class Property:
     unit: Any = None
 
     def measure(self, classes: EquivalenceClasses) -> PropertyVector:
-        """Return the property vector of one generalization.
-
-        Args:
-            classes: The classes of one generalization, from `Microdata.equivalence_classes`.
+        """Return the property vector of one generalization, from `Microdata.equivalence_classes`.
 
         Raises:
-            ValueError: They are not of one generalization, do not have the class of each distinct tuple, or the table
-                lacks the column.
+            ValueError: The classes are not of one generalization, do not have the class of each distinct tuple, or the
+                table lacks the column.
         """
         if len(classes) != 1 or classes.class_of is None:
             raise ValueError(
@@ -81,9 +76,6 @@ class Property:
         Returns:
             (n_distinct,) array, one value for each distinct tuple; where there is a `unit`, one for each distinct tuple
             and value of that column that occur together.
-
-        Raises:
-            NotImplementedError: The property does not define it.
         """
         raise NotImplementedError(f"{type(self).__name__} must define of_tuples")
 
@@ -147,17 +139,11 @@ class BreachProbability(Property):
 
 
 class SensitiveCount(Property):
-    """Number of tuples of the class with the tuple's sensitive value.
+    """Number of tuples of the class with the tuple's value of a column with a role.
 
     Whole, from 1, the tuple included; higher is better (Dewri et al. 2009, section 3). Tuples that differ in the column
     only may have different counts: the vector has a value for each distinct tuple and value of the column that occur
     together.
-
-    Args:
-        column: Name of a column with a role: sensitive, label or quasi-identifier.
-
-    Raises:
-        TypeError: The column is None or not hashable.
     """
 
     name = "sensitive count"
@@ -176,15 +162,9 @@ class SensitiveCount(Property):
 
 
 class DistinctValues(Property):
-    """Number of distinct values of a column in the tuple's class.
+    """Number of distinct values of a column with a role in the tuple's class.
 
     Whole, from 1; higher is better.
-
-    Args:
-        column: Name of a column with a role: sensitive, label or quasi-identifier.
-
-    Raises:
-        TypeError: The column is None or not hashable.
     """
 
     name = "distinct values"
@@ -246,9 +226,6 @@ class TupleUtility(Property):
 def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
     """Merge all suppressed tuples into one class, as in a release.
 
-    Args:
-        classes: The classes of one generalization, with the class of each distinct tuple.
-
     Returns:
         (n_distinct,) int64 array, the class of every distinct tuple, numbered anew: the kept classes in their order,
         then the suppressed tuples; and (n,) int64 array, the size of every class.
@@ -263,7 +240,6 @@ def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
 
 
 def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, Ints]:
-    """Count each tuple's value in its class, and the class's values."""
     own = classes.tuples.columns[column]
     class_of, sizes = released(classes)
     of_pairs, distinct = counts_in_class(class_of, len(sizes), own.starts, own.values, own.counts, own.n_values)
@@ -278,35 +254,17 @@ def _extents(classes: EquivalenceClasses) -> Ints:
 
 
 def _of_classes(classes: EquivalenceClasses, values: Floats) -> Floats:
-    """Return each distinct tuple's value from the values of classes."""
     assert classes.class_of is not None
     found: Floats = values[classes.class_of[0]]
     return found
 
 
-@njit()
-def counts_in_class(class_of, n_classes, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
+def counts_in_class(
+    class_of: Ints, n_classes: int, starts: Ints, values: Ints, counts: Ints, n_values: int
+) -> tuple[Ints, Ints]:
     """Count each entry's value in its class, and the class's values."""
-    n_distinct = len(class_of)
-    members = np.empty(n_distinct + n_classes + 1, dtype=np.int64)
-    sort_by_class(class_of, n_distinct, n_classes, members)
-    # Invariant: the tally is 0 whenever a class begins. Each class empties its own entries, so that its cost does not
-    # depend on the number of values.
-    tally = np.zeros(n_values, dtype=np.int64)
-    of_entry = np.empty(len(values), dtype=np.int64)
-    distinct = np.zeros(n_classes, dtype=np.int64)
-    begin = 0
-    for c in range(n_classes):
-        end = members[n_distinct + c]
-        for t in members[begin:end]:
-            for e in range(starts[t], starts[t + 1]):
-                distinct[c] += tally[values[e]] == 0
-                tally[values[e]] += counts[e]
-        for t in members[begin:end]:
-            for e in range(starts[t], starts[t + 1]):
-                of_entry[e] = tally[values[e]]
-        for t in members[begin:end]:
-            for e in range(starts[t], starts[t + 1]):
-                tally[values[e]] = 0
-        begin = end
-    return of_entry, distinct
+    keys = np.repeat(class_of, np.diff(starts)).astype(np.int64) * n_values + values
+    found, places = np.unique(keys, return_inverse=True)
+    totals = np.zeros(len(found), dtype=np.int64)
+    np.add.at(totals, places, counts)
+    return totals[places], np.bincount(found // n_values, minlength=n_classes)

@@ -21,7 +21,8 @@ class SetComparator(Comparator):
     """A rule for the better of two sets of property vectors (Dewri et al. 2009, section 5).
 
     `index`, `compare` and `tournament` take sets: sequences of as many vectors as there are properties, in one order. A
-    comparator of your own is a subclass with a `name`, a direction and the method `index`.
+    comparator of your own is a subclass with a `name`, a direction and the method `index`. Those of the paper take one
+    comparator of vectors for all properties, or a sequence of one for each; ValueError and TypeError refuse others.
     """
 
     takes_vectors = False
@@ -35,13 +36,12 @@ class Weighted(SetComparator):
 
     Args:
         weights: (r,) array, a weight for each property, above 0 and of sum 1.
-        comparators: One comparator of vectors for all properties, or one for each.
+        comparators: As `SetComparator` says.
         normalize: Whether both indices of a pair are divided by the sum of their absolute values, so that properties of
             different units can be added up; of a hypervolume these are the volumes, not their logarithms.
 
     Raises:
-        TypeError: There is no comparator of vectors for each property.
-        ValueError: A weight is not above 0, their sum is not 1, or there are more or fewer comparators.
+        ValueError: A weight is not above 0, their sum is not 1.
 
     >>> from pymoo_anon.comparison import Coverage
     >>> Weighted([0.75, 0.25], Coverage()).index([[3, 3, 4], [1, 1, 1]], [[3, 7, 7], [2, 2, 1]])
@@ -58,7 +58,7 @@ class Weighted(SetComparator):
             raise ValueError(f"weights must be numbers above 0 and of sum 1, got {self.weights.tolist()}")
         self.normalize = normalize
 
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
         terms = []
         for weight, one, game in zip(self.weights, self.comparators, _games(self.comparators, vectors), strict=True):
             indices = one.shares(game.indices) if self.normalize else game.indices
@@ -77,11 +77,10 @@ class Lexicographic(SetComparator):
 
     Args:
         tolerances: (r,) array of non-negative differences, one for each property, the most important first.
-        comparators: One comparator of vectors for all properties, or one for each.
+        comparators: As `SetComparator` says.
 
     Raises:
-        TypeError: There is no comparator of vectors for each property.
-        ValueError: A tolerance is negative, or there are more or fewer comparators.
+        ValueError: A tolerance is negative.
 
     >>> from pymoo_anon.comparison import Minimum
     >>> Lexicographic([1, 0], Minimum()).index([[3, 3, 4], [2, 2, 1]], [[2, 7, 7], [0, 2, 1]])
@@ -96,7 +95,7 @@ class Lexicographic(SetComparator):
         if (self.tolerances < 0).any():
             raise ValueError(f"tolerances must not be negative, got {self.tolerances.tolist()}")
 
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
         games = _games(self.comparators, vectors)
         first = np.full(games[0].indices.shape, np.inf)
         # From the last property to the first: an earlier one overwrites a later one.
@@ -118,11 +117,10 @@ class Goal(SetComparator):
 
     Args:
         goals: (r,) array, the desired index of each property, with its natural sign.
-        comparators: One comparator of vectors for all properties, or one for each.
+        comparators: As `SetComparator` says.
 
     Raises:
-        TypeError: There is no comparator of vectors for each property.
-        ValueError: A goal is not finite, or there are more or fewer comparators.
+        ValueError: A goal is not finite.
 
     >>> from pymoo_anon.comparison import Minimum
     >>> Goal([5, 2], Minimum()).index([[3, 3, 4], [2, 2, 1]], [[2, 7, 7], [0, 2, 1]])
@@ -135,7 +133,7 @@ class Goal(SetComparator):
     def __init__(self, goals: ArrayLike, comparators: Comparator | Sequence[Comparator]) -> None:
         self.goals, self.comparators = _of_properties("goals", goals, comparators)
 
-    def _play(self, vectors: Sequence[Any]) -> Tournament:
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
         games = _games(self.comparators, vectors)
         terms = [(game.indices - goal) ** 2 for game, goal in zip(games, self.goals, strict=True)]
         return judged(_sums(terms), self.maximize)
@@ -147,7 +145,6 @@ class Goal(SetComparator):
 def _of_properties(
     name: str, numbers: ArrayLike, comparators: Comparator | Sequence[Comparator]
 ) -> tuple[Floats, tuple[Comparator, ...]]:
-    """Return a number and a comparator for each property."""
     own = finite_values(numbers, name)
     each = [comparators] * len(own) if isinstance(comparators, Comparator) else list(comparators)
     for one in each:
@@ -161,20 +158,15 @@ def _of_properties(
 
 
 def _games(comparators: Sequence[Comparator], sets: Sequence[Any]) -> list[Tournament]:
-    """Play a tournament of each property with its comparator."""
     parts = align_sets(sets, len(comparators))
     return [one.tournament(part.vectors) for one, part in zip(comparators, parts, strict=True)]
 
 
 def _higher_is_better(comparator: Comparator, indices: Floats) -> Floats:
-    """Negate indices that are better when lower."""
     return indices if comparator.maximize else -indices
 
 
 def _sums(terms: Sequence[Floats]) -> Floats:
-    """Return the sum of (n, n) terms, rounded once.
-
-    The order of the properties does not matter.
-    """
+    """Return the sum of (n, n) terms, rounded once, in whatever order."""
     stacked = np.stack(terms, axis=-1)
     return np.array([math.fsum(row) for row in stacked.reshape(-1, len(terms)).tolist()]).reshape(stacked.shape[:-1])

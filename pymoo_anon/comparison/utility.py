@@ -37,11 +37,7 @@ class Column(NamedTuple):
     cells: Ints  # (n_blocks,), the group of each block
 
     def shares(self, wanted: Bools) -> Floats:
-        """Return the shares of wanted values as an (n_queries, n_groups) array.
-
-        Args:
-            wanted: (n_queries, n_values) Boolean array.
-        """
+        """Return the shares of the (n_queries, n_values) wanted values. (n_queries, n_groups) float array."""
         before = np.zeros((len(wanted), wanted.shape[1] + 1), dtype=np.int64)
         before[:, 1 + self.places] = wanted
         before = np.cumsum(before, axis=1)
@@ -49,10 +45,7 @@ class Column(NamedTuple):
         return found
 
     def midpoints(self, numbers: Floats) -> Floats:
-        """Return the midpoint of each block's group.
-
-        (n_blocks,) float array, NaN without numbers.
-        """
+        """Return the midpoint of each block's group, NaN without numbers. (n_blocks,) float array."""
         in_order = np.full(len(numbers) + 1, np.nan)
         in_order[self.places] = numbers
         # Each group is an interval of places. The gaps between the intervals are left out again.
@@ -80,10 +73,7 @@ def of_table(table: Microdata) -> Blocks:
 
 
 def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -> Blocks:
-    """Return a release: every kept class is a block, in order.
-
-    A block of `*` follows if suppressed rows are marked.
-    """
+    """Return a release: each kept class is a block, then marked suppressed rows are one of `*`."""
     one_of("suppressed", suppressed, HOW_RELEASED)
     own = classes.tuples
     if len(classes) != 1 or own.n_rows != table.n_rows or own.domain_sizes != table.tuples.domain_sizes:
@@ -92,14 +82,14 @@ def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -
     marked = classes.n_suppressed if suppressed == "mark" and not kept.all() else np.empty(0, dtype=np.int64)
     columns = []
     for j, n_values in enumerate(own.domain_sizes):
-        places, first, stop, cells = _groups(classes, j)
+        places, first, stop, cells = _groups_of(classes, j)
         # The last group is the whole domain.
         first, stop = np.append(first, 0), np.append(stop, n_values)
         columns.append(Column(places, first, stop, np.append(cells[kept], np.full(len(marked), len(first) - 1))))
     return Blocks(np.append(classes.sizes[kept], marked), tuple(columns))
 
 
-def _groups(classes: EquivalenceClasses, j: int) -> Column:
+def _groups_of(classes: EquivalenceClasses, j: int) -> Column:
     """Return one quasi-identifier of all classes."""
     a, b = classes.tuples.offsets[j : j + 2]
     if classes.maps is not None:
@@ -114,11 +104,10 @@ def _groups(classes: EquivalenceClasses, j: int) -> Column:
     return Column(forest.places[a:b], forest.first[start:end], forest.stop[start:end], nodes[:, j] - start)
 
 
-def numbers_of(hierarchy: Hierarchy) -> Floats | None:
-    """Return a domain of numbers or days as numbers, or None.
+def domain_numbers(hierarchy: Hierarchy) -> Floats | None:
+    """Return a domain of numbers or days as numbers, or None. (n_values,) float array.
 
-    (n_values,) float array. A bin has its middle, and a missing value NaN. A text with a zero in front is a code, such
-    as a postal one.
+    A bin has its middle, and a missing value NaN. A text with a zero in front is a code, such as a postal one.
     """
     domain, bins = [value for value in hierarchy.domain if value is not None], hierarchy.bins
     try:
@@ -143,7 +132,7 @@ def numbers_of(hierarchy: Hierarchy) -> Floats | None:
 _ATTRIBUTES, _SANITY = 3, 0.001
 
 # The columns of the summary, and the share of the queries with no greater error.
-_TOLD = {"median": 0.5, "90 %": 0.9}
+_SHARE_OF_QUERIES = {"median": 0.5, "90 %": 0.9}
 
 
 @dataclass(frozen=True)
@@ -213,7 +202,7 @@ class CountQueries:
 
         Args:
             classes: The equivalence classes of the release, `problem.equivalence_classes(x)`.
-            suppressed: What becomes of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
+            suppressed: The fate of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
 
         Raises:
             ValueError: The classes are not of one generalization of the table, or `suppressed` is something else.
@@ -221,33 +210,24 @@ class CountQueries:
         return self._counted(of_release(self.table, classes, suppressed))
 
     def errors(self, classes: EquivalenceClasses, suppressed: str = "mark") -> Floats:
-        """Return the relative error of every answer. (n,) float array.
-
-        From 0; lower is better. Arguments and errors are those of `answers`.
-        """
+        """Return the relative error of each of the `answers`, from 0; lower is better. (n,) float array."""
         least = np.maximum(self.true, _SANITY * self.table.n_rows)
         found: Floats = np.abs(self.answers(classes, suppressed) - self.true) / least
         return found
 
     def summary(self, releases: Mapping[Hashable, EquivalenceClasses], suppressed: str = "mark") -> pd.DataFrame:
-        """Return the errors of several releases, one beside the other.
+        """Return the relative errors of several releases by name, a row for each.
 
-        Arguments and errors are those of `answers`, with the releases by name.
-
-        Returns:
-            One row for each release. Columns: "median" and "90 %", the relative errors that half and nine in ten of the
-            queries do not exceed; shares from 0, lower is better.
+        Columns: "median" and "90 %", the errors that half and nine in ten of the queries do not exceed; shares from 0,
+        lower is better.
         """
         errors = [self.errors(classes, suppressed) for classes in releases.values()]
-        found = [np.quantile(own, [*_TOLD.values()], method="inverted_cdf") for own in errors]
+        found = [np.quantile(own, [*_SHARE_OF_QUERIES.values()], method="inverted_cdf") for own in errors]
         index = pd.Index(list(releases), name="release", tupleize_cols=False)
-        return pd.DataFrame(np.reshape(found, (-1, len(_TOLD))), index, [*_TOLD])
+        return pd.DataFrame(np.reshape(found, (-1, len(_SHARE_OF_QUERIES))), index, [*_SHARE_OF_QUERIES])
 
     def words(self, i: int) -> str:
-        """Return query `i`, counted from 0, in words.
-
-        It quotes values of the domains.
-        """
+        """Return query `i`, counted from 0, in words, with values of the domains."""
         parts, columns = [], list(self.table.quasi_identifiers.items())
         for j, wanted in self.asked[i].items():
             name, hierarchy = columns[j]
@@ -259,7 +239,7 @@ class CountQueries:
     @cached_property
     def _orders(self) -> list[Ints | None]:
         """The order of each quasi-identifier of numbers or days."""
-        numbers = map(numbers_of, self.table.quasi_identifiers.values())
+        numbers = map(domain_numbers, self.table.quasi_identifiers.values())
         return [None if own is None else np.argsort(own, kind="stable") for own in numbers]
 
     @cached_property
@@ -273,7 +253,6 @@ class CountQueries:
         return [np.reshape(own, (len(own), n)) for own, n in zip(found, sizes, strict=True)]
 
     def _counted(self, blocks: Blocks) -> Floats:
-        """Count the rows of blocks that each query finds. (n,) float array."""
         counts, rows = np.empty(self.n), blocks.rows.astype(float)
         shares = [iter(own.shares(wanted)) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
         for i, query in enumerate(self.asked):
@@ -287,7 +266,7 @@ class CountQueries:
 # --- distributions and means ------------------------------------------------------------------------------------------
 
 # So many cells of a table of two columns are held at once.
-_CELLS = 1 << 22
+_CELLS_AT_ONCE = 1 << 22
 
 
 def total_variation(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark") -> pd.DataFrame:
@@ -295,19 +274,11 @@ def total_variation(table: Microdata, classes: EquivalenceClasses, suppressed: s
 
     The distance is the total variation, half the sum of all differences of shares: the greatest difference in the share
     of any set of values. Rows of a release are spread evenly over the values of their groups, rows of `*` over the
-    domain. Shares are of the rows that are released.
-
-    Args:
-        table: The table.
-        classes: The equivalence classes of the release, `problem.equivalence_classes(x)`.
-        suppressed: The fate of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
+    domain. Shares are of the rows that are released. Arguments and errors are those of `CountQueries.answers`.
 
     Returns:
         A row and a column for each quasi-identifier: the distance of the pair or, in the diagonal, of the one, from 0
         to 1; lower is better. Where no row is released all are 1.
-
-    Raises:
-        ValueError: The classes are not of one generalization of the table, or `suppressed` is something else.
     """
     before, after = of_table(table), of_release(table, classes, suppressed)
     names = list(table.quasi_identifiers)
@@ -332,14 +303,14 @@ def means(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark
     before, after = of_table(table), of_release(table, classes, suppressed)
     found = {}
     for j, (name, hierarchy) in enumerate(table.quasi_identifiers.items()):
-        numbers = numbers_of(hierarchy)
+        numbers = domain_numbers(hierarchy)
         if numbers is not None and not any(map(is_day, hierarchy.domain)):
-            found[name] = [_mean(own.rows, own.columns[j].midpoints(numbers)) for own in (before, after)]
+            found[name] = [_mean_of_rows(own.rows, own.columns[j].midpoints(numbers)) for own in (before, after)]
     index = pd.Index(list(found), tupleize_cols=False)
     return pd.DataFrame(np.reshape([*found.values()], (-1, 2)), index, ["before", "after"])
 
 
-def _mean(rows: Ints, numbers: Floats) -> float:
+def _mean_of_rows(rows: Ints, numbers: Floats) -> float:
     there = ~np.isnan(numbers)
     return float(rows[there] @ numbers[there] / rows[there].sum()) if rows[there].any() else np.nan
 
@@ -367,7 +338,7 @@ def distance(before: Blocks, after: Blocks, i: int, j: int) -> float:
     missing = np.bincount(ids, before.rows) / before.rows.sum()
     x, y = _narrowed(pairs[some, 0], x), _narrowed(pairs[some, 1], y)
     n, width = int(x.places.max()) + 1, int(y.places.max()) + 1
-    height = min(max(_CELLS // (width + 1), 1), n)
+    height = min(max(_CELLS_AT_ONCE // (width + 1), 1), n)
     # Some values of the first column at a time.
     for low in range(0, n, height):
         # Each block adds its density from its corner on, and takes it away again beyond its edges.
@@ -421,7 +392,7 @@ def classification(
         raise ValueError(f"target must be a column that is released as it is, sensitive or the label, got {target!r}")
     tuples, values = _shuffled(table, target, whole_from_0("seed", seed))
     test, train = np.split(np.arange(len(values)), [max(len(values) // _HELD_OUT, 1)])
-    numbers = [numbers_of(hierarchy) for hierarchy in table.quasi_identifiers.values()]
+    numbers = [domain_numbers(hierarchy) for hierarchy in table.quasi_identifiers.values()]
     learners = _learners([j for j, own in enumerate(numbers) if own is None], seed)
     X = _features(of_table(table), numbers)[tuples]
     original = {name: _accuracy(own, X, values, train, test) for name, own in learners.items()}
@@ -460,7 +431,6 @@ def _features(blocks: Blocks, numbers: list[Floats | None]) -> Floats:
 
 
 def _learners(nominal: list[int], seed: int) -> dict[str, Any]:
-    """Return the learners by name, with categories in the `nominal` columns."""
     try:
         from sklearn.compose import make_column_transformer
         from sklearn.ensemble import HistGradientBoostingClassifier

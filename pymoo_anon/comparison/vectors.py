@@ -16,33 +16,30 @@ from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.typing import Floats, Ints
 
 # Squares of such values, and sums of these squares, are finite floats.
-_LARGEST = 1e150
+_GREATEST_VALUE = 1e150
 
 
 @dataclass(frozen=True, eq=False)
 class PropertyVector:
     """The value of a property for every tuple of a table (Dewri et al. 2009, definition 1).
 
-    Equal tuples are kept once, with their count. A vector is as long as the table has distinct tuples, whatever the
-    number of rows. Two vectors are comparable if they are of one property and one table. Instances do not change.
+    Equal tuples are kept once, with their count: a vector is as long as the table has distinct tuples. Two vectors are
+    comparable if they are of one property and one table. Instances do not change.
 
     Attributes:
-        values: (m,) float array of finite values with their natural sign.
+        values: (m,) float array of finite values with their natural sign, at most 1e150.
         tuples: The distinct tuples that they belong to.
         name: Name of the property.
         maximize: Whether higher is better.
-        unit: None, or the name of a column. None: there is one value for each distinct tuple. A column: there is one
-            value for each distinct tuple and value of the column that occur together, in the order of
-            `tuples.columns[unit]`.
+        unit: None for one value of each distinct tuple. The name of a column for one value of each distinct tuple and
+            value of the column that occur together, in the order of `tuples.columns[unit]`.
         ideal: The best value that any tuple could have, or None where it is not known.
-        words: What a picture calls the property.
+        words: Name in pictures.
 
     Raises:
-        ValueError: There is not one value for each distinct tuple or pair, one is not finite or above 1e150, or the
-            unit is no column with a role.
+        ValueError: A value is missing or not finite, or the unit is no column with a role.
 
     >>> import pandas as pd
-    >>> from pymoo_anon.comparison import PropertyVector
     >>> from pymoo_anon.table import Hierarchy, Microdata
     >>> frame = pd.DataFrame({"sex": ["Female", "Female", "Male"]})
     >>> table = Microdata.from_frame(frame, {"sex": Hierarchy.flat(["Female", "Male"])})
@@ -105,7 +102,6 @@ class PropertyVector:
 
     @property
     def _pairs(self) -> ValueCounts:
-        """The value counts of the unit."""
         return self.tuples.columns[self.unit]
 
     @cached_property
@@ -163,9 +159,9 @@ def finite_values(values: ArrayLike, name: str) -> Floats:
         raise ValueError(f"{name} must be a vector of numbers, got {values!r:.80}") from None
     if own.ndim != 1 or len(own) == 0:
         raise ValueError(f"{name} must be a vector of at least one number, got shape {own.shape}")
-    bad = own[~(np.abs(own) <= _LARGEST)]
+    bad = own[~(np.abs(own) <= _GREATEST_VALUE)]
     if len(bad):
-        raise ValueError(f"{name} must be finite and at most {_LARGEST:.0e}, got {examples(bad.tolist())}")
+        raise ValueError(f"{name} must be finite and at most {_GREATEST_VALUE:.0e}, got {examples(bad.tolist())}")
     return own
 
 

@@ -26,7 +26,7 @@ QUASI_IDENTIFIERS = (
     "salary-class",
 )
 
-_COLUMNS = (
+_ADULT_COLUMNS = (
     "age",
     "workclass",
     "fnlwgt",
@@ -110,18 +110,15 @@ def fetch_adult_frame() -> pd.DataFrame:
             f"Adult could not be downloaded from {source.get_url(_FILE)} ({type(error).__name__}); get it in another "
             f"way, save it as {_FILE} in some folder, and set the environment variable PYMOO_ANON_DATA to that folder"
         ) from error
-    rows = pd.read_csv(path, names=list(_COLUMNS), skipinitialspace=True, na_values="?")
+    rows = pd.read_csv(path, names=list(_ADULT_COLUMNS), skipinitialspace=True, na_values="?")
     return rows.dropna(ignore_index=True)
 
 
 def load_hierarchy(name: str) -> Hierarchy:
     """Load the packaged hierarchy of a column of Adult.
 
-    Args:
-        name: The column, one of `QUASI_IDENTIFIERS`.
-
     Raises:
-        KeyError: There is none for this column.
+        KeyError: The column is not one of `QUASI_IDENTIFIERS`.
 
     >>> load_hierarchy("native-country")
     Hierarchy(41 values, levels of 41, 12, 4, 2, 1 groups)
@@ -135,11 +132,8 @@ def load_hierarchy(name: str) -> Hierarchy:
 def load_taxonomy(name: str) -> Taxonomy:
     """Load the packaged taxonomy of a column of Adult.
 
-    Args:
-        name: The column, one of `TAXONOMIES`.
-
     Raises:
-        KeyError: There is none for this column.
+        KeyError: The column is not one of `TAXONOMIES`.
 
     >>> load_taxonomy("workclass")
     Taxonomy('Any work class', 8 leaves, 9 cuts)

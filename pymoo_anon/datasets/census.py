@@ -34,13 +34,6 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
     0.019 at most (age), of the 36 two-way marginals 0.046 on average and 0.161 at most (sex with occupation).
     `benchmarks/estimate_census.py` computes them.
 
-    Args:
-        n_rows: Number of rows.
-        seed: Seed of the draws, a whole number from 0.
-
-    Returns:
-        The table, without a class label.
-
     Raises:
         ValueError: `n_rows` is not a positive whole number, or `seed` not one from 0.
 
@@ -67,14 +60,7 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
 
 
 def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
-    """Draw the rows of `make_census` in parts.
-
-    Args:
-        n_rows: Number of rows.
-        seed: Seed of the draws, a whole number from 0.
-
-    Returns:
-        An iterator of frames of at most 1,048,576 rows.
+    """Draw the rows of `make_census` in frames of at most 1,048,576 rows.
 
     Raises:
         ValueError: As `make_census`.
@@ -94,7 +80,7 @@ def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
 def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, Ints]]:
     n_rows, seed = positive_whole("n_rows", n_rows), whole_from_0("seed", seed)
     network, rng = _network(), np.random.default_rng(seed)
-    return (_draw(network["columns"], min(_CHUNK, n_rows - start), rng) for start in range(0, n_rows, _CHUNK))
+    return (_draw_rows(network["columns"], min(_CHUNK, n_rows - start), rng) for start in range(0, n_rows, _CHUNK))
 
 
 def _network() -> dict[str, Any]:
@@ -111,7 +97,7 @@ def _domains(hierarchies: dict[str, Hierarchy]) -> dict[str, Sequence[Hashable]]
     return {**own, _SENSITIVE: _network()["occupations"]}
 
 
-def _draw(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, Ints]:
+def _draw_rows(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, Ints]:
     """Draw n rows, an (n,) int64 array of codes for each column."""
     codes: dict[str, Ints] = {}
     for name, column in network.items():

@@ -55,7 +55,9 @@ class Workspace:
             # A cell could not count the rows of a larger table. Its values are merged row by row.
             cells=np.zeros(_CELLS if tuples.n_rows < 1 << 32 else 0, dtype=np.uint32),
             tally=np.zeros(0, dtype=np.int64),
-            members=np.empty(2 * n_distinct + 1, dtype=np.int64),
+            members=np.empty(n_distinct + 1, dtype=np.int64),
+            values=np.empty(0, dtype=np.uint32),
+            counts=np.empty(0, dtype=np.int64),
         )
         self._columns: tuple[Hashable, ...] | None = None
         self.fit((), 0)
@@ -73,7 +75,11 @@ class Workspace:
             self._entries = self._first_entries(wanted)
             n_classes = max(_BATCH_CLASSES, len(self._tuples))
             # There is room for one entry more, since an entry is written before it is known whether it counts.
-            n_entries = 1 + max([_BATCH_ENTRIES, *(len(column.values) for column in wanted)])
+            longest = max([0, *(len(column.values) for column in wanted)])
+            n_entries = 1 + max(_BATCH_ENTRIES, longest)
+            self._scratch = self._scratch._replace(
+                values=np.empty(longest, dtype=np.uint32), counts=np.empty(longest, dtype=np.int64)
+            )
             self.output = Output(
                 sizes=np.empty(n_classes, dtype=np.int64),
                 representatives=np.empty(n_classes + 1, dtype=np.int64),

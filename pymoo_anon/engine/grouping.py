@@ -92,7 +92,6 @@ class Counted(NamedTuple):
 def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  # type: ignore[no-untyped-def]
     """Count the values of every column in the classes of a layer's rows."""
     first, last = layers.starts[layer], layers.starts[layer + 1]
-    is_sorted = False
     for c in range(len(entries.n_values)):
         column = LayerColumn(
             entries.n_values[c],
@@ -104,11 +103,9 @@ def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  #
         counted = Counted(output.value_starts[c, a:], output.values[c], output.value_counts[c])
         if n_classes * column.n_values <= len(scratch.cells):
             add_values(ids, n_classes, column, scratch.cells, counted)
-            continue
-        if not is_sorted:
-            sort_by_class(ids, last - first, n_classes, scratch.members)
-            is_sorted = True
-        merge_values(n_classes, column, scratch, counted)
+        else:
+            sort_by_class(ids, n_classes, column, scratch)
+            merge_values(n_classes, scratch, counted)
 
 
 @kernel
@@ -133,53 +130,48 @@ def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyp
 
 
 @kernel
-def sort_by_class(class_of, n_rows, n_classes, members):  # type: ignore[no-untyped-def]
-    """Sort rows by class, by counting."""
-    ends = members[n_rows:]
+def sort_by_class(ids, n_classes, column, scratch):  # type: ignore[no-untyped-def]
+    """Sort the values and counts of a column by class, by counting."""
+    rows, ends = column.rows, scratch.members
+    begin, end = U(column.starts[0]), U(column.starts[-1])
     for c in range(n_classes + 1):
         ends[c] = 0
-    for t in range(n_rows):
-        ends[class_of[t] + 1] += 1
-    # Now ends[c + 1] is the size of class c. Added up, ends[c] is where class c begins.
+    for e in range(begin, end):
+        ends[ids[rows[e]] + U(1)] += 1
+    # Now ends[c + 1] is the number of entries of class c. Added up, ends[c] is where class c begins.
     for c in range(n_classes):
         ends[c + 1] += ends[c]
-    # Invariant: ends[c] is where the next row of class c goes. After its last row that is where it ends.
-    for t in range(n_rows):
-        c = class_of[t]
-        members[ends[c]] = t
+    # Invariant: ends[c] is where the next entry of class c goes. After its last entry that is where it ends.
+    for e in range(begin, end):
+        c = ids[rows[e]]
+        at = U(ends[c])
+        scratch.values[at] = column.values[e]
+        scratch.counts[at] = column.counts[e]
         ends[c] += 1
 
 
 @kernel
-def merge_values(n_classes, column, scratch, counted):  # type: ignore[no-untyped-def]
-    """Count the values of each class row by row, after `sort_by_class`.
+def merge_values(n_classes, scratch, counted):  # type: ignore[no-untyped-def]
+    """Count the values of each class entry by entry, after `sort_by_class`.
 
     This takes longer than `add_values` and no memory for classes times values.
     """
-    members, ends, tally = scratch.members, scratch.members[len(column.starts) - 1 :], scratch.tally
-    begin, at = 0, counted.starts[0]
-    # Invariant: the rows of class c begin at members[begin], its value counts at `at`.
+    ends, values, counts, tally = scratch.members, scratch.values, scratch.counts, scratch.tally
+    begin, at = U(0), U(counted.starts[0])
+    # Invariant: the entries of class c begin at `begin`, its value counts at `at`.
     for c in range(n_classes):
-        first, end = at, ends[c]
-        if end - begin == 1:
-            # One row: its counts are those of the class.
-            t = members[begin]
-            for e in range(column.starts[t], column.starts[t + 1]):
-                counted.values[at] = column.values[e]
-                counted.counts[at] = column.counts[e]
-                at += 1
-        else:
-            # Invariant: tally holds the counts so far. Its positive values are those from `first` to `at`.
-            for t in members[begin:end]:
-                for e in range(column.starts[t], column.starts[t + 1]):
-                    value = column.values[e]
-                    if tally[value] == 0:
-                        counted.values[at] = value
-                        at += 1
-                    tally[value] += column.counts[e]
-            for e in range(first, at):
-                counted.counts[e] = tally[counted.values[e]]
-                tally[counted.values[e]] = 0
+        first, end = at, U(ends[c])
+        # Invariant: tally holds the counts so far. Its positive values are those from `first` to `at`.
+        for e in range(begin, end):
+            value = values[e]
+            # Write always and move on if new: a branch would be mispredicted value by value.
+            counted.values[at] = value
+            at += U(tally[value] == 0)
+            tally[value] += counts[e]
+        for e in range(first, at):
+            value = U(counted.values[e])
+            counted.counts[e] = tally[value]
+            tally[value] = 0
         counted.starts[c + 1] = at
         begin = end
 

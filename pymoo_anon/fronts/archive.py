@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 
-from pymoo_anon.fronts.dominance import update_boxes
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 Archive = TypeVar("Archive", bound="ParetoArchive")
@@ -21,10 +21,7 @@ class ParetoArchive:
     """The non-dominated individuals of all that were offered.
 
     Of individuals with equal F the first is kept. An individual that violates a constraint is never a member, even
-    while a search tolerates it (see `satisfies_constraints`).
-
-    It serves as `archive=` of any pymoo algorithm: `add` takes a population and returns the archive itself. It has a
-    length, is indexed and sliced as a population is, and gives values of its members by `get`.
+    while a search tolerates it. It serves as `archive=` of any pymoo algorithm, and is indexed as a population.
 
     >>> from pymoo.core.population import Population
     >>> archive = ParetoArchive().add(Population.new(X=np.array([[0], [1], [2]]), F=[[-3, 40], [-4, 40], [-5, 80]]))
@@ -37,13 +34,7 @@ class ParetoArchive:
         self._F: Floats = np.empty((0, 0))
 
     def add(self: Archive, pop: Population) -> Archive:
-        """Offer evaluated individuals in their order.
-
-        Args:
-            pop: Individuals with F, and with G and H, or CV, where there are constraints.
-
-        Returns:
-            The archive itself.
+        """Offer evaluated individuals in their order, and return the archive.
 
         Raises:
             ValueError: An individual is not evaluated, F holds NaN, or the number of objectives differs from that of
@@ -67,11 +58,7 @@ class ParetoArchive:
         return self
 
     def _kept(self, F: Floats) -> Ints:
-        """Return the rows that become members.
-
-        Args:
-            F: (n, n_obj) float array, values of the members so far, then of the candidates.
-        """
+        """Return the rows that become members, of members so far and then of candidates."""
         return np.flatnonzero(first_non_dominated(F))
 
     @property
@@ -105,12 +92,10 @@ class ParetoArchive:
 class BoxArchive(ParetoArchive):
     """Archive of one individual per box (Dewri et al. 2010, Algorithm 1).
 
-    A grid of side `epsilon` divides objective space into boxes, as `boxes` computes them. In one box, an individual
-    box-dominates another if its F does. In different boxes, it does if its box dominates the other box. A candidate is
-    refused if a member box-dominates it, or if it shares a box with a member that it does not dominate. Members that it
-    box-dominates leave. So every member is minimal among all individuals that were ever offered (Theorem 1), and the
-    size is bounded by the number of boxes (Theorem 2). With whole-numbered objectives and an epsilon of 1, boxes are
-    points.
+    A grid of side `epsilon` divides objective space into boxes. In one box, an individual box-dominates another if its
+    F does. In different boxes, it does if its box dominates the other box. A candidate is refused if a member
+    box-dominates it, or if it shares a box with a member that it does not dominate. Members that it box-dominates
+    leave. So every member is minimal among all individuals that were ever offered (Theorem 1).
 
     Args:
         epsilon: Side of the boxes, one positive number or one per objective. The paper's 1 suits k and GLM. An
@@ -166,10 +151,8 @@ def _values_of(individuals: list[Individual]) -> Floats:
 def satisfies_constraints(one: Individual) -> bool:
     """Return whether an individual satisfies its constraints.
 
-    A tolerance of the running search does not count. pymoo calls an individual feasible if its CV is at most the
-    `cv_eps` of its config. `AdaptiveEpsilonConstraintHandling` raises `cv_eps` early in a search and lowers it to 0
-    later. G, H and the tolerance of each constraint (0 for G, 1e-4 for H by default) stay the same, so they decide
-    here.
+    A tolerance of the running search does not count: `AdaptiveEpsilonConstraintHandling` changes `cv_eps`. G, H and the
+    tolerance of each constraint (0 for G, 1e-4 for H by default) stay the same.
     """
     G = () if one.G is None else one.G
     H = () if one.H is None else one.H
@@ -184,20 +167,16 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
 
     The lines of the grid are the multiples of epsilon. It lies on the natural values, and a value on a line belongs to
     the box above it. A value that differs from a line by rounding alone lies on it, since 0.3 / 0.1 is a little less
-    than 3 in floats. The box of a minimised objective is `floor(F / epsilon)`. A maximised one has the natural value v
-    = -F and the box floor(v / epsilon). Its negative, `ceil(F / epsilon)`, is returned, so that boxes are minimised as
-    F is.
-
-    Returns:
-        (n, n_obj) float array of whole numbers; lower is better.
+    than 3 in floats. The box of a minimised objective is `floor(F / epsilon)`. That of a maximised one is
+    `ceil(F / epsilon)`, the negative of its natural box. So lower is better.
 
     >>> boxes([[-7, 120]], epsilon=[5, 100], maximize=[True, False])  # k = 7 lies between 5 and 10
     array([[-1.,  1.]])
     >>> boxes([[-7, 120]], epsilon=[5, 100])
     array([[-2.,  1.]])
     """
-    values, sides, maximised = np.asarray(F, dtype=float), checked_epsilon(epsilon), checked_maximize(maximize)
-    fit_epsilon(sides, values.shape[-1])
+    values, maximised = np.asarray(F, dtype=float), checked_maximize(maximize)
+    sides = checked_epsilon(epsilon, values.shape[-1])
     if maximised.size not in (1, values.shape[-1]):
         raise ValueError(f"maximize must be one value or one per objective: {values.shape[-1]}, got {maximised.size}")
     places = values / sides
@@ -210,14 +189,16 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
     return found
 
 
-def checked_epsilon(epsilon: ArrayLike) -> Floats:
-    """Return positive and finite sides of boxes, or raise."""
+def checked_epsilon(epsilon: ArrayLike, n_obj: int | None = None) -> Floats:
+    """Return positive and finite sides of boxes, one or one per objective, or raise."""
     try:
         sides = np.array(epsilon, dtype=float)
     except (TypeError, ValueError):
         sides = np.empty(0)
     if sides.ndim > 1 or sides.size == 0 or not np.isfinite(sides).all() or (sides <= 0).any():
         raise ValueError(f"epsilon must be a positive number, or one per objective, got {epsilon!r}")
+    if n_obj is not None and sides.size not in (1, n_obj):
+        raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {sides.size}")
     return sides
 
 
@@ -227,12 +208,6 @@ def checked_maximize(maximize: ArrayLike | None) -> Bools:
     if given.ndim > 1 or given.size == 0 or given.dtype != bool:
         raise ValueError(f"maximize must be True or False, or one of these per objective, got {maximize!r}")
     return given
-
-
-def fit_epsilon(epsilon: Floats, n_obj: int) -> None:
-    """Raise unless there is one side, or one per objective."""
-    if epsilon.size not in (1, n_obj):
-        raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {epsilon.size}")
 
 
 def evaluated(X: Array, F: Floats, G: Floats | None = None) -> Population:
@@ -245,9 +220,7 @@ def evaluated(X: Array, F: Floats, G: Floats | None = None) -> Population:
 
 
 def front_order(F: Floats) -> Ints:
-    """Return the lexicographic order of a front.
-
-    Equal points stay in the order in which they came.
+    """Return the lexicographic order of a front, stable for equal points.
 
     >>> front_order(np.array([[-3.0, 40.0], [-5.0, 80.0], [-3.0, 20.0]]))
     array([1, 2, 0])
@@ -261,10 +234,7 @@ def in_order(pop: Population) -> Population:
 
 
 def merge_front(X: Array, F: Floats, more_X: Array, more_F: Floats) -> tuple[Array, Floats]:
-    """Return X and F of a front after further points.
-
-    Of points with equal F the first is kept.
-    """
+    """Return X and F of a front after further points, the first of equal F."""
     X, F = np.concatenate([X, more_X]), np.concatenate([F, more_F])
     best = first_non_dominated(F)
     return X[best], F[best]
@@ -278,3 +248,85 @@ def first_non_dominated(F: Floats) -> Bools:
         ranks = np.column_stack([np.unique(values, return_inverse=True)[1] for values in F.T]).astype(float)
     best: Bools = is_nondominated(ranks, keep_weakly=False)
     return best
+
+
+@kernel
+def _dominates(a, b):  # type: ignore[no-untyped-def]
+    better = False
+    for o in range(len(a)):
+        if a[o] > b[o]:
+            return False
+        better |= a[o] < b[o]
+    return better
+
+
+@kernel
+def _equal(a, b):  # type: ignore[no-untyped-def]
+    for o in range(len(a)):  # noqa: SIM110
+        if a[o] != b[o]:
+            return False
+    return True
+
+
+@njit()
+def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
+    """Offer points to a box archive (Dewri et al. 2010, Algorithm 1).
+
+    F and boxes are (n, n_obj), of the members so far and then of the candidates. Returns the rows that are members
+    afterwards, in their order. The comments number the steps as the paper does.
+    """
+    members = np.empty(len(F), dtype=np.int64)
+    for m in range(n_members):
+        members[m] = m
+    n = n_members
+    # Invariant: members[:n] is the archive after the candidates so far, in their order. Step 1, the first candidate, is
+    # step 6 with an empty archive.
+    for candidate in range(n_members, len(F)):
+        refused = False
+        kept = 0
+        # Invariant: members[:kept] are the rows of members[:m] that stay. As kept <= m, each is read before it is
+        # overwritten.
+        for m in range(n):
+            member = members[m]
+            same_box = _equal(boxes[candidate], boxes[member])
+            # Box-dominance compares the values of points in one box, and otherwise their boxes.
+            values = F if same_box else boxes
+            # Steps 2 and 3: a member that the candidate box-dominates leaves.
+            if not _dominates(values[candidate], values[member]):
+                members[kept] = member
+                kept += 1
+                # Steps 4 and 5: a member that stays, in the same box or box-dominating, refuses the candidate.
+                refused |= same_box or _dominates(boxes[member], boxes[candidate])
+        n = kept
+        # Step 6.
+        if not refused:
+            members[n] = candidate
+            n += 1
+    # Step 7.
+    return members[:n].copy()
+
+
+@njit()
+def dominance_fitness(F):  # type: ignore[no-untyped-def]
+    """Return the (n,) int64 dominance-count fitness of points, lower is better.
+
+    dom_P is the number of points that P dominates. The fitness of P is the sum of dom_P' over all P' that dominate P
+    (Dewri et al. 2010, step 5 of Algorithm 2, after SPEA2).
+    """
+    n = len(F)
+    dominates = np.zeros((n, n), dtype=np.bool_)
+    # Invariant: n_dominated[a] is the number of points b so far that a dominates.
+    n_dominated = np.zeros(n, dtype=np.int64)
+    for a in range(n):
+        for b in range(n):
+            if a != b and _dominates(F[a], F[b]):
+                dominates[a, b] = True
+                n_dominated[a] += 1
+    fitness = np.zeros(n, dtype=np.int64)
+    # Invariant: fitness[b] is the sum of dom_a over all a so far that dominate b.
+    for a in range(n):
+        if n_dominated[a] > 0:
+            for b in range(n):
+                if dominates[a, b]:
+                    fitness[b] += n_dominated[a]
+    return fitness

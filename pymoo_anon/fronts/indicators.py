@@ -56,10 +56,6 @@ class ConvergenceMetric(_TrueFrontIndicator):
         ideal: (n_obj,) array. None takes the least values of the true front.
         nadir: (n_obj,) array. None takes the largest values of the true front.
 
-    Raises:
-        ValueError: `pf` is not an array of finite values, or the front to measure has no row, another number of
-            objectives or NaN.
-
     >>> pf = [[-10, 40], [-2, 0]]
     >>> ConvergenceMetric(pf)([[-10, 40], [-2, 4]])  # the second is 4 of 40 away
     0.05
@@ -110,10 +106,6 @@ class RepresentationRatio(_TrueFrontIndicator):
         epsilon: Side of the boxes, one positive number or one per objective.
         maximize: Whether an objective is maximised, one truth value or one per objective, as in `BoxArchive`. The
             boxes then lie on the natural values, as in the paper. None lays them on F.
-
-    Raises:
-        ValueError: `pf` is not an array of finite values, `epsilon` or `maximize` does not fit it, or the front to
-            measure has another number of objectives or NaN.
 
     >>> pf = [[-10, 40], [-7, 30], [-2, 0]]
     >>> RepresentationRatio(pf)([[-10, 40], [-2, 4]])  # one of three points

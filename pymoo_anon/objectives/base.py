@@ -11,9 +11,9 @@ import numpy as np
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
-from pymoo_anon.objectives.bounds.base import Bounding, ClassGains, SuppressionBudget
+from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.constraint import Boundable
-from pymoo_anon.objectives.recount import Counted, Recount
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
@@ -68,10 +68,7 @@ class Objective(Boundable):
     bounding: type[Bounding] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Register a class that has a short name.
-
-        A class that is defined again, as in a notebook, replaces the first.
-        """
+        """Register a class that has a short name. One that is defined again replaces the first."""
         super().__init_subclass__(**kwargs)
         # A class that derives from another has a short name of its own or none.
         cls.short = short = vars(cls).get("short")
@@ -95,10 +92,7 @@ class Objective(Boundable):
         return self.name if self.column is None else f"{self.name} of {self.column}"
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
-        """Return the names of the columns that are read.
-
-        Args:
-            sensitive: Names of the sensitive columns of the table.
+        """Return the names of the columns that are read, given those that are sensitive.
 
         Raises:
             ValueError: All sensitive columns are read, and there are none.
@@ -124,42 +118,25 @@ class Objective(Boundable):
         return values
 
     def evaluate_one(self, classes: EquivalenceClasses) -> float:
-        """Return the value of one generalization.
-
-        Args:
-            classes: The classes of one generalization.
-        """
+        """Return the value of one generalization, from its classes."""
         raise NotImplementedError(f"{type(self).__name__} must define evaluate_one or evaluate")
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
-        """Return the value of each class. (n_classes,) float array.
-
-        It is defined where `worst_class` is true.
-
-        Args:
-            classes: The classes of one or several generalizations.
-        """
+        """Return the value of each class, where `worst_class` is true. (n_classes,) float array."""
         raise NotImplementedError(f"{type(self).__name__} is no value of single classes")
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         """Count the value of a released table again, by pandas alone.
 
-        It follows the definition and shares nothing with `evaluate`. A whole number, a fraction or a decimal is
-        compared with limits exactly. For a float, some last digits are ignored. Without this method the claims of a
-        release hold the promised value alone. A subclass that changes the value of a measure needs a recount of its
-        own.
-
-        Args:
-            recount: The classes of the released table, and its original rows.
+        It follows the definition and shares nothing with `evaluate`. Whole numbers, fractions and decimals are compared
+        with limits exactly. Of a float some last digits are ignored. Without a recount the claims of a release hold the
+        promised value alone. A subclass that changes the value needs a recount of its own.
         """
         raise NotImplementedError(f"{type(self).__name__} must define recount to be counted again")
 
     @property
     def recountable(self) -> bool:
-        """Whether `recount` counts the value of this measure.
-
-        It does not if a subclass of its defining class changes the value.
-        """
+        """Whether `recount` is of the class that defines the value."""
         for kind in type(self).__mro__:
             if vars(kind).keys() & {"recount", "_recount"}:
                 break
@@ -176,19 +153,11 @@ class Objective(Boundable):
         """
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        """Return the least and the greatest value of any generalization.
-
-        Args:
-            tuples: The distinct tuples of the table.
-        """
+        """Return the least and the greatest value of any generalization."""
         return -np.inf, np.inf
 
     def spacing(self, tuples: DistinctTuples) -> float:
-        """Return the least difference of two values, or 0.
-
-        Args:
-            tuples: The distinct tuples of the table.
-        """
+        """Return the least difference of two values, or 0."""
         return 1.0 if self.whole else 0.0
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains | None:
@@ -201,25 +170,17 @@ class Objective(Boundable):
         return None
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats | None:
-        """Return the best value of any specialization, or None.
-
-        It is as `Bounding.best_of_specializations`. A family without a bound of its own asks its measure for it.
-
-        Args:
-            classes: The classes of one or several nodes.
-            below: The suppression budget of their specializations.
-        """
+        """Return the best value of any specialization, or None, as `Bounding` does."""
         return None
 
     def __eq__(self, other: object) -> bool:
-        """Compare class and attributes."""
         if not isinstance(other, Objective):
             return NotImplemented
         mine, theirs = vars(self), vars(other)
         return (
             type(self) is type(other)
             and mine.keys() == theirs.keys()
-            and all(_same(own, theirs[name]) for name, own in mine.items())
+            and all(_equal_values(own, theirs[name]) for name, own in mine.items())
         )
 
     def __hash__(self) -> int:
@@ -232,7 +193,7 @@ class Objective(Boundable):
         return f"{type(self).__name__}({', '.join(self._arguments())})"
 
 
-def _same(own: object, other: object) -> bool:
+def _equal_values(own: object, other: object) -> bool:
     if isinstance(own, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(own, other)  # type: ignore[arg-type]
     return own == other
@@ -262,11 +223,6 @@ class ColumnObjective(Objective):
         self.column = checked_column(column)
 
     def check(self, table: Microdata) -> None:
-        """Check that the columns have roles.
-
-        Raises:
-            ValueError: One has none.
-        """
         for column in self.reads(table.sensitive):
             table.tuples.check_role(column, self)
 

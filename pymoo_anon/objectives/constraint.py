@@ -79,34 +79,19 @@ class Constraint:
 
     @property
     def depends_on_kept(self) -> bool:
-        """Whether the value of a class depends on the other kept classes.
-
-        With background knowledge it does.
-        """
+        """Whether the value of a class depends on other kept classes, as with background knowledge."""
         return self.objective.known is not None
 
     def broken(self, classes: EquivalenceClasses) -> Bools:
-        """Tell which classes break a constraint that bounds every class. (n_classes,) Boolean array.
-
-        Args:
-            classes: The classes of one or several generalizations.
-        """
+        """Tell which classes break a constraint that bounds every class. (n_classes,) Boolean array."""
         return ~self.keeps(self.objective.of_classes(classes))
 
     def keeps(self, values: Floats) -> Bools:
-        """Tell which values keep the bound. (n,) Boolean array.
-
-        Args:
-            values: (n,) array, values of the objective with their natural sign.
-        """
+        """Tell which values with their natural sign keep the bound. (n,) Boolean array."""
         return keeps(values, self.bound, self.at_least)
 
     def violation(self, values: Floats) -> Floats:
-        """Return pymoo's G: at most 0 where `keeps` is true. (n,) float array.
-
-        Args:
-            values: (n,) float array, values of the objective with their natural sign.
-        """
+        """Return pymoo's G of values: at most 0 where `keeps` is true. (n,) float array."""
         return self.bound - values if self.at_least else values - self.bound
 
     def __bool__(self) -> NoReturn:

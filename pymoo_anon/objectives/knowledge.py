@@ -15,7 +15,7 @@ import numpy as np
 from pymoo_anon._messages import examples, listed, plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses, agreeing
 from pymoo_anon.objectives.base import WorstClassObjective
-from pymoo_anon.objectives.recount import Counted, Recount
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
@@ -26,7 +26,7 @@ T = TypeVar("T", bound="WithBackgroundKnowledge")
 _MOST_SETS = 5_000
 
 # Sentences name at most so many sets one by one.
-_NAMED = 6
+_SETS_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -106,16 +106,16 @@ def _order(name: Name) -> tuple[str, str]:
     return str(name), type(name).__name__
 
 
-def words_of(known: BackgroundKnowledge) -> str:
+def knowledge_in_words(known: BackgroundKnowledge) -> str:
     """Describe background knowledge in few words.
 
-    >>> words_of((("age", "zip"), ("sex", "zip"))), words_of(any_of(3))
+    >>> knowledge_in_words((("age", "zip"), ("sex", "zip"))), knowledge_in_words(any_of(3))
     ('age, zip | sex, zip', 'any 3')
     """
     if isinstance(known, any_of):
         return f"any {known.n}"
     sets = [", ".join(map(str, one)) for one in known or ()]
-    return " | ".join(sets) if len(sets) <= _NAMED else f"{len(sets):,} sets"
+    return " | ".join(sets) if len(sets) <= _SETS_NAMED else f"{len(sets):,} sets"
 
 
 def sets_in_words(known: BackgroundKnowledge) -> list[str]:
@@ -139,7 +139,9 @@ def reach_of(known: BackgroundKnowledge) -> str:
     sets = sets_in_words(known)
     if len(sets) == 1 and not isinstance(known, any_of):
         return f"for an adversary who knows {sets[0]}. This does not hold for somebody who knows more."
-    shown = "; ".join([*sets[:_NAMED], *([f"{len(sets) - _NAMED:,} more sets"] if len(sets) > _NAMED else [])])
+    shown = "; ".join(
+        [*sets[:_SETS_NAMED], *([f"{len(sets) - _SETS_NAMED:,} more sets"] if len(sets) > _SETS_NAMED else [])]
+    )
     who = f"for adversaries of whom each knows {'' if isinstance(known, any_of) else 'one of: '}{shown}"
     return f"{who}. This does not hold for somebody who knows what two of them know together."
 
@@ -149,9 +151,6 @@ class WithBackgroundKnowledge(WorstClassObjective):
 
     A class then has the value of all kept rows that agree with it on a known set, and the worst of these over the sets.
     A subclass defines `_of_classes` and `_recount`, which are as `of_classes` and `recount` for full knowledge.
-
-    Attributes:
-        known: The background knowledge. None for all quasi-identifiers.
     """
 
     known: BackgroundKnowledge = None
@@ -160,12 +159,12 @@ class WithBackgroundKnowledge(WorstClassObjective):
     @property
     def name(self) -> str:  # type: ignore[override]
         """The name with the background knowledge."""
-        return self._name if self.known is None else f"{self._name} ({words_of(self.known)})"
+        return self._name if self.known is None else f"{self._name} ({knowledge_in_words(self.known)})"
 
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         raise NotImplementedError
 
-    def _recount(self, recount: Recount) -> Counted:
+    def _recount(self, recount: Recount) -> Recounted:
         raise NotImplementedError
 
     def knowing(self: T, known: BackgroundKnowledge = None) -> T:
@@ -175,10 +174,7 @@ class WithBackgroundKnowledge(WorstClassObjective):
         return made
 
     def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
-        """Merge the classes that agree on a known set, set by set.
-
-        Yields: The merged classes, and the number of each class's own: (n_classes,) int64 array.
-        """
+        """Merge the classes that agree on each known set, and number the merged class of each."""
         tuples = classes.tuples
         return agreeing(classes, sets_of(self.known, tuples.names), self.reads(tuples.sensitive))
 
@@ -188,7 +184,7 @@ class WithBackgroundKnowledge(WorstClassObjective):
         found = (self._of_classes(merged)[ids] for merged, ids in self.merged(classes))
         return reduce(np.minimum if self.maximize else np.maximum, found)
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         if self.known is None:
             return self._recount(recount)
         sets = [[recount.names[place] for place in one] for one in sets_of(self.known, recount.names)]
@@ -196,11 +192,6 @@ class WithBackgroundKnowledge(WorstClassObjective):
         return min(found) if self.maximize else max(found)
 
     def check(self, table: Microdata) -> None:
-        """Check that the table has the known quasi-identifiers.
-
-        Raises:
-            ValueError: It has not, or there are too many sets.
-        """
         super().check(table)
         named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
         sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]

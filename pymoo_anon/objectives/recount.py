@@ -76,14 +76,12 @@ class Labels:
 
 
 def _labels_of_groups(name: Name, generalization: Generalization) -> Labels:
-    """Return the labels of a column recoded value by value."""
     groups = generalization.groups[name]
     texts = label_texts({name: generalization.labels[name]})[name]
     return Labels(texts, by_group(groups), None, len(groups), "generalization")
 
 
 def _labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
-    """Return the labels of a column with cells of any level."""
     known: dict[str | None, tuple[Ints, int]] = {}
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
         for label, places in zip(labels, by_group(groups), strict=True):
@@ -103,7 +101,7 @@ def by_group(groups: Ints) -> list[Ints]:
 
 
 #: The result of a recount: exact, or a float.
-Counted: TypeAlias = int | float | Fraction | Decimal
+Recounted: TypeAlias = int | float | Fraction | Decimal
 
 
 class Recount:
@@ -146,10 +144,7 @@ class Recount:
             raise ValueError("frame must have at least one row, got none")
 
     def agreeing(self, names: Sequence[Name]) -> Recount:
-        """Return the table by classes that agree on some quasi-identifiers.
-
-        Marked rows agree with no others.
-        """
+        """Return the table by classes that agree on some quasi-identifiers. Marked rows agree with no others."""
         made, marked = copy.copy(self), self.marked.to_numpy()[self._cell_of]
         cell_of = marked.astype(np.int64)
         # Cells are numbered again with each column: this is asked for thousands of sets of names.
@@ -163,7 +158,6 @@ class Recount:
 
     @cached_property
     def _numbers(self) -> dict[str, Ints]:
-        """Per quasi-identifier a number for the value of each distinct row."""
         return {key: pd.factorize(self.found[key])[0] for key in self._keys(self.names)}
 
     @property
@@ -302,9 +296,9 @@ class Recount:
         return self._wholes[column]
 
     def shares(self, column: Name) -> pd.DataFrame:
-        """Return the shares of each value in class and table, `p` and `q`.
+        """Return the shares of each value in class and table, p = n / size and q = whole / rows.
 
-        Columns `cell`, `value`, `n` and `size`, so that p is n / size, `whole` and `rows`, so that q is whole / rows.
+        Columns: `cell`, `value`, `n`, `size`, `whole`, `rows`, `p` and `q`.
         """
         pairs, whole = self.counts(column), self.whole(column)
         unknown = [value for value in pairs.value.unique() if value not in whole.index]

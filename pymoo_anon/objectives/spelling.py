@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pymoo_anon._messages import plain
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.knowledge import BackgroundKnowledge, any_of, known_of, words_of
+from pymoo_anon.objectives.knowledge import BackgroundKnowledge, any_of, knowledge_in_words, known_of
 
 # The text in brackets. A name in quotes may hold any sign.
 _INSIDE = r'(?:"(?:[^"\\]|\\.)*"|[^\]"])*'
@@ -97,11 +97,11 @@ def knowledge_text(known: BackgroundKnowledge) -> str:
     'age,zip|"a|b",zip'
     """
     if isinstance(known, any_of):
-        return words_of(known)
-    return "|".join(",".join(map(_quoted, map(str, one))) for one in known or ())
+        return knowledge_in_words(known)
+    return "|".join(",".join(map(_quoted_name, map(str, one))) for one in known or ())
 
 
-def _quoted(name: str) -> str:
+def _quoted_name(name: str) -> str:
     return json.dumps(name, ensure_ascii=False) if set(name) & set(',|[]"') or name != name.strip() else name
 
 

@@ -23,9 +23,6 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
     Args:
         prob: Probability that two parents are crossed at all.
 
-    Raises:
-        TypeError: At the first mating, the variables of the problem are bits or real numbers.
-
     >>> from pymoo.core.problem import Problem
     >>> lattice = Problem(n_var=4, xl=0, xu=9, vtype=int)
     >>> parents = np.array([[[1, 2, 3, 4]], [[5, 6, 7, 8]]])  # one mating of two
@@ -50,10 +47,9 @@ class LevelCrossover(Crossover):  # type: ignore[misc]
 class PartitionCrossover(Crossover):  # type: ignore[misc]
     """Crossover that keeps bit strings valid (NEW of Lunacek et al. 2006, section 3.2).
 
-    Strings are cut at a 1 that both parents share. It must follow a stretch in which they agree and then a stretch in
-    which they disagree. A shared 1 separates the groups to its left from those to its right, so that valid parents have
-    valid children. `n_points` of these positions are drawn, or all if there are fewer. Without any, the children are
-    the parents.
+    Strings are cut at a 1 that both parents share, after a stretch in which they agree and then one in which they
+    disagree. A shared 1 separates the groups to its left from those to its right, so that valid parents have valid
+    children. `n_points` of these positions are drawn, or all if there are fewer.
 
     Args:
         n_points: Number of positions at which the children change from one parent to the other.
@@ -62,7 +58,6 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
 
     Raises:
         ValueError: `n_points` is not a positive whole number.
-        TypeError: At the first mating, the problem is not a `BitStringProblem`.
     """
 
     def __init__(self, n_points: int = 1, boundaries: bool = False, prob: float = 1.0, **kwargs: Any) -> None:
@@ -84,8 +79,7 @@ class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
     """Two-point crossover of reduced surrogates (Booker 1987).
 
     TRAD of Lunacek et al. 2006, section 3.1. The parents are reduced to the positions where they differ, and the part
-    between two points is swapped. The ends of the string count as one point, so that parents with two or more
-    differences have children unlike both. Other parents have themselves as children. It serves variables of any kind.
+    between two points is swapped. Parents with fewer than two differences have themselves as children.
 
     Args:
         prob: Probability that two parents are crossed at all.

@@ -25,9 +25,6 @@ class SingleStepMutation(Mutation):  # type: ignore[misc]
 
     Args:
         prob_var: Probability for each variable; None is 1 / number of variables.
-
-    Raises:
-        TypeError: At the first mutation, the variables of the problem are bits or real numbers.
     """
 
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
@@ -50,9 +47,6 @@ class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
     Args:
         prob_var: Probability for each bit. None is 1 / number of bits of its quasi-identifier, so that every
             quasi-identifier mutates equally often.
-
-    Raises:
-        TypeError: At the first mutation, the problem is not a `BitStringProblem`.
     """
 
     def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
@@ -76,9 +70,6 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
     Args:
         prob: Probability that a string is crossed with an immigrant.
         crossover: Its first child is taken. None is `PartitionCrossover()`.
-
-    Raises:
-        TypeError: At the first mutation, the problem is not a `BitStringProblem`.
     """
 
     def __init__(self, prob: float = 0.1, crossover: Crossover | None = None, **kwargs: Any) -> None:
@@ -97,9 +88,6 @@ class ClosestValidRepair(Repair):  # type: ignore[misc]
     """Repair by the nearest valid string (Lunacek et al. 2006, section 3.2).
 
     Nearest by Hamming distance, and exact. All nearest strings are equally likely. Valid strings stay as they are.
-
-    Raises:
-        TypeError: At the first repair, the problem is not a `BitStringProblem`.
     """
 
     def _do(

@@ -54,7 +54,6 @@ class LevelNeighborhood(Neighborhood):
 
     Raises:
         ValueError: `reach` is not a positive whole number.
-        TypeError: At the first node, the variables of the problem are bits or real numbers.
 
     >>> lattice = Problem(n_var=2, xl=0, xu=[2, 1], vtype=int)
     >>> steps = LevelNeighborhood(reach=2)
@@ -77,9 +76,6 @@ class BitStringNeighborhood(Neighborhood):
 
     Where an attribute has a taxonomy, the children of a node become one group, or a group becomes the children of its
     node. Elsewhere one bit flips: two groups side by side become one, or a group becomes two. This package's own.
-
-    Raises:
-        TypeError: At the first string, the problem is not a `BitStringProblem`.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric
@@ -120,7 +116,6 @@ def _steps(n_var: int, distance: int) -> Ints:
 
 
 def _neighboring_cuts(spans: Ints, bits: Bools) -> Bools:
-    """Return the cuts one merge or one split away."""
     edges = [0, *(np.flatnonzero(bits) + 1).tolist(), len(bits) + 1]
     groups = set(pairwise(edges))
     cuts = []

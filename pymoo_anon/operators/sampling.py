@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 
@@ -39,14 +40,9 @@ class LatticeSampling(Sampling):  # type: ignore[misc]
 
     The wholly generalized and the wholly specialized node come first. They are minimal for every table (Dewri et al.
     2010, section 6).
-
-    Raises:
-        TypeError: When it samples, the variables of the problem are bits or real numbers.
     """
 
-    def _do(
-        self, problem: Problem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> Ints:
+    def _do(self, problem: Problem, n_samples: int, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
         check_levels(problem)
         low, high = problem.xl.astype(np.int64), problem.xu.astype(np.int64)
         X = random_state.integers(low, high + 1, size=(n_samples, problem.n_var))
@@ -61,18 +57,13 @@ class CornerSampling(Sampling):  # type: ignore[misc]
     this attribute specialized, and the second with this attribute generalized. From there a local search has a path
     along every attribute. Random nodes fill the rest. This package's own.
 
-    Raises:
-        TypeError: When it samples, the variables of the problem are bits or real numbers.
-
     >>> from pymoo.core.problem import Problem
     >>> lattice = Problem(n_var=3, xl=0, xu=[4, 1, 2], vtype=int)
     >>> CornerSampling().do(lattice, 8, random_state=np.random.default_rng(1)).get("X").tolist()
     [[4, 1, 2], [0, 0, 0], [0, 1, 2], [4, 0, 0], [4, 0, 2], [0, 1, 0], [4, 1, 0], [0, 0, 2]]
     """
 
-    def _do(
-        self, problem: Problem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
-    ) -> Ints:
+    def _do(self, problem: Problem, n_samples: int, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
         check_levels(problem)
         low, high = problem.xl.astype(np.int64), problem.xu.astype(np.int64)
         one = np.eye(problem.n_var, dtype=bool)
@@ -89,13 +80,10 @@ class BitStringSampling(Sampling):  # type: ignore[misc]
 
     The wholly generalized and the wholly specialized string come first. All valid strings are equally likely. Nearly
     all of them are so special that k is 1, so that only the two ends span the trade-off. This package's own.
-
-    Raises:
-        TypeError: When it samples, the problem is not a `BitStringProblem`.
     """
 
     def _do(
-        self, problem: BitStringProblem, n_samples: int, *args: Any, random_state: np.random.Generator, **kwargs: Any
+        self, problem: BitStringProblem, n_samples: int, *args: Any, random_state: Generator, **kwargs: Any
     ) -> Bools:
         check_strings(problem)
         X = problem.sample(n_samples, random_state)

@@ -9,19 +9,17 @@ from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.core.selection import Selection
 
-from pymoo_anon.fronts.dominance import dominance_fitness
+from pymoo_anon.fronts.archive import dominance_fitness
 
 
 class DominanceCountTournament(Selection):  # type: ignore[misc]
     """Binary tournaments on the dominance-count fitness (Dewri et al. 2010, section 6).
 
-    Each individual that dominates another adds to its fitness the number of individuals that it dominates. Lower is
-    better. Two individuals are drawn, and the one of lower fitness becomes a parent, or the first of equal ones. Both
-    draws may give the same individual: the paper draws without replacement only when it pairs the winners.
+    Two individuals are drawn, and the one of lower fitness becomes a parent, or the first of equal ones. Both draws may
+    give the same individual: the paper draws without replacement only when it pairs the winners.
 
     Constraints come before fitness. The individual with the smaller violation becomes a parent, and only individuals
-    without a violation count in the fitness of one another. A violation that the search still tolerates, as with
-    `AdaptiveEpsilonConstraintHandling`, is none.
+    without a violation count in the fitness of one another. A violation that the search still tolerates is none.
     """
 
     def _do(

@@ -11,9 +11,7 @@ from pymoo_anon.problems.tradeoffs import Step
 if TYPE_CHECKING:
     from pymoo_anon.problems.bitstrings import BitStringProblem
     from pymoo_anon.problems.journal import Journal, journaled
-    from pymoo_anon.problems.local_bound import LowerBound
-    from pymoo_anon.problems.local_recoding import LocalRecodingProblem
-    from pymoo_anon.problems.local_target import LocalTarget
+    from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LocalTarget, LowerBound
     from pymoo_anon.problems.preference import Achievement, PreferredPoint
     from pymoo_anon.problems.refining import refine
 
@@ -41,9 +39,7 @@ __getattr__ = later(
     {
         "bitstrings": ("BitStringProblem",),
         "journal": ("Journal", "journaled"),
-        "local_bound": ("LowerBound",),
-        "local_recoding": ("LocalRecodingProblem",),
-        "local_target": ("LocalTarget",),
+        "local_recoding": ("LocalRecodingProblem", "LocalTarget", "LowerBound"),
         "refining": ("refine",),
         "preference": ("Achievement", "PreferredPoint"),
     },

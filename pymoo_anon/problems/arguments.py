@@ -13,7 +13,6 @@ from pymoo_anon._messages import examples, listed, number, plain, repeated, told
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.knowledge import BackgroundKnowledge, known_of, reach_of, sets_in_words, sets_of
-from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
@@ -37,10 +36,7 @@ def free_name(name: str, taken: Container[Any]) -> str:
 
 
 def plain_array(X: ArrayLike) -> Array:
-    """Return points as an array of numbers or truth values.
-
-    They may come as an array of objects.
-    """
+    """Return points as an array of numbers or truth values, also from objects."""
     given = np.asarray(X)
     if given.dtype == object:
         try:
@@ -59,15 +55,9 @@ def one_point(x: ArrayLike, point: str, n_var: int) -> Array:
 
 
 def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
-    """Return points of whole numbers as an int64 array.
+    """Return points of whole numbers in a range as an int64 array.
 
-    Args:
-        X: The points.
-        points: The points in words, for messages.
-        whole: Their numbers in words.
-        ranged: Their numbers with a range in words.
-        lowest: (n_var,) array of the least numbers.
-        highest: (n_var,) array of the greatest numbers.
+    Messages name the points, their numbers (`whole`), and their numbers with a range (`ranged`).
     """
     given, n_var = plain_array(X), len(highest)
     if given.ndim != 2 or given.shape[1] != n_var:
@@ -140,7 +130,7 @@ def reaches_of(measures: Iterable[Objective]) -> list[str]:
     return [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {reach_of(own)}" for own, names in by_known.items()]
 
 
-def check_known(measures: Sequence[Objective], table: Microdata, rule: Suppression) -> None:
+def check_knowledge(measures: Sequence[Objective], table: Microdata, rule: Suppression) -> None:
     """Check that background knowledge fits the suppression and covers all columns."""
     partial = [measure for measure in measures if measure.known is not None]
     limit, below = rule.grouping(table.n_rows)
@@ -219,10 +209,7 @@ class RefinementError(ValueError):
 
 
 def lost(measure: Objective, table: Microdata) -> tuple[float, float] | None:
-    """Return the least and the greatest value of a loss.
-
-    None if it is a share already, or has no greatest value.
-    """
+    """Return the range of a loss, or None if it is a share already or has no end."""
     if not measure.is_loss or measure.maximize:
         return None
     low, high = measure.value_range(table.tuples)
@@ -240,21 +227,3 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
         return [f"{value:,}" for value in values]
     decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
     return [f"{value:,.{decimals}f}" for value in values]
-
-
-def broken_by_marked(n: int, promised: Sequence[tuple[Objective, float, float]]) -> str | None:
-    """Describe the promise that marked rows break, or return None.
-
-    Args:
-        n: The number of marked rows.
-        promised: Measures of single classes, each with its promised value and the value of the class of marked rows.
-    """
-    if n == 1:
-        return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'
-    for measure, least, own in promised:
-        if own < least if measure.maximize else own > least:
-            name = measure_names(one for one, _, _ in promised)[measure]
-            small = isinstance(measure, KAnonymity)
-            broken = "smaller than k" if small else f"with {name} = {number(own)}, not {number(least)}"
-            return f'its {n:,} suppressed rows would be a class {broken}; suppressed = "drop" leaves them out'
-    return None

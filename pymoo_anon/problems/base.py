@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -27,8 +28,7 @@ from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
-from pymoo_anon.problems.front import Front, front_of, points_of
-from pymoo_anon.problems.memory import Memory
+from pymoo_anon.problems.front import Front, points_of
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
@@ -51,10 +51,7 @@ _EXCLUDED: ContextVar[bool] = ContextVar("excluded", default=False)
 
 @contextmanager
 def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
-    """Exclude compile time from the time budget.
-
-    The start of the algorithm moves by the seconds that loops in the block take to be compiled or loaded from disk.
-    """
+    """Move the start of an algorithm by the compile time of the block."""
     if algorithm is None or _EXCLUDED.get():
         yield
         return
@@ -70,10 +67,90 @@ def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
         _EXCLUDED.reset(token)
 
 
+class Memory:
+    """Measured values of points, found by the bytes of x.
+
+    Several threads may share a memory. A copy is the memory itself, so that all copies of a problem share one. A pickle
+    holds all points with their values.
+
+    >>> memory, X = Memory(1), np.array([[1, 2], [0, 3], [1, 2]])
+    >>> missing = memory.missing(X)
+    >>> missing.tolist()
+    [[1, 2], [0, 3]]
+    >>> memory.add(missing, missing.sum(axis=1, keepdims=True))
+    >>> memory[X].ravel(), len(memory)
+    (array([3., 3., 3.]), 2)
+    """
+
+    def __init__(self, n_measures: int) -> None:
+        # A file to which new points are written first.
+        self.journal: Any = None
+        # Row of each point in the values. Rows beyond the last point are free.
+        self._rows: dict[bytes, int] = {}
+        self._values: Floats = np.empty((64, n_measures))
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __copy__(self) -> Memory:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Memory:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {"rows": dict(self._rows), "values": self._values[: len(self._rows)].copy()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Locks and journals belong to their process and are not in a pickle.
+        self._rows, self._values, self._lock, self.journal = state["rows"], state["values"], Lock(), None
+
+    def missing(self, X: Array) -> Array:
+        """Return the points that are not stored, each once."""
+        first: dict[bytes, int] = {}
+        for i, key in enumerate(keys_of(X)):
+            if key not in self._rows:
+                first.setdefault(key, i)
+        return X[list(first.values())]
+
+    def add(self, X: Array, values: Floats) -> None:
+        """Store the (n, n_measures) values of distinct points that are not stored yet."""
+        keys = keys_of(X)
+        with self._lock:
+            new = [i for i, key in enumerate(keys) if key not in self._rows]
+            if not new:
+                return
+            begin, end = len(self._rows), len(self._rows) + len(new)
+            if end > len(self._values):
+                grown = np.empty((max(end, 2 * len(self._values)), self._values.shape[1]))
+                grown[:begin] = self._values[:begin]
+                self._values = grown
+            if self.journal is not None:
+                self.journal.remember([keys[i] for i in new], values[new])
+            self._values[begin:end] = values[new]
+            # Last and in one step, so that an interruption leaves free rows and no point without values.
+            self._rows.update(zip([keys[i] for i in new], range(begin, end), strict=True))
+
+    def __getitem__(self, X: Array) -> Floats:
+        """Return the (n, n_measures) values of stored points."""
+        keys = keys_of(X)
+        with self._lock:
+            return self._values[[self._rows[key] for key in keys]]
+
+
+def keys_of(X: Array) -> list[bytes]:
+    """Return the bytes of every row."""
+    X = np.ascontiguousarray(X)
+    keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
+    return keys
+
+
 class AnonymizationProblem(Problem):  # type: ignore[misc]
     """Problem of generalizing a table.
 
-    Its points are generalizations. A search space derives from it, and says how variables decode to group maps.
+    A search space derives from it, and says how variables decode to group maps.
 
     Args:
         table: The table.
@@ -88,10 +165,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             them together, which is quicker; `n_threads` does so in several threads.
 
     Attributes:
-        table: The table.
-        objectives: Tuple of the objectives.
-        constraints: Tuple of the constraints.
-        suppression: The rule of suppression.
         measured: Tuple of all measures: the objectives, then those that only constraints bound.
         names: By measure its name, unique among them and the quasi-identifiers.
         objective_names: Tuple of the names of the objectives.
@@ -125,7 +198,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             self.suppression.read(self.constraints)
             self._limit = self.suppression.limit_of(table.n_rows)
         self.measured = self._measures()
-        arguments.check_known(self.measured, table, self.suppression)
+        arguments.check_knowledge(self.measured, table, self.suppression)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
         self.names = arguments.measure_names(named, table.quasi_identifiers)
@@ -155,9 +228,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             args: Passed on to pymoo's method, as `kwargs`.
             algorithm: The algorithm that asks, as pymoo's `Evaluator` says.
             kwargs: Such as `return_values_of=["F", "G"]`.
-
-        Returns:
-            The result of pymoo's method: F alone, arrays in the order of `return_values_of`, or a dictionary of them.
         """
         verbose = getattr(getattr(algorithm, "display", None), "verbose", False)
         if algorithm is not None and verbose and self.n_unique and not algorithm.evaluator.n_eval:
@@ -174,13 +244,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         out["F"], out["G"] = self.minimised(self.measure(points))
 
     def checked(self, X: ArrayLike) -> Array:
-        """Return valid points in the dtype of the space.
-
-        Args:
-            X: (n, n_var) array.
-
-        Returns:
-            (n, n_var) array.
+        """Return valid (n, n_var) points in the dtype of the space.
 
         Raises:
             TypeError: X is of another dtype than the search space needs.
@@ -192,9 +256,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Return all measures of valid points.
 
         Stored points come from memory.
-
-        Args:
-            X: (n, n_var) array.
 
         Returns:
             (n, n_measures + 1) float array with natural signs. The last column is the number of suppressed tuples.
@@ -215,7 +276,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
                 keep the classes. Several threads may call it at once.
 
         Returns:
-            (n, n_measures + 1) float array as of `measure`, and an (n,) list of the results.
+            The array of `measure`, and an (n,) list of the results.
         """
         values, found = self._measure(X, bounds)
         self._memory.add(X, values)
@@ -284,9 +345,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def group_maps(self, X: Array) -> tuple[Ints, Ints]:
         """Return the group maps of valid points.
 
-        Args:
-            X: (n, n_var) array.
-
         Returns:
             (n, n_codes) int64 array, the group of every domain value, attribute after attribute, and (n, n_attributes)
             int64 array, the number of groups of each attribute.
@@ -305,11 +363,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return F, G
 
     def natural(self, F: ArrayLike) -> Floats:
-        """Return objective values with their natural signs.
-
-        Args:
-            F: (n_obj,) or (n, n_obj) array of pymoo's minimised values.
-        """
+        """Return (n_obj,) or (n, n_obj) objective values with their natural signs."""
         values: Floats = np.asarray(F, dtype=float) * self._signs + 0.0
         return values
 
@@ -317,38 +371,17 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
 
     def compute(self, X: Array) -> Floats:
-        """Compute F of valid points without the memory.
-
-        Args:
-            X: (n, n_var) array.
-
-        Returns:
-            (n, n_obj) float array of minimised values.
-        """
+        """Return the (n, n_obj) minimised values of valid points, without the memory."""
         return self.minimised(self._measure(X)[0])[0]
 
     def compute_feasible(self, X: Array) -> tuple[Array, Floats]:
-        """Compute F of feasible points without the memory.
-
-        Args:
-            X: (n, n_var) array.
-
-        Returns:
-            (m, n_var) array of the feasible points and (m, n_obj) float array of minimised values.
-        """
+        """Return the feasible points and their minimised values, without the memory."""
         F, G = self.minimised(self._measure(X)[0])
         feasible = (G <= 0).all(axis=1)
         return X[feasible], F[feasible]
 
     def values_of(self, X: Array, measure: Objective) -> Floats:
-        """Return the (n,) values of any measure, with natural signs.
-
-        They are not stored.
-
-        Args:
-            X: (n, n_var) array.
-            measure: The measure.
-        """
+        """Return the (n,) natural values of any measure, without the memory."""
         values = np.empty(len(X))
         for rows, classes in self._grouped(X, self._read_by([measure])):
             values[rows] = measure.evaluate(classes)
@@ -378,8 +411,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def fresh_copy(self) -> AnonymizationProblem:
         """Return a copy with an empty memory.
 
-        It shares the table. All other copies share the memory, too, so that a second search takes the points of the
-        first from it. Comparisons of time need a fresh copy for each search.
+        All other copies share the memory, so that a second search takes the points of the first from it. Comparisons of
+        time need a fresh copy for each search.
         """
         made = copy.copy(self)
         made._memory = Memory(len(self.measured) + 1)
@@ -390,7 +423,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Nothing: all variables are of one type.
 
         Raises:
-            AttributeError: Always, as pymoo's mixed variables ask for it.
+            AttributeError: Always.
         """
         raise AttributeError(
             f"{type(self).__name__} has no vars, as MixedVariableGA asks for: its variables are of one type, and NSGA2 "
@@ -412,12 +445,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self._memory.journal = journal
 
     def remember(self, X: Array, values: Floats) -> None:
-        """Store points that an earlier process evaluated.
-
-        Args:
-            X: (n, n_var) array of distinct points.
-            values: (n, n_measures + 1) float array, as `measure` returns it.
-        """
+        """Store distinct points of an earlier process, with values as of `measure`."""
         self._memory.add(X, values)
 
     @property
@@ -430,9 +458,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Number of threads for a batch, at first 1.
 
         Values do not depend on it. An objective of your own must allow several calls at once.
-
-        Raises:
-            ValueError: It is not set to a positive whole number.
         """
         return self._n_threads
 
@@ -462,10 +487,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return KAnonymity(person=self.table.person, known=known) >= 2
 
     def decode(self, x: ArrayLike) -> Decoded:
-        """Return the generalization of one point.
-
-        Args:
-            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
+        """Return the generalization of one point, an (n_var,) or (1, n_var) array.
 
         Raises:
             ValueError: x has the wrong length or a value that is out of range.
@@ -475,15 +497,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def equivalence_classes(self, x: ArrayLike) -> EquivalenceClasses:
         """Return the equivalence classes of one point.
 
-        Args:
-            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
-
-        Returns:
-            The classes, with the values of all sensitive, label and person columns, and the class of each distinct
-            tuple.
-
-        Raises:
-            ValueError: x has the wrong length or a value that is out of range.
+        They count all sensitive, label and person columns, and tell the class of each distinct tuple. For x and errors
+        see `decode`.
         """
         return self.table.equivalence_classes(self.decode(x), self.suppression, self.constraints)
 
@@ -497,7 +512,17 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             TypeError: `res` is none of these.
             ValueError: A point is not valid.
         """
-        return front_of(self, res)
+        if isinstance(res, Front):
+            return res if res.problem is self else Front(self, res.X)
+        points, algorithm = points_of(self, res), getattr(res, "algorithm", None)
+        gap = getattr(algorithm, "gap", None)
+        return Front(
+            self,
+            points,
+            certified=getattr(algorithm, "certified", None),
+            gap=gap if gap is not None and len(gap) == len(points) else None,
+            open_bounds=getattr(algorithm, "open_bounds", None),
+        )
 
     def to_frame(self, res: Any) -> pd.DataFrame:
         """Return the points of a search as a table.
@@ -506,10 +531,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             res: The result of `minimize`, or an (n, n_var) array of points.
 
         Returns:
-            One row per row of `res.X`, in the same order: one column per quasi-identifier with its level or its number
-            of groups, one per objective with its natural sign, one for everything else that a constraint bounds, and
-            `suppressed`, the number of suppressed tuples. A problem with constraints adds `feasible`, whether the row
-            satisfies them all: some algorithms return rows that do not, such as pymoo's RVEA.
+            One row per row of `res.X`: quasi-identifiers with their levels or numbers of groups, measures with natural
+            signs, `suppressed` tuples, and with constraints `feasible`, which rows of pymoo's RVEA may not be.
         """
         X = points_of(self, res)
         frame = self.describe(X)
@@ -518,11 +541,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return frame
 
     def describe(self, X: Array) -> pd.DataFrame:
-        """Return valid points as a table, without `feasible`.
-
-        Args:
-            X: (n, n_var) array.
-        """
+        """Return valid points as a table, without `feasible`."""
         frame, values = self._variables_frame(X), self.measure(X)
         for measure, own in zip(self.measured, values.T[:-1], strict=True):
             frame[self.names[measure]] = own.astype(np.int64) if measure.whole else own
@@ -530,11 +549,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return frame
 
     def words(self, X: Array) -> list[str]:
-        """Return each point in words, such as "age 2, sex 0".
-
-        Args:
-            X: (n, n_var) array.
-        """
+        """Return each point in words, such as "age 2, sex 0"."""
         frame = self._variables_frame(X)
         names = [plain(str(name)) for name in frame]
         return [", ".join(map("{} {}".format, names, row)) for row in frame.to_numpy().tolist()]

@@ -27,21 +27,18 @@ from pymoo_anon.typing import Bools, Floats, Ints
 class BitStringProblem(AnonymizationProblem):
     """Generalization by partitions of ordered domains (Iyengar 2002).
 
-    A bit is 1 where two neighbours in a domain stay apart. The strings of all quasi-identifiers are laid end to end,
-    and an attribute of n values has n - 1 bits. Its values have the order of its hierarchy's domain, of `orders`, or of
-    a taxonomy's leaves. An attribute with a taxonomy takes only its cuts, the others every partition. Other strings are
-    refused and never repaired.
+    A bit is 1 where two neighbours in a domain stay apart. The strings of all quasi-identifiers are laid end to end.
+    Values have the order of the hierarchy's domain, of `orders`, or of a taxonomy's leaves. An attribute with a
+    taxonomy takes only its cuts, the others every partition. Other strings are refused.
 
     Args:
         table: The table.
         objectives: One or more objectives, in the order of the columns of F.
-        suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`: so many tuples (int), or such a share of
-            all (float below 1, rounded down).
+        suppression: As of `LatticeProblem`.
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
         orders: By quasi-identifier all its values in another order. The domain counts values that the table lacks.
         taxonomies: By quasi-identifier a taxonomy of its values. The domain counts leaves that the table lacks.
-        elementwise_runner: Evaluator of points one by one, such as pymoo's `StarmapParallelization`; None evaluates
-            them together, which is quicker.
+        elementwise_runner: As of `AnonymizationProblem`.
 
     Attributes:
         table: The table, with the domains in the order of the bits.
@@ -49,11 +46,10 @@ class BitStringProblem(AnonymizationProblem):
         bit_offsets: (n_quasi_identifiers + 1,) int64 array, the first bit of each.
 
     Raises:
-        TypeError: `table` is no Microdata, an objective is no Objective, a constraint is no Constraint, or a taxonomy
-            is no Taxonomy.
+        TypeError: As of `AnonymizationProblem`, or a taxonomy is no Taxonomy.
         KeyError: `orders` or `taxonomies` names no quasi-identifier.
-        ValueError: A quasi-identifier has both, or an order or taxonomy lacks one of its values; there are no
-            objectives, one is given twice or does not fit the table; the suppression is out of range.
+        ValueError: As of `AnonymizationProblem`; or a quasi-identifier has both an order and a taxonomy, or one of them
+            lacks a value.
     """
 
     def __init__(
@@ -69,7 +65,7 @@ class BitStringProblem(AnonymizationProblem):
     ) -> None:
         check_table(table)
         taxonomies = dict(taxonomies or {})
-        table = _recoded(table, dict(orders or {}), taxonomies)
+        table = _in_order_of_bits(table, dict(orders or {}), taxonomies)
         sizes = np.array([hierarchy.n_values for hierarchy in table.quasi_identifiers.values()], dtype=np.int64)
         if (sizes == 1).all():
             raise ValueError("table must have a quasi-identifier with at least two values, got none")
@@ -94,11 +90,10 @@ class BitStringProblem(AnonymizationProblem):
     @property
     def n_strings(self) -> int:
         """Number of valid strings, exact."""
-        cuts = [
+        return prod(
             self.taxonomies[name].n_cuts if name in self.taxonomies else 2 ** (hierarchy.n_values - 1)
             for name, hierarchy in self.table.quasi_identifiers.items()
-        ]
-        return prod(cuts)
+        )
 
     def bits_of(self, name: str) -> slice:
         """Return the place of a quasi-identifier's bits.
@@ -113,10 +108,7 @@ class BitStringProblem(AnonymizationProblem):
         return slice(int(self.bit_offsets[place]), int(self.bit_offsets[place + 1]))
 
     def is_valid(self, X: ArrayLike) -> Bools:
-        """Return which strings are cuts of the taxonomies, (n,) Boolean.
-
-        Args:
-            X: (n, n_var) Boolean array.
+        """Return which (n, n_var) Boolean strings are cuts of the taxonomies.
 
         Raises:
             TypeError: X is not Boolean.
@@ -149,13 +141,10 @@ class BitStringProblem(AnonymizationProblem):
         return cuts
 
     def decode(self, x: ArrayLike) -> Generalization:
-        """Return the generalization of one string.
+        """Return the generalization of one string, an (n_var,) or (1, n_var) array.
 
         A group has the name of its node in the taxonomy, of the range of its numbers ("25–34"), or of its values
         ("Federal-gov | State-gov").
-
-        Args:
-            x: (n_var,) Boolean array, one row of `res.X`, or that row as a (1, n_var) array.
 
         Raises:
             TypeError: x is not Boolean.
@@ -199,9 +188,6 @@ class BitStringProblem(AnonymizationProblem):
     def checked(self, X: ArrayLike) -> Bools:
         """Return strings as an (n, n_var) Boolean array.
 
-        Args:
-            X: (n, n_var) Boolean array.
-
         Raises:
             TypeError: X is not Boolean.
             ValueError: X has another shape, or a string is no cut of a taxonomy.
@@ -221,7 +207,6 @@ class BitStringProblem(AnonymizationProblem):
         return strings
 
     def group_maps(self, X: Bools) -> tuple[Ints, Ints]:
-        """Return the group maps of valid strings."""
         ones = np.zeros((len(X), int(self._sizes.sum())), dtype=np.int64)
         ones[:, self._after_bit] = X
         maps = np.cumsum(ones, axis=1)
@@ -233,10 +218,9 @@ class BitStringProblem(AnonymizationProblem):
         return pd.DataFrame(np.column_stack(n_groups).astype(np.int64), columns=column_index(self.table))
 
 
-def _recoded(
+def _in_order_of_bits(
     table: Microdata, orders: Mapping[str, Sequence[Hashable]], taxonomies: Mapping[str, Taxonomy]
 ) -> Microdata:
-    """Return the table with its domains in the required orders."""
     for name, taxonomy in taxonomies.items():
         if not isinstance(taxonomy, Taxonomy):
             raise TypeError(f"taxonomies[{name!r}] must be a Taxonomy, got {taxonomy!r}")

@@ -4,14 +4,9 @@ A choice can ask for any measure, also for one that is no objective of the probl
 in the objectives, in their order, and then the first.
 
 The *knee* is the point with the highest trade-off (Rachmawati and Srinivasan 2009): the step to the next better point,
-in any objective, costs most per gain. Ends of the front, which are worst in something, are no knees. Das 1999 takes the
-point farthest beyond the line between the ends, which many fronts of privacy and loss do not have.
-
-*Weights* choose the point with the least of the greatest weighted shortfalls. This achievement function (Wierzbicki
-1980) reaches all points of a front. A measure without a weight does not matter.
-
-Both count shortfalls from 0 for the best of the remaining points to 1 for the worst, in logarithms if values span more
-than two decades.
+in any objective, costs most per gain. *Weights* choose the point with the least of the greatest weighted shortfalls.
+This achievement function (Wierzbicki 1980) reaches all points of a front. Both count shortfalls from 0 for the best of
+the remaining points to 1 for the worst, in logarithms if values span more than two decades.
 """
 
 from __future__ import annotations
@@ -31,21 +26,14 @@ from pymoo_anon._messages import counted, html_table, listed, number, percent, p
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
-from pymoo_anon.problems.arguments import (
-    bound,
-    broken_by_marked,
-    checked_constraints,
-    lost,
-    measure_names,
-    texts_of,
-)
+from pymoo_anon.problems.arguments import bound, checked_constraints, lost, measure_names, texts_of
 from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, next_steps, shortfalls, with_share
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Floats, Ints
 
 # Greatest number of points that are printed. The frame has all.
-_PRINTED = 40
+_PRINTED_POINTS = 40
 
 # Word for the best value, by whether higher is better.
 _EXTREME = {True: "greatest", False: "least"}
@@ -53,26 +41,17 @@ _EXTREME = {True: "greatest", False: "least"}
 
 @dataclass(frozen=True)
 class Choice:
-    """One chosen point of a front.
+    """One chosen point of a front."""
 
-    Attributes:
-        row: Its row of `res.X`, from 0.
-        x: The point, as Python numbers.
-        values: Read-only mapping from names to values with natural signs: the objectives, and the measures of the
-            constraints and of the choice.
-        n_suppressed: Number of suppressed tuples.
-        reason: Reason of the choice, in words.
-        requirements: Constraints of the choice beyond those of the problem: `require`, and `risk` as a bound on k. The
-            point keeps them. `release` promises and counts again the constraints of the problem and these.
-        losses: By name of a loss among the values, the least and the greatest possible value.
-    """
-
-    row: int
-    x: tuple[int, ...]
+    row: int  # Its row of `res.X`, from 0
+    x: tuple[int, ...]  # The point, as Python numbers
+    # Natural values by name: the objectives, and the measures of the constraints and of the choice.
     values: Mapping[str, float]
-    n_suppressed: int
-    reason: str
+    n_suppressed: int  # Number of suppressed tuples
+    reason: str  # Reason of the choice, in words
+    # Constraints beyond those of the problem: `require`, and `risk` as a bound on k. A release promises both.
     requirements: tuple[Constraint, ...] = ()
+    # By name of a loss among the values, the least and the greatest possible value.
     losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
@@ -86,19 +65,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Requirement:
-    """Requirement on a point, and the value of the point.
-
-    Attributes:
-        constraint: The bound.
-        name: Name of the bounded measure.
-        value: Value of the point, natural sign.
-        met: Whether the bound holds.
-    """
+    """Requirement on a point, and the value of the point."""
 
     constraint: Constraint
-    name: str
-    value: float
-    met: bool
+    name: str  # Name of the bounded measure
+    value: float  # Value of the point, natural sign
+    met: bool  # Whether the bound holds
 
     def __str__(self) -> str:
         return f"{bound(self.constraint, self.name)}: {number(self.value)}, {'met' if self.met else 'not met'}"
@@ -118,17 +90,12 @@ class Front:
         open_bounds: (l, n_obj) array of minimised lower bounds of open points, or None.
 
     Attributes:
-        problem: The problem.
-        table: Its table.
-        objectives: Its objectives.
         X: (m, n_var) array, the points that satisfy all constraints.
         rows: (m,) int64 array, their rows in `X` as given.
         F: (m, n_obj) float array, minimised.
         natural: (m, n_obj) float array, the same with natural signs.
         n_suppressed: (m,) int64 array, the number of suppressed tuples.
-        certified: As given.
         gap: (m, n_obj) float array, or None.
-        open_bounds: As given.
         names: By measure of the problem the name of its column.
 
     >>> from pymoo_anon.datasets import make_census
@@ -171,7 +138,6 @@ class Front:
         self._marked: dict[Objective, Floats] = {}
 
     def __len__(self) -> int:
-        """Return the number of points."""
         return len(self.rows)
 
     @property
@@ -180,10 +146,7 @@ class Front:
         return [objective.maximize for objective in self.objectives]
 
     def values(self, measure: Objective) -> Floats:
-        """Return the (m,) values of a measure, natural signs.
-
-        Args:
-            measure: Any measure. One that is not the problem's is evaluated now.
+        """Return the (m,) values of any measure, natural signs.
 
         Raises:
             ValueError: It reads a column that has no role in the table.
@@ -196,10 +159,7 @@ class Front:
     def marked(self, measure: Objective) -> Floats:
         """Return the (m,) values of the class of marked rows.
 
-        A value is NaN if no row is suppressed.
-
-        Args:
-            measure: A measure of single classes. Of others all values are NaN.
+        A value is NaN if no row is suppressed, or if the measure does not speak of single classes.
         """
         if measure not in self._marked:
             missing = [one for one in dict.fromkeys([*self.problem.measured, measure]) if one not in self._marked]
@@ -207,12 +167,7 @@ class Front:
         return self._marked[measure]
 
     def recall(self, values: Mapping[Objective, Floats], marked: Mapping[Objective, Floats]) -> None:
-        """Store values that were measured before.
-
-        Args:
-            values: By measure the result of `values`.
-            marked: By measure the result of `marked`.
-        """
+        """Store results of `values` and `marked` from before, by measure."""
         self._values.update(values)
         self._marked.update(marked)
 
@@ -232,28 +187,14 @@ class Front:
             raise ValueError(f"row must be a point that satisfies the constraints of its problem, got {row}")
         return int(places[0])
 
-    def shortfalls(self, measures: Sequence[Objective] | None = None) -> Floats:
-        """Return the (m, n_measures) shortfalls: 0 for the best, 1 for the worst.
-
-        Args:
-            measures: The measures; None for the objectives.
-        """
-        measured = self.objectives if measures is None else measures
-        values = np.column_stack([self.values(measure) for measure in measured])
-        return shortfalls(values, [measure.maximize for measure in measured])
+    def shortfalls(self) -> Floats:
+        """Return the (m, n_obj) shortfalls: 0 for the best, 1 for the worst."""
+        return shortfalls(self.natural, self.maximize)
 
     def losses(self, names: Mapping[Objective, str] | None = None) -> dict[str, tuple[float, float]]:
-        """Return the least and the greatest possible value of each loss.
-
-        Args:
-            names: The measures and their names, None for those of the problem.
-        """
+        """Return the least and the greatest possible value of each named loss."""
         found = {name: lost(measure, self.table) for measure, name in (names or self.names).items()}
         return {name: loss for name, loss in found.items() if loss is not None}
-
-    def axes(self) -> tuple[Objective, ...]:
-        """Return the objectives in the order of pictures, as `axes_of`."""
-        return axes_of(self.objectives)
 
     @property
     def knee(self) -> int | None:
@@ -267,12 +208,7 @@ class Front:
         return [replace(step, row=int(self.rows[step.row])) for step in found]
 
     def requirements(self, place: int, also: Iterable[Constraint] = ()) -> list[Requirement]:
-        """Return the requirements on a point.
-
-        Args:
-            place: The place of the point.
-            also: Others, such as `choice.requirements`.
-        """
+        """Return the requirements on a point, those of the problem and others."""
         asked = dict.fromkeys([*self.problem.constraints, *also])
         names = measure_names([*self.problem.measured, *(one.objective for one in asked)])
         return [
@@ -284,8 +220,7 @@ class Front:
     def refusal(self, place: int, suppressed: str = "mark", also: Iterable[Constraint] = ()) -> str | None:
         """Return the reason against releasing a point, or None.
 
-        A release needs rows, nobody alone in a class, and a class of marked rows that keeps the promises: one smaller
-        than k does not.
+        A release needs rows, nobody alone in a class, and a class of marked rows that keeps the promises.
 
         Args:
             place: The place of the point.
@@ -298,14 +233,21 @@ class Front:
         alone = self.problem.default_constraint
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
             return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
-        if suppressed == "mark" and n_suppressed:
-            promised = [(one, float(self.values(one)[place])) for one in self.problem.measured]
-            asked = [one for one in dict.fromkeys([*self.problem.constraints, *also]) if one.speaks_of_classes]
-            met = [one for one in asked if one.keeps(self.values(one.objective)[[place]])[0]]
-            promised += [(one.objective, one.bound) for one in met]
-            return broken_by_marked(
-                n_suppressed, [(measure, least, float(self.marked(measure)[place])) for measure, least in promised]
-            )
+        if suppressed == "drop" or not n_suppressed:
+            return None
+        if n_suppressed == 1:
+            return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'
+        promised = [(one, float(self.values(one)[place])) for one in self.problem.measured]
+        asked = [one for one in dict.fromkeys([*self.problem.constraints, *also]) if one.speaks_of_classes]
+        promised += [(one.objective, one.bound) for one in asked if one.keeps(self.values(one.objective)[[place]])[0]]
+        for measure, least in promised:
+            own = float(self.marked(measure)[place])
+            if own < least if measure.maximize else own > least:
+                name = measure_names(one for one, _ in promised)[measure]
+                value = f"with {name} = {number(own)}, not {number(least)}"
+                broken = "smaller than k" if isinstance(measure, KAnonymity) else value
+                together = f"its {n_suppressed:,} suppressed rows would be a class {broken}"
+                return f'{together}; suppressed = "drop" leaves them out'
         return None
 
     def only(self, places: Sequence[int] | Ints) -> Front:
@@ -319,11 +261,7 @@ class Front:
         return made
 
     def sorted(self) -> Front:
-        """Return the points from private to useful.
-
-        The first objective descends, then the second, and so on. High privacy and high loss go together, so that the
-        order is the same for any first objective.
-        """
+        """Return the points from private to useful: the first objective descends."""
         return self.only(np.lexsort(-self.natural.T[::-1]) if len(self) else [])
 
     def choose(
@@ -351,8 +289,7 @@ class Front:
 
         Raises:
             TypeError: An argument is of another kind.
-            ValueError: An argument is out of range, several choose the point, or no point is left. The message then
-                names the nearest one.
+            ValueError: An argument is out of range, several choose the point, or no point is left.
         """
         _check_ways(best=best, row=row, knee=knee or None, weights=weights)
         at_risk = [] if risk is None else [risk_at_most(self.table, risk)]
@@ -361,7 +298,10 @@ class Front:
         asked = _Asked(self, bounds, measure_names(named))
         left = asked.left()
         if row is not None:
-            return asked.choice(asked.numbered(row, left), "chosen by its row")
+            place = self.place_of(row)
+            if place not in left:
+                raise ValueError(f"row must be a point with {asked}, got one with {asked.has(place)}")
+            return asked.choice(place, "chosen by its row")
         among = asked.among(len(left))
         if knee:
             nearest = self.only(left).knee
@@ -375,10 +315,7 @@ class Front:
         return asked.choice(int(left[first_of(*keys, self.F[left])]), f"the {said} of {among}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the front as a table.
-
-        The columns are those of `problem.to_frame`. Its index is the row of each point.
-        """
+        """Return the front as a table as of `problem.to_frame`, indexed by row."""
         frame: pd.DataFrame = self.problem.describe(self.X)
         return frame.set_axis(pd.Index(self.rows, name="row"))
 
@@ -397,15 +334,14 @@ class Front:
         return columns
 
     def _printed(self) -> list[list[str]]:
-        shown = self.sorted().only(np.arange(min(len(self), _PRINTED)))
+        shown = self.sorted().only(np.arange(min(len(self), _PRINTED_POINTS)))
         columns = [("row", [f"{row:,}" for row in shown.rows]), *shown.cells()]
         return [list(line) for line in zip(*([heading, *cells] for heading, cells in columns), strict=True)]
 
     @property
     def _heading(self) -> str:
-        """Number of points, and whether they are proven."""
         proof = {True: ", proven to be complete", False: ", not proven to be complete", None: ""}[self.certified]
-        more = f"; the first {_PRINTED}, to_frame() has all" if len(self) > _PRINTED else ""
+        more = f"; the first {_PRINTED_POINTS}, to_frame() has all" if len(self) > _PRINTED_POINTS else ""
         return f"Front of {counted(len(self), 'point', 'points')}{proof}{more}"
 
     def __repr__(self) -> str:
@@ -429,21 +365,6 @@ def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     return tuple(dict.fromkeys([x, *y[:1], *goals]))
 
 
-def front_of(problem: Any, res: Any) -> Front:
-    """Build the front of a result, points, or Front."""
-    if isinstance(res, Front):
-        return res if res.problem is problem else Front(problem, res.X)
-    points, algorithm = points_of(problem, res), getattr(res, "algorithm", None)
-    gap = getattr(algorithm, "gap", None)
-    return Front(
-        problem,
-        points,
-        certified=getattr(algorithm, "certified", None),
-        gap=gap if gap is not None and len(gap) == len(points) else None,
-        open_bounds=getattr(algorithm, "open_bounds", None),
-    )
-
-
 def points_of(problem: Any, res: Any) -> Array:
     """Return the (n, n_var) points of a result or an array."""
     X = res.X if isinstance(res, Result | Front) else res
@@ -458,15 +379,8 @@ def points_of(problem: Any, res: Any) -> Array:
 def risk_at_most(table: Microdata, risk: float) -> Constraint:
     """Return the constraint on k that limits the risk.
 
-    The risk to be found is 1 / k. The EMA and Health Canada ask for 0.09, which needs a k of 12.
-
-    Args:
-        table: The table. If it has a person column, k counts persons.
-        risk: The greatest risk, above 0, at most 1.
-
-    Raises:
-        TypeError: `risk` is no number.
-        ValueError: It is not above 0 and at most 1.
+    The risk to be found is 1 / k. The EMA and Health Canada ask for 0.09, which needs a k of 12. If the table has a
+    person column, k counts persons.
 
     >>> from pymoo_anon.datasets import make_census
     >>> risk_at_most(make_census(50), 0.09)
@@ -507,7 +421,6 @@ class _Asked:
         return listed(bound(one, self.names[one.objective]) for one in self.bounds)
 
     def left(self) -> Ints:
-        """Return the places that satisfy all bounds."""
         front, bounds = self.front, self.bounds
         if len(front) == 0:
             if front._n_given == 0:
@@ -526,25 +439,16 @@ class _Asked:
         missed = np.maximum(violations, 0)
         finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
         relative = np.where(np.isfinite(missed), missed / np.where(finite > 0, finite, 1), 2)
-        has = self._has(first_of(relative.sum(axis=1), front.F))
+        has = self.has(first_of(relative.sum(axis=1), front.F))
         raise ValueError(f"no point of the front's {len(front)} has {self}; the nearest has {has}")
 
     def among(self, n_left: int) -> str:
-        """Describe the points to choose from."""
         n = len(self.front)
         if not self.bounds:
             return f"all {n} points" if n > 1 else "the front's only point"
         return f"{f'the {n_left} points' if n_left > 1 else 'the only point'} with {self}, of {n}"
 
-    def numbered(self, row: int, left: Ints) -> int:
-        """Return the place of a row."""
-        place = self.front.place_of(row)
-        if place not in left:
-            raise ValueError(f"row must be a point with {self}, got one with {self._has(place)}")
-        return place
-
     def best(self, left: Ints, measure: Objective | None) -> tuple[list[Floats], str]:
-        """Return the values to minimise, and words."""
         if measure is None:
             # The best of a privacy such as t would generalize everything.
             measure = next((goal for goal in self.front.objectives if goal.is_loss), None)
@@ -557,7 +461,6 @@ class _Asked:
         return [costs], f"{_EXTREME[measure.maximize]} {self.names[measure]}"
 
     def weighted(self, left: Ints, weights: Mapping[Objective, float]) -> tuple[list[Floats], str]:
-        """Return the weighted values to minimise, and words."""
         values = np.column_stack([self.front.values(measure)[left] for measure in weights])
         short = shortfalls(values, [measure.maximize for measure in weights]) * list(map(float, weights.values()))
         said = listed(f"{self.names[measure]} = {number(float(weight))}" for measure, weight in weights.items())
@@ -579,7 +482,7 @@ class _Asked:
             MappingProxyType(front.losses(self.names)),
         )
 
-    def _has(self, place: int) -> str:
+    def has(self, place: int) -> str:
         said = []
         for measure in dict.fromkeys([*(one.objective for one in self.bounds), *self.front.objectives]):
             value = float(self.front.values(measure)[place])

@@ -1,10 +1,10 @@
 """Journal of a search on disk: a killed search can go on.
 
-A search that begins again with the same seed and with `resume` runs as before, and takes values from the journal: its
-result is that of a search that was never killed. `BranchAndBound` takes the bounds of evaluated nodes from it, too.
+A search that begins again with the same seed and with `resume` runs as before, and takes values from the journal, and
+`BranchAndBound` also bounds: its result is that of a search that was never killed.
 
-A file has a head, which identifies the search, and then records. Each record holds points, their numbers and a
-checksum, and is written at once. An incomplete record at the end of the file is cut off.
+A file has a head, which identifies the search, and then records of points, their numbers and a checksum. An incomplete
+record at the end of the file is cut off.
 
 >>> import tempfile
 >>> from pymoo_anon.datasets import make_census
@@ -62,7 +62,6 @@ class Journal:
         identity: Fingerprint of the search, in ASCII. A file with another one is never read.
 
     Attributes:
-        path: The file.
         bounds: Bounds that an earlier process read at nodes, by the bytes of x.
     """
 
@@ -75,11 +74,10 @@ class Journal:
         self._file: int | None = None
 
     def check_replaceable(self) -> None:
-        """Raise if the file is no journal, which the first record would replace.
+        """Refuse to replace a file that is no journal.
 
         Raises:
             ValueError: The file is no journal.
-            OSError: It cannot be read.
         """
         with self.path.open("rb") as file:
             if not _MAGIC.startswith(head := file.read(len(_MAGIC))):
@@ -90,7 +88,6 @@ class Journal:
 
         Raises:
             ValueError: The file belongs to another search.
-            OSError: It cannot be read.
         """
         with self.path.open("rb") as file:
             head = file.read(len(self._head))
@@ -104,12 +101,7 @@ class Journal:
         self._whole = whole or None
 
     def append(self, kind: int, keys: Sequence[bytes], numbers: Floats) -> None:
-        """Write a record, whole or not at all.
-
-        Args:
-            kind: `VALUES` or `BOUNDS`.
-            keys: The bytes of one or more x.
-            numbers: Float array of any shape.
+        """Write a record of one or more x, whole or not at all.
 
         Raises:
             OSError: It cannot be written.
@@ -131,20 +123,11 @@ class Journal:
                 raise OSError(error.errno, error.strerror, str(self.path)) from None
             raise
 
-    def remember(self, keys: Sequence[bytes], numbers: Floats) -> None:
-        """Write the measured values of points.
-
-        Args:
-            keys: The bytes of one or more x.
-            numbers: Float array, the values point after point.
-
-        Raises:
-            OSError: It cannot be written.
-        """
-        self.append(VALUES, keys, numbers)
+    def remember(self, keys: Sequence[bytes], values: Floats) -> None:
+        """Write the measured values of points."""
+        self.append(VALUES, keys, values)
 
     def _open(self) -> None:
-        """Open the file after its last whole record."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         if self._whole is None:
             # Another process may have the old file open.
@@ -162,11 +145,7 @@ class Journal:
             self._file = None
 
     def remove(self) -> None:
-        """Close the file and remove it.
-
-        Raises:
-            OSError: It cannot be removed.
-        """
+        """Close the file and remove it."""
         self.close()
         self.path.unlink(missing_ok=True)
 
@@ -210,9 +189,6 @@ def journaled(
         path: The file of the journal. Without `resume` the first evaluation begins it anew.
         settings: Settings that decide the search, such as the seed; values as in JSON.
         resume: Whether to continue an existing file.
-
-    Yields:
-        The journal.
 
     Raises:
         TypeError: `problem` is of another kind.

@@ -37,7 +37,7 @@ _VISITED_AT_ONCE = 4096
 
 # Visiting more nodes takes hours, and an array of more takes too much memory.
 _MOST_VISITED = 10**9
-_MOST_BYTES = 2**32
+_LARGEST_ARRAY = 2**32
 
 
 class LatticeProblem(AnonymizationProblem):
@@ -58,9 +58,7 @@ class LatticeProblem(AnonymizationProblem):
             all (float below 1, rounded down).
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
         levels: By quasi-identifier its least and its greatest level, such as `{"age": (1, 3)}`. Others may have all.
-            Other search spaces have no such argument, since their columns have no levels as a whole.
-        elementwise_runner: Evaluator of points one by one, such as pymoo's `StarmapParallelization`; None evaluates
-            them together, which is quicker.
+        elementwise_runner: As of `AnonymizationProblem`.
 
     Attributes:
         levels: As given, a dict.
@@ -72,9 +70,8 @@ class LatticeProblem(AnonymizationProblem):
         n_groups: (n_levels, n_var) int64 array, the number of groups of every attribute there.
 
     Raises:
-        TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
-        ValueError: There are no objectives, an objective is given twice or reads a column without a role, or the
-            suppression is out of range; or `levels` names no quasi-identifier, or levels that do not exist.
+        TypeError: As of `AnonymizationProblem`, or `levels` is no dict.
+        ValueError: As of `AnonymizationProblem`, or `levels` names no quasi-identifier, or levels that do not exist.
     """
 
     def __init__(
@@ -127,20 +124,12 @@ class LatticeProblem(AnonymizationProblem):
 
     @property
     def space_fingerprint(self) -> str:
-        """Fingerprint of the lattice: the required levels."""
         return f"levels {self.lowest.tolist()} to {self.highest.tolist()}" if self.levels else ""
 
     def nodes(self, start: int, stop: int) -> Ints:
         """Return nodes number `start` to `stop - 1`.
 
-        They go from special to general, and the last level changes fastest.
-
-        Args:
-            start: Number of the first node, from 0.
-            stop: Number after the last one. Beyond the lattice it means the end.
-
-        Returns:
-            (n, n_var) int64 array.
+        They go from special to general, and the last level changes fastest. A `stop` beyond the lattice means its end.
 
         Raises:
             ValueError: `start` is negative, or the array would take more than 4 GiB.
@@ -149,7 +138,7 @@ class LatticeProblem(AnonymizationProblem):
             raise ValueError(f"start must be the number of a node, from 0, got {start}")
         n = max(min(stop, self.n_nodes) - start, 0)
         size = n * self.n_var * 8
-        if size > _MOST_BYTES:
+        if size > _LARGEST_ARRAY:
             raise ValueError(
                 f"{n:,} of the lattice's {self.n_nodes:,} nodes would take {size / 2**30:,.0f} GiB; ask for fewer at "
                 "a time, or search a part of them with PBGEA or NSGA2"
@@ -175,10 +164,7 @@ class LatticeProblem(AnonymizationProblem):
         return (self.nodes(start, start + size) for start in range(0, self.n_nodes, size))
 
     def decode(self, x: ArrayLike) -> Generalization:
-        """Return the generalization of one node.
-
-        Args:
-            x: (n_var,) array of levels, one row of `res.X`, or that row as a (1, n_var) array.
+        """Return the generalization of one node, an (n_var,) or (1, n_var) array.
 
         Raises:
             ValueError: x has the wrong length or a level that its hierarchy has not.
@@ -210,24 +196,13 @@ class LatticeProblem(AnonymizationProblem):
         exact = self._exact(max_nodes, use_cache, set_cache)
         return None if exact is None else exact[1]
 
-    def pareto_set(
-        self, *, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
-    ) -> Ints | None:
-        """Return one node for every row of `pareto_front`.
-
-        Arguments and errors are the same.
-
-        Returns:
-            (n, n_var) int64 array, or None.
-        """
-        exact = self._exact(max_nodes, use_cache, set_cache)
+    def pareto_set(self, **options: Any) -> Ints | None:
+        """Return one node for every row of `pareto_front`, with the same arguments and errors."""
+        exact = self._exact(**options)
         return None if exact is None else exact[0]
 
     def ideal_point(self, **options: Any) -> Floats | None:
         """Return the (n_obj,) least values of `pareto_front`, or None.
-
-        Args:
-            options: As `pareto_front`.
 
         Raises:
             ValueError: No node is feasible, or as `pareto_front`.
@@ -236,10 +211,7 @@ class LatticeProblem(AnonymizationProblem):
         return None if front is None else front.min(axis=0)
 
     def nadir_point(self, **options: Any) -> Floats | None:
-        """Return the (n_obj,) greatest values of `pareto_front`, or None.
-
-        Arguments and errors are those of `ideal_point`.
-        """
+        """Return the (n_obj,) greatest values of `pareto_front`, or None, as `ideal_point`."""
         front = self._feasible_front(options)
         return None if front is None else front.max(axis=0)
 
@@ -252,7 +224,9 @@ class LatticeProblem(AnonymizationProblem):
             )
         return front
 
-    def _exact(self, max_nodes: int | None, use_cache: bool, set_cache: bool) -> tuple[Ints, Floats] | None:
+    def _exact(
+        self, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
+    ) -> tuple[Ints, Floats] | None:
         if use_cache and self._front is not None:
             return self._front
         most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples)) if max_nodes is None else max_nodes
@@ -275,9 +249,6 @@ class LatticeProblem(AnonymizationProblem):
 
     def checked(self, X: ArrayLike) -> Ints:
         """Return nodes as an (n, n_var) int64 array.
-
-        Args:
-            X: (n, n_var) array of whole levels.
 
         Raises:
             ValueError: X has another shape, a level is not whole, or its hierarchy does not have it.
@@ -302,7 +273,6 @@ class LatticeProblem(AnonymizationProblem):
         return weights
 
     def group_maps(self, X: Ints) -> tuple[Ints, Ints]:
-        """Return the group maps of valid nodes."""
         X, offsets = np.require(X, requirements=["C", "W"]), self.table.tuples.offsets
         maps, numbers = np.empty((len(X), self.groups.shape[1]), dtype=np.int64), np.empty(X.shape, dtype=np.int64)
         _write_maps(X, self.groups, self.n_groups, offsets, maps, numbers)
@@ -313,7 +283,6 @@ class LatticeProblem(AnonymizationProblem):
 
 
 def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[dict[Name, tuple[int, int]], Ints, Ints]:
-    """Return the required levels, and the limits of every attribute."""
     hierarchies = table.quasi_identifiers
     if not isinstance(levels, Mapping):
         raise TypeError(f'levels must be a dict such as {{"age": (0, 2)}}, got {levels!r:.80}')
@@ -344,7 +313,6 @@ def check_visitable(problem: LatticeProblem) -> None:
 
 
 def _warn_of_levels_cut_down(algorithm: Any) -> None:
-    """Warn if a crossover of real numbers truncates levels."""
     crossover = getattr(getattr(algorithm, "mating", None), "crossover", None)
     if isinstance(crossover, SimulatedBinaryCrossover) and (
         crossover.vtype is None or np.dtype(crossover.vtype).kind != "f"

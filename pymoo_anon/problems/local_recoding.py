@@ -3,41 +3,63 @@
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import ceil
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from pymoo.core.termination import Termination
+from pymoo.termination import get_termination
+from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.termination.max_time import TimeBasedTermination
 
 from pymoo_anon._messages import listed, number, plain, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.loss import GeneralLossMetric
+from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
+from pymoo_anon.objectives.privacy import (
+    AlphaDeassociation,
+    BasicBetaLikeness,
+    DistinctLDiversity,
+    EnhancedBetaLikeness,
+    EntropyLDiversity,
+    KAnonymity,
+    ProsecutorRisk,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from pymoo_anon.objectives.privacy.identity import smallest_k
 from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.local_bound import LowerBound, ascend, limit_of
-from pymoo_anon.problems.local_target import (
-    LocalTarget,
-    base_weights,
-    holds_by_construction,
-    least_k,
-    prices_of,
-    requirements_of,
-    targets_of,
-    whole_classes,
+from pymoo_anon.recoding import (
+    Ascent,
+    ColumnRequirement,
+    RequirementKind,
+    Requirements,
+    Tests,
+    Trees,
+    check_ways,
+    recode,
 )
-from pymoo_anon.problems.memory import Memory
-from pymoo_anon.recoding import Requirements, Tests, Trees, check_ways, recode
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import kept_by
-from pymoo_anon.typing import Array, Ints
+from pymoo_anon.typing import Array, Floats, Ints
+
+# Weight of an attribute whose loss no objective counts, as a share of the greatest weight. It is not zero, so
+# that its cells are generalized no further than they must be.
+_LEAST_SHARE = 1e-3
 
 # A weight of x = w is 2^w times that of x = 0.
 _GREATEST_WEIGHT = 10
@@ -46,22 +68,188 @@ _GREATEST_WEIGHT = 10
 _KEPT_BYTES = 1 << 28
 
 
+@dataclass(frozen=True)
+class LocalTarget:
+    """Target of a local recoding."""
+
+    k: int  # Least number of rows of a class
+    price: float  # Cost of a class beside the loss of its cells, in cells. Larger prices make fewer and larger classes
+    weights: tuple[float, ...]  # Weight of the loss of a cell by quasi-identifier, 1 on average
+    requirements: tuple[ColumnRequirement, ...] = ()  # Requirements on every class beside k
+
+
+def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
+    """List the targets of k: the least, numbers of two digits and zeros, and the number of rows."""
+    low, digits = min(least, table.n_rows), np.arange(10, 100)
+    scale = [np.arange(1, 10), *(digits * 10**power for power in range(len(str(table.n_rows)) - 1))]
+    every = np.concatenate([[low, table.n_rows], *scale])
+    return tuple(np.unique(every[(every >= low) & (every <= table.n_rows)]).tolist())
+
+
+def prices_of(table: Microdata) -> tuple[float, ...]:
+    """List the prices of a class, doubled at every second one."""
+    scale = np.unique(np.rint(np.sqrt(2.0 ** np.arange(2 * table.n_rows.bit_length()))))
+    return 0.0, *scale[scale <= table.n_rows].tolist()
+
+
+def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> Floats:
+    """Return the (n,) mean weights of attributes in objectives with weights."""
+    given = [
+        objective.weights_of(names)
+        for objective in objectives
+        if isinstance(objective, GeneralLossMetric | NormalizedWeightedPenalty)
+    ]
+    total = sum((own / own.sum() for own in given), np.zeros(len(names))) if given else np.ones(len(names))
+    total = np.maximum(total, _LEAST_SHARE * total.max())
+    weights: Floats = total / total.mean()
+    return weights
+
+
+def least_k(constraints: Sequence[Constraint]) -> int:
+    """Return the least k in rows that the constraints allow."""
+    found = [1]
+    for one in constraints:
+        if one.depends_on_kept:
+            # A class of fewer rows holds it where enough others agree with it.
+            continue
+        if isinstance(one.objective, KAnonymity) and one.objective.column is None and one.at_least:
+            found.append(ceil(one.bound))
+        if isinstance(one.objective, ProsecutorRisk) and not one.at_least and 0 < one.bound <= 1:
+            found.append(smallest_k(one.bound))
+    return max(found)
+
+
+def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -> list[ColumnRequirement]:
+    """Translate the constraints that the kernels can test."""
+    found = []
+    for one in constraints:
+        measure, make = one.objective, _TESTS.get(type(one.objective))
+        if make is not None and one.speaks_of_classes and not one.depends_on_kept:
+            read = measure.reads(tuples.sensitive)
+            found += [replace(make(measure, one.bound, tuples), column=column) for column in read]
+    return found
+
+
+def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> bool:
+    """Return whether every recoding of the kernels holds a constraint, if any recoding does."""
+    risk_or_k = isinstance(constraint.objective, KAnonymity | ProsecutorRisk) and constraint.objective.column is None
+    if constraint.depends_on_kept:
+        return holds_by_construction(whole_classes(constraint), tuples)
+    return (risk_or_k and constraint.speaks_of_classes) or bool(requirements_of([constraint], tuples))
+
+
+def whole_classes(constraint: Constraint) -> Constraint:
+    """Return a stricter constraint without background knowledge."""
+    return replace(constraint, objective=constraint.objective.knowing())
+
+
+def _simple(kind: RequirementKind) -> Callable[[Objective, float, DistinctTuples], ColumnRequirement]:
+    return lambda measure, bound, tuples: ColumnRequirement(kind, measure.column, bound)
+
+
+def _recursive(measure: RecursiveCLDiversity, bound: float, tuples: DistinctTuples) -> ColumnRequirement:
+    c = measure.fraction(tuples.n_rows)
+    return ColumnRequirement(RequirementKind.RECURSIVE, measure.column, bound, c=(c.numerator, c.denominator))
+
+
+def _closeness(measure: TCloseness, bound: float, tuples: DistinctTuples) -> ColumnRequirement:
+    levels, n_places = measure.scale(tuples)
+    kind = RequirementKind.ORDER if n_places else RequirementKind.TREE
+    return ColumnRequirement(kind, measure.column, bound, groups=levels, n_places=n_places)
+
+
+# By measure, and for no class that is made from one: another may mean something else.
+_TESTS: dict[type, Callable[..., ColumnRequirement]] = {
+    AlphaDeassociation: _simple(RequirementKind.ALPHA),
+    BasicBetaLikeness: _simple(RequirementKind.BETA),
+    DistinctLDiversity: _simple(RequirementKind.DISTINCT),
+    EnhancedBetaLikeness: _simple(RequirementKind.ENHANCED_BETA),
+    EntropyLDiversity: _simple(RequirementKind.ENTROPY),
+    KAnonymity: _simple(RequirementKind.DISTINCT),
+    RecursiveCLDiversity: _recursive,
+    TCloseness: _closeness,
+}
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """Lower bound of the loss of all local recodings, and the loss of one.
+
+    >>> bound = LowerBound(value=90.0, loss=100.0, n_passes=20)
+    >>> bound.gap, bound.share
+    (10.0, 0.1)
+    >>> print(bound)
+    a loss of 100 is within 10.0 % of the least: none is below 90 (20 passes)
+    """
+
+    value: float  # The bound, in units of the objective
+    loss: float  # Loss of the recoding of the point, in the same units
+    n_passes: int  # Number of passes that raised the bound
+
+    @property
+    def gap(self) -> float:
+        """Greatest possible improvement in units of the objective, 0 for a proven optimum."""
+        return max(self.loss - self.value, 0.0)
+
+    @property
+    def share(self) -> float:
+        """The gap as a share of the loss, from 0 to 1."""
+        return self.gap / self.loss if self.gap > 0 else 0.0
+
+    def __str__(self) -> str:
+        within = f"within {self.share:.1%} of the least".replace("%", " %")
+        return f"a loss of {self.loss:g} is {within}: none is below {self.value:g} ({self.n_passes} passes)"
+
+
+def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
+    """Return an unused copy of a termination that counts passes or seconds, or raise."""
+    made: Any = copy.deepcopy(termination)
+    if isinstance(termination, tuple):
+        # pymoo raises a bare Exception where it does not know a name.
+        with suppress(Exception):
+            made = get_termination(*termination)
+    limit = getattr(made, "n_max_gen", None) or getattr(made, "max_time", None)
+    if not isinstance(made, MaximumGenerationTermination | TimeBasedTermination) or limit is None or not limit > 0:
+        raise ValueError(
+            'termination must be a number of passes, such as ("n_iter", 20), or a time in seconds, such as '
+            f'("time", 10), got {termination!r}'
+        )
+    return made
+
+
+def ascend(trees: Trees, tests: Tests, loss: float, limit: Termination) -> LowerBound:
+    """Raise a lower bound of a loss until the termination.
+
+    The costs of nodes are those of the objective. The pass at hand is ended, and then the bound is checked.
+    """
+    # Loops are compiled before time counts.
+    few = np.arange(min(len(trees.rows), 2))
+    small = Ascent.of(trees.subset(few), tests.subset(few)._replace(k=1))
+    small.advance()
+    state = SimpleNamespace(start_time=time.time(), n_gen=0, n_iter=0)
+    ascent = Ascent.of(trees, tests)
+    limit.update(state)
+    while limit.do_continue() and ascent.paid < loss:
+        ascent.advance()
+        state.n_gen = state.n_iter = ascent.n_passes
+        limit.update(state)
+    return LowerBound(value=ascent.bound(), loss=loss, n_passes=ascent.n_passes)
+
+
 class LocalRecodingProblem(AnonymizationProblem):
     """Local recoding: every class of tuples has levels of its own.
 
-    A point says what a recoding is made for, and a deterministic method makes it: multidimensional recoding (LeFevre et
-    al. 2006), with hierarchies, which loses a fraction of what full-domain generalization does. Nothing is suppressed.
-    Variables are whole numbers from 0:
+    A point is the target of a recoding, and a deterministic method makes it: multidimensional recoding (LeFevre et al.
+    2006) with hierarchies, which loses a fraction of full-domain generalization. Nothing is suppressed. Variables are
+    whole numbers from 0:
 
-    - the first is the place of k in `targets`, which go from what the constraints ask for to the number of rows, in
-      steps of a tenth at most above 10;
-    - the second is the place of a class's price in `prices`, from none on a log scale. k bounds the worst class, a
-      price makes classes fewer, and so rules the mean risk;
+    - the first is the place of k in `targets`, from the least allowed k to the number of rows;
+    - the second is the place of a class's price in `prices`, from none on a log scale. A price makes classes fewer, and
+      so rules the mean risk;
     - each other is the weight of a quasi-identifier's loss as a power of 2. Only ratios count: all equal weigh as the
       objectives do. Weights are worth a search where objectives tell quasi-identifiers apart.
 
-    `LatticeSampling`, `LevelCrossover` and `SingleStepMutation` fit. `TargetSweep` needs no operators and ends by
-    itself.
+    `LatticeSampling`, `LevelCrossover` and `SingleStepMutation` fit. `TargetSweep` needs no operators.
 
     k, in rows or persons, distinct, entropy and recursive l, alpha, t and beta as constraints are held by construction,
     wherever the whole table holds them, also for adversaries who know some columns alone. All constraints are in G.
@@ -76,11 +264,9 @@ class LocalRecodingProblem(AnonymizationProblem):
         method: "bottom-up" releases the cheapest cells that enough tuples share, again and again. "top-down" splits
             classes, each time where most loss is saved for the bits that it tells: it loses more and takes a fraction
             of the time. As baselines "mondrian" and "mondrian-relaxed" are the strict and the relaxed algorithm of
-            LeFevre et al. 2006, which split the column whose cells are widest. Where the paper cuts an ordered domain
-            at its median, they split a node into its children, of numbers, too: every cell is a node of its hierarchy.
-            Strict, all children that hold a tuple have k rows, or another column is split. Relaxed, those that have
-            fewer stay together, so that classes overlap; but equal tuples stay in one class, where the paper spreads
-            those at the median over both sides.
+            LeFevre et al. 2006, which split the column of the widest cells. Where the paper cuts at a median, they
+            split a node into its children. Strict, all children that hold a tuple have k rows, or another column is
+            split. Relaxed, those of fewer rows stay together, so that classes overlap, and equal tuples stay in one.
         structure: What decides which tuples are one class. "sizes": numbers of rows and persons; classes that break
             another constraint are merged afterwards. "direct": all constraints, which may lose less. But then a class
             that sizes would have split tells that its parts break a constraint, and so of their sensitive values
@@ -88,21 +274,17 @@ class LocalRecodingProblem(AnonymizationProblem):
         n_improvements: So many times a few classes near each other are freed and built anew, and kept where they lose
             less (large neighbourhood search). 0 is quickest. On Adult at k = 5, 2,000 take 1 % off the loss and two
             seconds a recoding.
-        elementwise_runner: What evaluates points one by one, such as pymoo's `StarmapParallelization`; None evaluates
-            them together, which is quicker.
+        elementwise_runner: As of `AnonymizationProblem`.
 
     Attributes:
         targets: Tuple of the targets of k, ascending.
         prices: Tuple of the prices of a class in cells, ascending from 0.
         held: Tuple of the constraints that are held by construction.
-        method: As given.
-        structure: As given.
-        n_improvements: As given.
 
     Raises:
-        TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
-        ValueError: As for other problems; or a hierarchy does not end in one group, or has a label for two sets of
-            values; or `method` or `structure` is none of these, or `n_improvements` is negative.
+        TypeError: As of `AnonymizationProblem`.
+        ValueError: As of `AnonymizationProblem`; or a hierarchy does not end in one group, or has a label for two sets
+            of values; or `method` or `structure` is none of these, or `n_improvements` is negative.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -147,22 +329,17 @@ class LocalRecodingProblem(AnonymizationProblem):
         self._requirements = tuple(requirements_of(self.held, table.tuples))
         self._recodings = _Recodings()
 
-    def fresh_copy(self) -> LocalRecodingProblem:
-        """Return a copy without evaluations, with the same table."""
-        made = copy.copy(self)
-        made._memory, made._recodings = Memory(len(self.measured) + 1), _Recodings()
-        return made
+    def fresh_copy(self) -> AnonymizationProblem:
+        made: Any = super().fresh_copy()
+        made._recodings = _Recodings()
+        return made  # type: ignore[no-any-return]
 
     @property
     def space_fingerprint(self) -> str:
-        """Fingerprint of the search space beside the table: how recodings are made."""
         return f"local {self.method} {self.structure} {self.n_improvements}"
 
     def target(self, x: ArrayLike) -> LocalTarget:
-        """Return the target of one point.
-
-        Args:
-            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
+        """Return the target of one point, an (n_var,) or (1, n_var) array.
 
         Raises:
             ValueError: x has the wrong length or a value that is out of range.
@@ -180,9 +357,6 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     def words(self, X: Array) -> list[str]:
         """Describe the target of each point in words.
-
-        Args:
-            X: (n, n_var) array.
 
         >>> from pymoo_anon.datasets import make_census
         >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -202,8 +376,6 @@ class LocalRecodingProblem(AnonymizationProblem):
     def x_of(self, k: int, price: float = 0.0) -> Ints:
         """Return the point of a target and a price, with equal weights.
 
-        (n_var,) int64 array.
-
         Args:
             k: The least number of rows of a class: itself below 100, and with two digits and zeros, such as 150.
             price: What a class costs, in cells.
@@ -219,28 +391,12 @@ class LocalRecodingProblem(AnonymizationProblem):
         return x
 
     def decode(self, x: ArrayLike) -> LocalGeneralization:
-        """Return the local recoding of one point, the same for equal targets.
-
-        Args:
-            x: (n_var,) array, one row of `res.X`, or that row as a (1, n_var) array.
-
-        Raises:
-            ValueError: x has the wrong length or a value that is out of range.
-        """
+        """Return the local recoding of one point, the same for equal targets, as `target`."""
         target = self.target(x)
-        known = self._recodings.find(target)
-        if known is None:
-            known = self._recodings.stored.get(target, partial(self._recode, target))()
-            self._recodings.keep(target, known)
-        return known
+        return self._recodings.of(target, partial(self._recode, target))
 
     def remember_recodings(self, X: ArrayLike, made: Sequence[Callable[[], LocalGeneralization]]) -> None:
-        """Register recodings of an earlier process, read at first use.
-
-        Args:
-            X: (n, n_var) array, their points.
-            made: (n,) functions that give them.
-        """
+        """Register recodings of an earlier process, made by functions at first use."""
         self._recodings.stored.update(zip(map(self.target, self.checked(X)), made, strict=True))
 
     def _recode(self, target: LocalTarget) -> LocalGeneralization:
@@ -256,10 +412,9 @@ class LocalRecodingProblem(AnonymizationProblem):
     ) -> LocalGeneralization:
         """Rebuild the classes that break a constraint on adversaries.
 
-        No class tells by itself whether it holds: others count that agree with it on what is known. So the recoding is
-        made without, and looked at whole. The classes that hold it among themselves stay. All other tuples are recoded
-        anew, in classes that each hold it alone: so do any rows of them that agree. Where these tuples are too few or
-        too uniform for one such class, the smallest of the others join them.
+        The classes that hold it among themselves stay. All other tuples are recoded anew, in classes that each hold it
+        alone: so do any rows of them that agree. Where these tuples are too few or too uniform for one such class, the
+        smallest of the others join them.
         """
         read = dict.fromkeys(column for one in partial for column in one.reads(self.table.sensitive))
         classes = self.table.local_classes(made, tuple(read))
@@ -287,18 +442,14 @@ class LocalRecodingProblem(AnonymizationProblem):
     def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:
         """Return a lower bound of the loss with a point's k.
 
-        The loss is the first `GeneralLossMetric` of the objectives; other objectives have no bound. The bound speaks of
-        all recodings under the same hierarchies that suppress nothing, whatever method makes them, and so of this one
-        whatever its price and its weights. Constraints enter by the rows and the distinct values that they make
-        necessary.
-
-        A bound is true whenever it ends, and is checked then. Passes are steps of a dual ascent; the first ones raise
-        it most.
+        The loss is the first `GeneralLossMetric` of the objectives. The bound speaks of all recodings under the same
+        hierarchies that suppress nothing, whatever method makes them. Constraints enter by the rows and the distinct
+        values that they make necessary.
 
         Args:
             x: (n_var,) array, one row of `res.X`.
-            termination: When to end, as pymoo has it: `("n_iter", 20)` is a number of passes, with the same bound on
-                every machine; `("time", 10)` is seconds, of which compiling takes none.
+            termination: When to end, as pymoo has it: `("n_iter", 20)` is passes of a dual ascent, with the same bound
+                on every machine; `("time", 10)` is seconds, of which compiling takes none.
 
         Raises:
             ValueError: x is no point, no objective is a `GeneralLossMetric`, or `termination` is something else.
@@ -332,16 +483,12 @@ class LocalRecodingProblem(AnonymizationProblem):
         return Requirements(1, self._requirements).tests(self.table.tuples, trees)
 
     def _grouped(self, X: Array, columns: tuple[Any, ...] | None = None) -> Iterator[tuple[Ints, EquivalenceClasses]]:
-        """Yield rows of X and their equivalence classes, one at a time."""
         read = self._columns if columns is None else columns
         for row, x in enumerate(X):
             yield np.array([row]), self.table.local_classes(self.decode(x), read)
 
     def checked(self, X: ArrayLike) -> Ints:
         """Return points as an (n, n_var) int64 array.
-
-        Args:
-            X: (n, n_var) array of whole numbers.
 
         Raises:
             ValueError: X has another shape, or a value that is not whole or out of range.
@@ -362,29 +509,22 @@ class _Recodings:
     def __init__(self) -> None:
         # Source of the recodings of an earlier process.
         self.stored: dict[LocalTarget, Callable[[], LocalGeneralization]] = {}
-        self._known: OrderedDict[LocalTarget, LocalGeneralization] = OrderedDict()
+        self._known: dict[LocalTarget, LocalGeneralization] = {}
         self._n_bytes = 0
         self._lock = Lock()
-
-    def __copy__(self) -> _Recodings:
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Recodings, ()
 
-    def find(self, key: LocalTarget) -> LocalGeneralization | None:
-        """Return a kept recoding, or None, and mark it as the latest."""
+    def of(self, target: LocalTarget, make: Callable[[], LocalGeneralization]) -> LocalGeneralization:
+        """Return a recoding, made if it is not kept, as the latest."""
         with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-            return self._known.get(key)
-
-    def keep(self, key: LocalTarget, made: LocalGeneralization) -> None:
-        """Keep a recoding, and forget the oldest beyond the memory limit."""
+            known = self._known.get(target)
+        made = self.stored.get(target, make)() if known is None else known
         with self._lock:
-            if key not in self._known:
-                self._known[key] = made
-                self._n_bytes += made.nbytes
+            self._n_bytes += 0 if target in self._known else made.nbytes
+            self._known.pop(target, None)
+            self._known[target] = made
             while self._n_bytes > _KEPT_BYTES and len(self._known) > 1:
-                _, gone = self._known.popitem(last=False)
-                self._n_bytes -= gone.nbytes
+                self._n_bytes -= self._known.pop(next(iter(self._known))).nbytes
+        return made

@@ -47,11 +47,6 @@ class PreferredPoint(Objective):
         preference: The preferred (NWP, NECD), each from 0 to 1.
         weights: Weights of the quasi-identifiers in NWP, as in `NormalizedWeightedPenalty`.
 
-    Attributes:
-        preference: (2,) float array, the preferred point.
-        loss: The objective NWP.
-        bias: The objective NECD.
-
     Raises:
         ValueError: `preference` is not a point between 0 and 1, or `weights` do not sum to 1.
 
@@ -75,11 +70,7 @@ class PreferredPoint(Objective):
         self.bias = NormalizedClassDispersion()
 
     def check(self, table: Microdata) -> None:
-        """Raise unless there is a weight for every quasi-identifier.
-
-        Raises:
-            ValueError: The numbers differ.
-        """
+        """Raise unless there is a weight for every quasi-identifier."""
         self.loss.check(table)
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
@@ -87,24 +78,14 @@ class PreferredPoint(Objective):
         return self.achieved(np.column_stack([self.loss.evaluate(classes), self.bias.evaluate(classes)]))
 
     def achieved(self, points: Floats) -> Floats:
-        """Return the (n,) achievements of points.
-
-        Args:
-            points: (n, 2) float array of NWP and NECD.
-        """
+        """Return the (n,) achievements of (n, 2) points of NWP and NECD."""
         achieved: Floats = Achievement().do(points, self.preference, _type="many_to_one")
         return achieved
 
     def deviation(self, points: Floats) -> Floats:
-        """Return the preference deviations of points.
+        """Return the preference deviations of points, NWP and NECD minus the preferred ones.
 
-        They decide between equal achievements: NWP and NECD minus the preferred values (Dewri et al. 2009, section 4).
-
-        Args:
-            points: (n, 2) float array of NWP and NECD.
-
-        Returns:
-            (n,) float array.
+        They decide between equal achievements (Dewri et al. 2009, section 4).
         """
         deviation: Floats = points.sum(axis=-1) - self.preference.sum()
         return deviation

@@ -17,13 +17,13 @@ from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.local_target import base_weights, holds_by_construction, requirements_of
+from pymoo_anon.problems.local_recoding import base_weights, holds_by_construction, requirements_of
 from pymoo_anon.recoding import Requirements, Trees, recode
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
 from pymoo_anon.typing import Bools, Ints, Ints32
 
 # The last refinement of each problem, by its arguments.
-_LAST: WeakKeyDictionary[AnonymizationProblem, tuple[object, LocalGeneralization]] = WeakKeyDictionary()
+_LAST_REFINEMENT: WeakKeyDictionary[AnonymizationProblem, tuple[object, LocalGeneralization]] = WeakKeyDictionary()
 
 
 def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "bottom-up") -> LocalGeneralization:
@@ -33,9 +33,8 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
     each kind, alpha, t, beta, k in persons, be they measured or required. The parts then have the smallest nodes of the
     hierarchies that hold their tuples. The suppressed tuples are a class, too, where they hold all this.
 
-    No measure of single classes is worse than at the point, and what is required there still holds, or the refinement
-    is refused. No loss of cells is greater. There are more classes than before: what is measured over all of them, such
-    as the mean risk, may be worse where nothing is required of it.
+    No measure of single classes is worse than at the point, and all requirements there still hold, or the refinement
+    is refused. No loss of cells is greater. Measures over all classes, such as the mean risk, may be worse.
 
     Args:
         problem: A `LatticeProblem`, or a `BitStringProblem` whose groups all are groups of the table's hierarchies, as
@@ -59,21 +58,21 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
     >>> bool(after.sizes.min() >= before.sizes.min()), len(after.sizes) > len(before.sizes)
     (True, True)
     """
-    _check_levels(problem)
+    _check_least_levels(problem)
     point, asked = (x.x, x.requirements) if isinstance(x, Choice) else (x, ())
     # A release, its evidence and its codebook need the same refinement.
     given = np.asarray(point)
     key = given.dtype, given.tolist(), tuple(asked), method
-    if problem not in _LAST or _LAST[problem][0] != key:
-        _LAST[problem] = key, _refined(problem, point, asked, method)
-    return _LAST[problem][1]
+    if problem not in _LAST_REFINEMENT or _LAST_REFINEMENT[problem][0] != key:
+        _LAST_REFINEMENT[problem] = key, _refine_anew(problem, point, asked, method)
+    return _LAST_REFINEMENT[problem][1]
 
 
-def _refined(
+def _refine_anew(
     problem: AnonymizationProblem, point: ArrayLike, asked: Sequence[Constraint], method: str
 ) -> LocalGeneralization:
     table, classes = problem.table, problem.equivalence_classes(point)
-    _check_groups(problem, of_columns(problem.decode(point)))
+    _check_nodes(problem, of_columns(problem.decode(point)))
     bounds = dict.fromkeys([*problem.constraints, *asked])
     required = [one for one in bounds if one.keeps(one.objective.evaluate(classes))[0]]
     promised = _promised(problem, classes, required)
@@ -83,13 +82,13 @@ def _refined(
     # The suppressed tuples are the last part.
     parts = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))[class_of]
     divided = kept[class_of] if suppressed else np.ones_like(class_of, dtype=np.bool_)
-    cells = _divided(problem, parts, divided, promised, method)
+    cells = _divide(problem, parts, divided, promised, method)
     made = LocalGeneralization(table.quasi_identifiers, cells, suppressed=suppressed)
     _check_kept(problem, required, classes, table.equivalence_classes(made, 0, problem.constraints))
     return made
 
 
-def _check_levels(problem: AnonymizationProblem) -> None:
+def _check_least_levels(problem: AnonymizationProblem) -> None:
     if isinstance(problem, LatticeProblem) and problem.lowest.any():
         names = [name for name, (least, _) in problem.levels.items() if least > 0]
         raise ValueError(
@@ -111,13 +110,10 @@ def _promised(
     return [one for one in promised if holds_by_construction(one, problem.table.tuples)]
 
 
-def _divided(
+def _divide(
     problem: AnonymizationProblem, parts: Ints, divided: Bools, promised: Sequence[Constraint], method: str
 ) -> Ints32:
-    """Return the cells after each part is divided, roots for undivided tuples.
-
-    (n_distinct, n_attributes) int32 array.
-    """
+    """Return the (n_distinct, n_attributes) cells after each part is divided."""
     tuples = problem.table.tuples
     nodes = [hierarchy.nodes for hierarchy in problem.table.quasi_identifiers.values()]
     trees = Trees.of(tuples, nodes, base_weights(problem.objectives, tuples.names), parts)
@@ -130,7 +126,7 @@ def _divided(
     return cells
 
 
-def _check_groups(problem: AnonymizationProblem, generalization: Generalization) -> None:
+def _check_nodes(problem: AnonymizationProblem, generalization: Generalization) -> None:
     others = []
     for name, hierarchy in problem.table.quasi_identifiers.items():
         nodes, groups = hierarchy.nodes, generalization.groups[name]

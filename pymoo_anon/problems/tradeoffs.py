@@ -21,21 +21,13 @@ _DECADES = 100
 
 @dataclass(frozen=True)
 class Step:
-    """Step to the next better point in an objective.
+    """Step to the next better point in an objective."""
 
-    Attributes:
-        better_in: The name of the objective.
-        row: The row of the next point.
-        values: Read-only mapping from the name of an objective to the value of the next point.
-        gains: Read-only mapping from the name of an objective to the improvement, negative where the next point is
-            worse, and 0 for equal values.
-        losses: By name of a loss, the least and the greatest possible value.
-    """
-
-    better_in: str
-    row: int
-    values: Mapping[str, float]
-    gains: Mapping[str, float]
+    better_in: str  # Name of the objective
+    row: int  # Row of the next point
+    values: Mapping[str, float]  # By name of an objective the value of the next point
+    gains: Mapping[str, float]  # By name of an objective the improvement, negative where the next point is worse
+    # By name of a loss, the least and the greatest possible value.
     losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -52,9 +44,7 @@ class Step:
 
 
 def with_share(text: str, value: float, loss: tuple[float, float] | None) -> str:
-    """Add to a loss its share of the possible loss.
-
-    Without a known range the words stay as they are.
+    """Add to a loss its share of the possible loss, if that is known.
 
     >>> with_share("GLM = 36,070", 36_070, (0, 241_296)), with_share("t = 0.2", 0.2, None)
     ('GLM = 36,070 (14.9 %)', 't = 0.2')
@@ -65,9 +55,7 @@ def with_share(text: str, value: float, loss: tuple[float, float] | None) -> str
 
 
 def logarithmic(values: ArrayLike) -> bool:
-    """Tell whether values count in logarithms.
-
-    That is if the finite ones are positive and span more than two decades.
+    """Tell whether finite values are positive and span more than two decades.
 
     >>> logarithmic([1, 100]), logarithmic([1, 101]), logarithmic([0, 101]), logarithmic([])
     (False, True, False, False)
@@ -103,9 +91,7 @@ def shortfalls(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
 
 
 def first_of(*keys: ArrayLike) -> int:
-    """Return the row that is least by several keys.
-
-    Of equal rows it is the first.
+    """Return the first row that is least by several keys.
 
     >>> first_of([1, 0, 0, 0], [[0, 0], [1, 2], [1, 1], [1, 1]])
     2
@@ -144,9 +130,8 @@ def next_steps(
 def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
     """Return the least loss per gain of steps from every point.
 
-    This is the trade-off of Rachmawati and Srinivasan 2009 (*Multiobjective evolutionary algorithm with controllable
-    focus on the knees of the Pareto front*): losses / gains in `shortfalls`. It is infinite for a point that is best in
-    everything.
+    This is the trade-off of Rachmawati and Srinivasan 2009: losses / gains in `shortfalls`. It is infinite for a point
+    that is best in everything.
 
     >>> steadiness([[1, 0], [7, 2], [9, 8]], [True, False]).tolist()
     [0.3333333333333333, 3.0, 0.3333333333333333]
@@ -163,9 +148,7 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
 
 
 def knee_of(values: ArrayLike, maximize: Sequence[bool]) -> int | None:
-    """Return the point of the greatest `steadiness`.
-
-    It is None if every point is the worst in something.
+    """Return the point of the greatest `steadiness`, or None if all are ends.
 
     >>> knee_of([[1, 0], [7, 2], [9, 8]], [True, False])
     1
@@ -185,14 +168,7 @@ def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
 def next_better(costs: Floats, short: Floats) -> Ints:
     """Return the next better point of each by objective, or -1.
 
-    Of several it is the one with the least shortfalls in the others.
-
-    Args:
-        costs: (n, n_obj) float array of minimised values.
-        short: (n, n_obj) float array, as `shortfalls` returns it.
-
-    Returns:
-        (n, n_obj) int64 array.
+    Of several it is the one with the least shortfalls in the others. All arrays are (n, n_obj).
 
     >>> next_better(np.array([[-5, 10], [-7, 30], [-9, 20], [-2, 4]]), np.zeros((4, 2))).tolist()
     [[1, 3], [2, 2], [-1, 0], [0, -1]]

@@ -1,8 +1,8 @@
 """Proofs that a front is complete, one for each kind of search space."""
 
-from pymoo_anon.proofs.base import Proof
+from pymoo_anon.proofs.base import Limits, Proof
 from pymoo_anon.proofs.intervals import IntervalProof
-from pymoo_anon.proofs.stored.proof import StoredLatticeProof
+from pymoo_anon.proofs.stored import StoredLatticeProof
 from pymoo_anon.proofs.strings.proof import StringProof
 
-__all__ = ["IntervalProof", "Proof", "StoredLatticeProof", "StringProof"]
+__all__ = ["IntervalProof", "Limits", "Proof", "StoredLatticeProof", "StringProof"]

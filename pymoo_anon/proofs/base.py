@@ -1,4 +1,4 @@
-"""Base of all proofs: tolerance, front, open bounds, gap."""
+"""Base of all proofs: limits, tolerance, front, bounds of measures, gap."""
 
 from __future__ import annotations
 
@@ -8,10 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.fronts.archive import BoxArchive, evaluated, merge_front
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.fronts.archive import BoxArchive, boxes, evaluated, merge_front
+from pymoo_anon.objectives.bounds import Bounding, SuppressionBudget
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.proofs.reading import BoundsReader
-from pymoo_anon.typing import Array, Floats, Ints
+from pymoo_anon.typing import Array, Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of memory, and of the work at a time.
+
+    They decide how soon a proof answers, and never its front.
+    """
+
+    max_bytes: int = 2 << 30  # Memory for the bounds of open nodes
+    # Stored lattice: nodes that are evaluated, or examined, in a slice.
+    evaluated: int = 50
+    examined: int = 1 << 16
+    # Open nodes that are evaluated together: more of them save more by roll-up, fewer let the front fathom more.
+    batch: int = 64
+    batch_of_all: int = 4096  # The same without bounds
+    bounded: int = 1 << 14  # Nodes whose open bounds are computed together
+    # Intervals: distinct tuples that are grouped in a slice, about a fifth of a second. An interval counts as 15,000.
+    tuples: int = 12_000_000
+    halved: int = 32  # Intervals that are halved together: roll-up and threads share the grouping of their corners
+    fewest_intervals: int = 256  # Open intervals that are allowed with any memory
+    # Bit strings: numbers of tables that are read in a slice, about a fifth of a second, and in the turn of a part.
+    read: int = 480_000_000
+    read_a_turn: int = 60_000_000
+    table_bytes: int = 1 << 27  # Greatest table of four attributes
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,22 +60,20 @@ class Tolerance:
         return values + self.absolute + self.relative * np.abs(finite)
 
 
-def tolerance(epsilon: Any, n_obj: int) -> Tolerance:
+def tolerance(epsilon: Any, n_obj: int | None = None) -> Tolerance:
     """Build the tolerance from the argument `epsilon`.
+
+    Without a number of objectives, any number is allowed.
 
     >>> tolerance([0, "5%"], 2)
     Tolerance(absolute=array([0., 0.]), relative=array([0.  , 0.05]))
     """
     given = [0.0 if epsilon is None else epsilon] if np.ndim(epsilon) == 0 else list(epsilon)
+    n_obj = max(len(given), 1) if n_obj is None else n_obj
     if len(given) not in (1, n_obj):
         raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {len(given)}")
     absolute, relative = np.array([_sides(one, epsilon) for one in given], dtype=float).T
     return Tolerance(np.broadcast_to(absolute, n_obj).copy(), np.broadcast_to(relative, n_obj).copy())
-
-
-def check_epsilon(epsilon: Any) -> None:
-    """Raise if `epsilon` fits no number of objectives."""
-    tolerance(epsilon, max(np.size(epsilon), 1))
 
 
 def _sides(one: Any, given: Any) -> tuple[float, float]:
@@ -69,8 +93,7 @@ class Proof(ABC):
     """Search that proves its front.
 
     A point is fathomed once it is evaluated, once a member of the front covers it, or once bounds say that it breaks a
-    constraint. The work is done in slices of well below a second. An interrupted slice costs at most the evaluation
-    that was under way.
+    constraint. An interrupted slice of the work costs at most the evaluation that was under way.
 
     Attributes:
         X: (n, n_var) array, the points of the front so far.
@@ -82,21 +105,18 @@ class Proof(ABC):
 
     shows_gap = True
 
-    def __init__(self, problem: Any, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator) -> None:
-        self.problem = problem
-        self.tolerance = tolerance
-        self.max_bytes = max_bytes
-        self.random_state = random_state
+    def __init__(self, problem: Any, tolerance: Tolerance, limits: Limits, random_state: np.random.Generator) -> None:
+        self.problem, self.tolerance, self.limits, self.random_state = problem, tolerance, limits, random_state
         self.X: Array = np.empty((0, problem.n_var), dtype=problem.vtype)
         self.F: Floats = np.empty((0, problem.n_obj))
         self.G: Floats = np.empty((0, problem.n_ieq_constr))
         self.n_evaluated = 0
         self._evaluated = [(self.X, self.F, self.G)]
+        self._prepare()
 
-    @classmethod
     @abstractmethod
-    def check(cls, problem: Any, max_bytes: int) -> None:
-        """Raise if the problem cannot be proven."""
+    def _prepare(self) -> None:
+        """Set up the state of a kind of proof, or raise if it cannot prove the problem."""
 
     @property
     @abstractmethod
@@ -132,12 +152,7 @@ class Proof(ABC):
             self.take(x, self.problem.measure(x))
 
     def take(self, X: Array, values: Floats) -> None:
-        """Take measured points into the front.
-
-        Args:
-            X: (n, n_var) array.
-            values: (n, n_measures + 1) float array, as `problem.measure` returns it.
-        """
+        """Take points into the front, with values as of `problem.measure`."""
         F, G = self.problem.minimised(values)
         self._evaluated.append((X, F, G))
         self._update_front(X, F, G)
@@ -161,8 +176,7 @@ class Proof(ABC):
 def gap(F: Floats, bounds: Floats) -> Floats:
     """Return the possible improvement of each value of a front.
 
-    An open point may be at least as good as a member in all other objectives. The bounds then limit how much lower it
-    can be in this one.
+    Open points at least as good as a member in all other objectives limit how much lower this one can be.
 
     >>> gap(np.array([[-5.0, 80.0], [-9.0, 100.0]]), np.array([[-7.0, 70.0]]))
     array([[ 2., 10.],
@@ -204,29 +218,97 @@ def share_off(F: Floats, bounds: Floats) -> float:
     return share
 
 
+class BoundsReader:
+    """Reader of bounds from levels and from equivalence classes.
+
+    A floor is a value that a node cannot be below, whatever is suppressed.
+
+    Attributes:
+        families: By measure its family of bounds.
+        maximize: (n_measures,) Boolean array.
+        has_floor: (n_measures,) Boolean array, whether a measure has floors.
+        rises: Whether evaluated nodes raise the floors of their generalizations.
+        least: (n_measures,) float array, the least minimised values of all.
+        leeway: (n_obj,) float array, as in `Tolerance`.
+        terms: (n_measures, n_var, n_levels) float array: the floor of a node is a sum of one term per attribute. It is
+            -inf for a measure without floors.
+    """
+
+    def __init__(self, problem: LatticeProblem) -> None:
+        self.problem, measures, tuples = problem, problem.measured, problem.table.tuples
+        self.families: list[Any] = [(measure.bounding or Bounding)(measure) for measure in measures]
+        self.maximize = np.array([measure.maximize for measure in measures])
+        self.has_floor = np.array([family.has_floor for family in self.families])
+        self.rises = any(family.floor_rises for family in self.families)
+        ranges = np.array([measure.value_range(tuples) for measure in measures], dtype=float)
+        self.least: Floats = np.where(self.maximize, -ranges[:, 1], ranges[:, 0])
+        self.leeway = np.array([family.leeway(tuples) for family in self.families[: problem.n_obj]])
+        self.terms = np.zeros((len(measures), problem.n_var, len(problem.groups)))
+        for o, family in enumerate(self.families):
+            own = family.attribute_floors(tuples, problem.groups) if family.has_floor else None
+            if own is not None:
+                self.terms[o] = own.T
+            else:
+                self.terms[o, 0] = self.least[o] if family.has_floor else -np.inf
+
+    def floors(self, X: Ints) -> Floats:
+        """Return the (n, n_measures) floors of nodes, or -inf."""
+        terms = self.terms[:, np.arange(X.shape[1]), X]
+        # Compiled loops add from the first attribute on, too: the last bits have to agree.
+        return np.cumsum(terms, axis=2)[:, :, -1].T
+
+    def floors_above(self, classes: EquivalenceClasses) -> Floats:
+        """Return the (n, n_measures) floors of generalizations, or -inf."""
+        floors = np.full((len(classes), len(self.families)), -np.inf)
+        for o, family in enumerate(self.families):
+            own = family.floor_of_generalizations(classes)
+            if own is not None:
+                floors[:, o] = _one_each(own, len(classes), "floor_of_generalizations", family)
+        return floors
+
+    def best_below(self, o: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        """Return lower bounds of a measure in all specializations.
+
+        Returns:
+            (n_cases,) or (n_nodes,) float array. A measure with floors gets an amount to add to them, 0 where nothing
+            is known. Another gets -inf there.
+        """
+        family, n = self.families[o], max(len(below), len(classes))
+        best = family.best_of_specializations(classes, below)
+        if best is None:
+            return np.full(n, 0.0 if self.has_floor[o] else -np.inf)
+        found: Floats = _one_each(best, n, "best_of_specializations", family)
+        return -found if self.maximize[o] and not self.has_floor[o] else found
+
+
+def _one_each(values: Any, n: int, method: str, family: Bounding) -> Floats:
+    if np.shape(values) != (n,):
+        raise ValueError(
+            f"{method} of {type(family).__name__} must give an array of {n} numbers, one for each node or case, got "
+            f"{values!r}"
+        )
+    return np.asarray(values, dtype=float)
+
+
 class LatticeProof(Proof):
     """Proof over a lattice.
 
-    With an absolute tolerance it compares boxes, as `BoxArchive` does, and keeps one node of each.
+    With an absolute tolerance it compares boxes, as `BoxArchive` does, and keeps one node of each. A subclass names its
+    reader of bounds.
     """
 
-    def __init__(
-        self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
-    ) -> None:
-        self.reader = BoundsReader(problem)
-        super().__init__(problem, replace(tolerance, leeway=self.reader.leeway), max_bytes, random_state)
-        self.maximize = self.reader.maximize[: problem.n_obj]
-        self._boxes: BoxArchive | None = None
-        if tolerance.absolute.all():
-            # The grid is one of natural values.
-            self._boxes = BoxArchive(tolerance.absolute, self.maximize.tolist())
+    reader: type[BoundsReader]
 
-    @classmethod
-    def check(cls, problem: LatticeProblem, max_bytes: int) -> None:
-        """Raise if an objective states no bounds."""
-        without = [repr(objective) for objective in problem.objectives if objective.bounding is None]
+    def _prepare(self) -> None:
+        without = [repr(objective) for objective in self.problem.objectives if objective.bounding is None]
         if without:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
+        self.bounds: Any = self.reader(self.problem)
+        self.tolerance = replace(self.tolerance, leeway=self.bounds.leeway)
+        self.maximize = self.bounds.maximize[: self.problem.n_obj]
+        # The grid is one of natural values.
+        sides = self.tolerance.absolute
+        self._boxes = BoxArchive(sides, self.maximize.tolist()) if sides.all() else None
 
     def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
         if self._boxes is None:
@@ -235,3 +317,24 @@ class LatticeProof(Proof):
         self._boxes.add(evaluated(X, F, G))
         if len(self._boxes):
             self.X, self.F, self.G = self._boxes.get("X"), self._boxes.F, self._boxes.get("G")
+
+
+def least_covered(F: Floats, tolerance: Tolerance, maximize: Bools) -> Floats:
+    """Return the (m, n_obj) least values that members cover.
+
+    They cover larger ones as well: the tolerance grows by less than the values do.
+    """
+    sides = tolerance.absolute
+    if not sides.any() and not tolerance.relative.any():
+        return F - tolerance.leeway * np.abs(np.where(np.isfinite(F), F, 0.0))
+    if sides.all():
+        own = boxes(F, sides, maximize)
+        least = np.where(maximize, np.nextafter((own - 1) * sides, np.inf), own * sides)
+    else:
+        least = (F - sides) / np.where(sides <= F, 1 + tolerance.relative, 1 - tolerance.relative)
+    while True:
+        # Rounding may have led too low.
+        covered = boxes(least, sides, maximize) >= own if sides.all() else tolerance.widened(least) >= F
+        if covered.all():
+            return least
+        least = np.where(covered, least, np.nextafter(least, np.inf))

@@ -10,23 +10,13 @@ import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
-from pymoo_anon.objectives.bounds.base import Kind
-from pymoo_anon.objectives.bounds.worst_class import Monotone
+from pymoo_anon.objectives.bounds import Kind, Monotone, suppression_budget
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.proofs.base import LatticeProof, Tolerance, share_off
-from pymoo_anon.proofs.reading import BoundsReader
-from pymoo_anon.proofs.stored.known import least_covered
+from pymoo_anon.proofs.base import BoundsReader, LatticeProof, least_covered, share_off
 from pymoo_anon.typing import Floats, Ints
 
-# Distinct tuples that are grouped in a slice, about a fifth of a second. An interval itself counts as so many.
-_SLICE = 12_000_000
+# An interval counts in a slice as so many tuples, and takes about so many bytes beside the numbers of its arrays.
 _TUPLES_AN_INTERVAL = 15_000
-
-# Number of intervals that are halved together: roll-up and threads then share the grouping of their corners.
-_BATCH = 32
-
-# Number of open intervals that is allowed with any memory, and about the bytes of one beside its arrays' numbers.
-_FEWEST_INTERVALS = 256
 _BYTES_AN_INTERVAL = 800
 
 
@@ -41,26 +31,24 @@ class Interval(NamedTuple):
     added: Floats
 
 
-class IntervalBounds:
+class IntervalBounds(BoundsReader):
     """Bounds of an interval from its two corners.
 
     All nodes are specializations of the one corner and generalizations of the other.
     """
 
     def __init__(self, problem: LatticeProblem) -> None:
-        self._problem = problem
+        super().__init__(problem)
         tuples, (low, high) = problem.table.tuples, (problem.lowest, problem.highest)
-        self._reader = reader = BoundsReader(problem)
-        self.rises = reader.rises
         # A sum of floats may be too large by such a share. Whole numbers are exact.
         self._rounding = 1e-12 + 1e-15 * len(tuples)
-        self._exact = np.array([not own.has_floor or own.measure.whole for own in reader.families])
+        self._exact = np.array([not own.has_floor or own.measure.whole for own in self.families])
         # Least terms of an attribute at a level or above it.
-        self._terms = np.minimum.accumulate(reader.terms[:, :, ::-1], axis=2)[:, :, ::-1]
+        self._least_terms = np.minimum.accumulate(self.terms[:, :, ::-1], axis=2)[:, :, ::-1]
         # An attribute with one value makes the same classes at all levels. With nothing but k and losses by attribute,
         # its lowest level is as good as any other.
         same, every = (tuples.codes == tuples.codes[:1]).all(axis=0), np.arange(len(low))
-        for own, before, family in zip(self._terms, reader.terms, reader.families, strict=True):
+        for own, before, family in zip(self._least_terms, self.terms, self.families, strict=True):
             if family.kind is Kind.ADDITIVE:
                 same &= before[every, low] == own[every, low]
             elif not (isinstance(family, Monotone) and family.by_size):
@@ -70,26 +58,26 @@ class IntervalBounds:
         # (n_var, n_levels) float array, rising: shares of each level in all losses and in all merged classes.
         # With losses alone, an attribute with one value would be split as often as one that makes classes.
         self.weights = np.zeros_like(problem.weights)
-        for own in [problem.weights, *self._terms[reader.has_floor]]:
+        for own in [problem.weights, *self._least_terms[self.has_floor]]:
             above = own - own[:, :1]
             most = above[every, high].sum()
             self.weights += above / most if most > 0 else 0.0
 
     def floors_of(self, x: Ints) -> Floats:
         """Return floors of all generalizations of a node."""
-        floors: Floats = np.cumsum(self._terms[:, np.arange(len(x)), x], axis=1)[:, -1]
-        return np.where(self._reader.has_floor, floors, 0.0)
+        floors: Floats = np.cumsum(self._least_terms[:, np.arange(len(x)), x], axis=1)[:, -1]
+        return np.where(self.has_floor, floors, 0.0)
 
     def read(self, classes: EquivalenceClasses) -> tuple[Floats, Floats]:
         """Read `floors` and `added` of an interval from a corner.
 
         The floors hold for generalizations of the node, the others for its specializations.
         """
-        reader, below = self._reader, self._reader.below(classes, by_k=True)
-        floors = np.where(reader.has_floor, reader.floors_above(classes)[0], 0.0)
+        below = suppression_budget(classes, self.problem.suppression, self.problem.constraints, by_k=True)
+        floors = np.where(self.has_floor, self.floors_above(classes)[0], 0.0)
         if below.impossible:
             return floors, np.zeros((0, len(floors)))
-        added = np.column_stack([reader.best_below(o, classes, below) for o in range(len(floors))])
+        added = np.column_stack([self.best_below(o, classes, below) for o in range(len(floors))])
         return floors, added[first_non_dominated(added)] if len(added) > 1 else added
 
     def bounds(self, intervals: list[Interval]) -> Floats:
@@ -99,8 +87,8 @@ class IntervalBounds:
         # Rounding of the sum must not raise a bound.
         slack = np.where(added > 0, np.abs(floors) + added, 0.0)
         slack[:, self._exact] = 0.0
-        bounds = np.maximum(floors + added - self._rounding * slack, self._reader.least)
-        possible: Floats = bounds[(bounds <= self._problem.limits).all(axis=1)]
+        bounds = np.maximum(floors + added - self._rounding * slack, self.least)
+        possible: Floats = bounds[(bounds <= self.problem.limits).all(axis=1)]
         return possible
 
 
@@ -116,12 +104,10 @@ class IntervalProof(LatticeProof):
     """
 
     n_pruned = 0
+    reader = IntervalBounds
 
-    def __init__(
-        self, problem: LatticeProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
-    ) -> None:
-        super().__init__(problem, tolerance, max_bytes, random_state)
-        self._bounds = IntervalBounds(problem)
+    def _prepare(self) -> None:
+        super()._prepare()
         self._covered_from = self.F
         # Open intervals as (minus their share off, number, interval): those of the heap, those that are searched depth
         # first, and by number those that are being halved.
@@ -133,19 +119,16 @@ class IntervalProof(LatticeProof):
 
     @property
     def certified(self) -> bool:
-        """Whether all nodes are fathomed."""
         return self.n_undecided == 0
 
     @property
     def n_undecided(self) -> int:
-        """Number of open intervals."""
         return len(self._heap) + len(self._stack) + len(self._hand) if self._begun else 1
 
     def advance(self) -> None:
-        """Halve intervals until enough tuples are grouped."""
         if not self._begun:
             self._begin()
-        left, n_distinct = _SLICE, len(self.problem.table.tuples)
+        left, n_distinct = self.limits.tuples, len(self.problem.table.tuples)
         while left > 0 and not self.certified:
             before = self.n_evaluated
             left -= _TUPLES_AN_INTERVAL * self._halve()
@@ -156,19 +139,18 @@ class IntervalProof(LatticeProof):
         self._covered_from = least_covered(self.F, self.tolerance, self.maximize)
 
     def open_bounds(self) -> Floats:
-        """Return the bounds of the open intervals."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
         if not self._begun:
             nothing_known = np.full((1, len(self.problem.measured)), -np.inf)
             low, high = self.problem.lowest, self.problem.highest
-            return self._open_bounds([Interval(low, high, self._bounds.floors_of(low), nothing_known)])
+            return self._open_bounds([Interval(low, high, self.bounds.floors_of(low), nothing_known)])
         entries = [*self._heap, *self._stack]
         return self._open_bounds([*self._hand.values(), *(interval for _, _, interval in entries)])
 
     def _open_bounds(self, intervals: list[Interval]) -> Floats:
         """Return the least bounds that no member covers."""
-        bounds = self._bounds.bounds(intervals)[:, : self.problem.n_obj]
+        bounds: Floats = self.bounds.bounds(intervals)[:, : self.problem.n_obj]
         if len(bounds) > 1:
             bounds = bounds[first_non_dominated(bounds)]
         open_ = np.array([not (self._covered_from <= bound).all(axis=1).any() for bound in bounds], dtype=np.bool_)
@@ -176,18 +158,17 @@ class IntervalProof(LatticeProof):
 
     def _begin(self) -> None:
         """Evaluate the corners of the whole lattice."""
-        high = self._bounds.highest
-        low = self.problem.lowest
+        low, high = self.problem.lowest, self.bounds.highest
         (_, added), (floors, _) = self._evaluate([high, low])
         if (low < high).any():
-            self._put(Interval(low, high, np.maximum(floors, self._bounds.floors_of(low)), added))
+            self._put(Interval(low, high, np.maximum(floors, self.bounds.floors_of(low)), added))
         self._begun = True
 
     def _halve(self) -> int:
         """Halve the next intervals and return their number."""
         source = self._stack or self._heap
         # First into the hand: an interrupted interval may be searched twice, but is never lost.
-        while source and len(self._hand) < _BATCH:
+        while source and len(self._hand) < self.limits.halved:
             _, number, interval = source[-1] if source is self._stack else source[0]
             self._hand[number] = interval
             self._n_bytes -= _bytes_of(interval)
@@ -202,16 +183,16 @@ class IntervalProof(LatticeProof):
                 continue
             below, above = self._halves(interval)
             # The lowest node was evaluated already if floors rise.
-            if not self._bounds.rises or (below.low < below.high).any():
+            if not self.bounds.rises or (below.low < below.high).any():
                 lower.append(below)
             if (above.low < above.high).any() and len(self._open_bounds([above])):
                 upper.append(above)
-        X = [one.high for one in lower] + [one.low for one in upper if self._bounds.rises]
+        X = [one.high for one in lower] + [one.low for one in upper if self.bounds.rises]
         read = self._evaluate(X) if X else []
         for interval, (_, added) in zip(lower, read[: len(lower)], strict=True):
             if (interval.low < interval.high).any():
                 self._put(interval._replace(added=added))
-        own = read[len(lower) :] if self._bounds.rises else [(one.floors, one.added) for one in upper]
+        own = read[len(lower) :] if self.bounds.rises else [(one.floors, one.added) for one in upper]
         for interval, (floors, _) in zip(upper, own, strict=True):
             self._put(interval._replace(floors=np.maximum(interval.floors, floors)))
         n_intervals = len(self._hand)
@@ -223,21 +204,21 @@ class IntervalProof(LatticeProof):
 
         The first half has a new highest node, the second a new lowest one. Both have the bounds of the whole.
         """
-        weights, every = self._bounds.weights, np.arange(len(whole.low))
+        weights, every = self.bounds.weights, np.arange(len(whole.low))
         rise = np.where(whole.low < whole.high, weights[every, whole.high] - weights[every, whole.low], -1.0)
         j = int(rise.argmax())
         own = weights[j, whole.low[j] : whole.high[j]]
         level = whole.low[j] + np.count_nonzero(own <= own[0] + rise[j] / 2) - 1
         low, high = whole.low.copy(), whole.high.copy()
         high[j], low[j] = level, level + 1
-        floors = np.maximum(whole.floors, self._bounds.floors_of(low))
+        floors = np.maximum(whole.floors, self.bounds.floors_of(low))
         return whole._replace(high=high), whole._replace(low=low, floors=floors)
 
     def _evaluate(self, nodes: list[Ints]) -> list[tuple[Floats, Floats]]:
         """Evaluate nodes and return their bounds."""
         # After an interruption an interval may be there twice.
         X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)
-        values, read = self.problem.measure_with_bounds(X, partial(map, self._bounds.read))
+        values, read = self.problem.measure_with_bounds(X, partial(map, self.bounds.read))
         self.n_evaluated += len(X)
         self.take(X, values)
         return [read[place] for place in places.ravel().tolist()]
@@ -251,7 +232,8 @@ class IntervalProof(LatticeProof):
         entry = -share_off(self.F, bounds), self._number, interval
         self._number += 1
         self._n_bytes += _bytes_of(interval)
-        if self._n_bytes > self.max_bytes and len(self._heap) + len(self._stack) >= _FEWEST_INTERVALS:
+        is_full = self._n_bytes > self.limits.max_bytes
+        if is_full and len(self._heap) + len(self._stack) >= self.limits.fewest_intervals:
             self._stack.append(entry)
         else:
             heappush(self._heap, entry)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
 from pymoo_anon.comparison.bias import gains, worst_off
-from pymoo_anon.comparison.comparators import Gainers, Spread
+from pymoo_anon.comparison.comparators import Coverage, Spread
 from pymoo_anon.comparison.properties import ClassSize, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.comparison.vectors import PropertyVector
@@ -35,7 +35,7 @@ _SHARE = 0.02
 _DIFFERENCE = 0.05
 
 _SIZE, _UTILITY = ClassSize(), TupleUtility()
-_GAINERS, _SPREAD = Gainers(), Spread()
+_COVERAGE, _SPREAD = Coverage(), Spread()
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,10 @@ def _worst(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
 
 def _verdict(table: Microdata, chosen: list[PropertyVector], other: list[PropertyVector], better: str) -> str:
     """Count winners and losers in class size and in kept information."""
-    played = [_GAINERS.tournament([*both]).indices for both in zip(chosen, other, strict=True)]
-    (smaller, larger), (less, more) = ((int(own[0, 1]), int(own[1, 0])) for own in played)
+    played = [_COVERAGE.tournament([*both]).indices for both in zip(chosen, other, strict=True)]
+    # Those are better off with one whom the other does not cover.
+    better_off = [np.rint((1 - own.T) * table.n_rows).astype(int).tolist() for own in played]
+    ((_, smaller), (larger, _)), ((_, less), (more, _)) = better_off
     spread = _SPREAD.tournament([chosen[0], other[0]]).indices
     mean = (spread[1, 0] - spread[0, 1]) / table.n_rows
     those = share(larger, table.n_rows, unit_of_rows(table.person))

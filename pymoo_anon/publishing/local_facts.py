@@ -23,8 +23,7 @@ from pymoo_anon.problems.arguments import column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.local_bound import LowerBound
-from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LowerBound
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.suppression import AtMost, Suppression, Violating

@@ -16,7 +16,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.objectives.recount import Counted, Recount
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
@@ -276,7 +276,7 @@ class Recoded:
             beside = Recount(self._recoding.source.native(rows, [*names, *read]), names, [*read], **self._about)
 
         @cache
-        def counted(measure: Objective) -> Counted:
+        def counted(measure: Objective) -> Recounted:
             return measure.recount(beside if {*outside} & {*measure.reads(sensitive)} else own)
 
         rows = []

@@ -13,7 +13,7 @@ import pandas as pd
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint, keeps
-from pymoo_anon.objectives.recount import MISSING, Counted, Recount, combinations
+from pymoo_anon.objectives.recount import MISSING, Recount, Recounted, combinations
 from pymoo_anon.publishing.recoding import Recoding, lookup
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import (
@@ -118,12 +118,12 @@ def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
     return objectives
 
 
-def shown(objective: Objective, found: Counted) -> float:
+def shown(objective: Objective, found: Recounted) -> float:
     """Return a recount as an int for whole measures, else as the nearest float."""
     return int(found) if objective.whole else float(found)
 
 
-def kept(found: Counted, bound: float, at_least: bool) -> bool:
+def kept(found: Recounted, bound: float, at_least: bool) -> bool:
     """Return whether a recount keeps a bound, up to rounding of floats."""
     slack = _TOLERANCE * abs(bound) if isinstance(found, float) and np.isfinite(bound) else 0.0
     return bool(keeps(np.array([float(found) + (slack if at_least else -slack)]), bound, at_least)[0])

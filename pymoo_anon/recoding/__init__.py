@@ -2,7 +2,7 @@
 
 from pymoo_anon.recoding.bound import Ascent
 from pymoo_anon.recoding.recode import check_ways, recode
-from pymoo_anon.recoding.tests import Kind, Requirement, Requirements, Tests
+from pymoo_anon.recoding.tests import ColumnRequirement, RequirementKind, Requirements, Tests
 from pymoo_anon.recoding.trees import Trees
 
-__all__ = ["Ascent", "Kind", "Requirement", "Requirements", "Tests", "Trees", "check_ways", "recode"]
+__all__ = ["Ascent", "ColumnRequirement", "RequirementKind", "Requirements", "Tests", "Trees", "check_ways", "recode"]

@@ -5,11 +5,6 @@ This is facility location with lower bounds on the facilities. Its dual gives ev
 has a set S of k or more rows below it with sum over S of (price - cost of v) > 0. The prices of each class then add up
 to at most its loss, and all prices to at most the loss of any recoding.
 
-A recoding puts every row below one vector of nodes; all rows of a class pay what its vector costs, and a class has k
-rows. That is facility location with lower bounds, and weak duality bounds it: give every row a price so that no vector
-v has a set S of k or more rows below it with sum over S of (price - cost of v) > 0. Then the prices of each class
-together are at most what it loses, and so all prices together are at most what any recoding loses.
-
 Prices are feasible after every pass of the ascent, which can stop at any time. A pass proposes greater prices, visits
 all vectors as an iceberg cube is computed, and lowers the prices of a set that is paid too much. Lower prices break
 nothing that held before, so that one visit to each vector is enough.
@@ -27,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.recoding.tests import Kind, Tests
-from pymoo_anon.recoding.trees import Trees, by_first_step
+from pymoo_anon.recoding.tests import RequirementKind, Tests
+from pymoo_anon.recoding.trees import Trees, by_first_step, shell_sort
 from pymoo_anon.typing import Floats, Ints, Ints32
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.
@@ -36,13 +31,16 @@ _FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
 
 # A pass may look at so many items for each one that there is; where there are too many attributes for that, they are
 # parted.
-_LOOKS = 3_000
+_VISIT_LOOKS = 3_000
+
+# What a visit to all vectors does: find the cheapest for each item, lower prices, or measure their excess.
+_CHEAPEST, _LOWER, _MEASURE = 0, 1, 2
 
 # So often a set may be paid too much before its prices are cut to the cost of the vector.
 _ROUNDS = 40
 
 # Greatest rounding error of a sum that is 0.
-_ROUNDING = 1e-9
+_BOUND_ROUNDING = 1e-9
 
 
 class Items(NamedTuple):
@@ -95,19 +93,19 @@ def _least_values(tests: Tests, t: int) -> int:
     table is at most t, the values of a class have a share of 1 - t in the table, or some value would gain too much;
     where no share is above 1 + beta times the table's, they have a share of 1 / (1 + beta).
     """
-    kind, bound = Kind(int(tests.kinds[t])), float(tests.bounds[t])
-    if kind <= Kind.RECURSIVE:
+    kind, bound = RequirementKind(int(tests.kinds[t])), float(tests.bounds[t])
+    if kind <= RequirementKind.RECURSIVE:
         return max(ceil(bound), 1)
-    if kind == Kind.ALPHA:
-        return max(ceil(1.0 / bound - _ROUNDING), 1)
-    if kind == Kind.ORDER or tests.levels[t] > 1:
+    if kind == RequirementKind.ALPHA:
+        return max(ceil(1.0 / bound - _BOUND_ROUNDING), 1)
+    if kind == RequirementKind.ORDER or tests.levels[t] > 1:
         return 1
-    share = 1.0 - bound if kind == Kind.TREE else 1.0 / (1.0 + bound)
+    share = 1.0 - bound if kind == RequirementKind.TREE else 1.0 / (1.0 + bound)
     totals = np.sort(tests.totals[tests.first[t] : tests.stop[t]])[::-1]
-    return int(np.searchsorted(np.cumsum(totals), (share - _ROUNDING) * tests.n_rows)) + 1
+    return int(np.searchsorted(np.cumsum(totals), (share - _BOUND_ROUNDING) * tests.n_rows)) + 1
 
 
-class Walk(NamedTuple):
+class Visit(NamedTuple):
     """State of a visit to all vectors, allocated once. A depth is an attribute; dear ones come first."""
 
     attributes: Ints  # (n_attributes,) int64, the attribute of each depth
@@ -134,10 +132,10 @@ class Walk(NamedTuple):
     greatest: Floats  # (1,) float, by how much a set was paid too much, at most
 
     @classmethod
-    def of(cls, trees: Trees, items: Items, attributes: Ints) -> Walk:
+    def of(cls, trees: Trees, items: Items, attributes: Ints) -> Visit:
         """Allocate visits of some items and attributes."""
         n_items, n_attributes = len(items.rows), len(attributes)
-        heights = _depths(trees)
+        heights = trees.heights
         lengths = [n_items, *(n_items * int(heights[j]) for j in attributes)]
         widths = np.diff(trees.offsets)
         room, n_nodes = int(widths.max()), len(trees.parent)
@@ -162,16 +160,6 @@ class Walk(NamedTuple):
             tally=np.zeros(2, dtype=np.int64),
             greatest=np.zeros(1),
         )
-
-
-def _depths(trees: Trees) -> Ints:
-    """Return the height of each tree in nodes."""
-    depth = np.ones(len(trees.parent), dtype=np.int64)
-    for node, above in enumerate(trees.parent.tolist()):
-        if above >= 0:
-            depth[node] = depth[above] + 1
-    deepest: Ints = np.maximum.reduceat(depth, trees.offsets[:-1])
-    return deepest
 
 
 class Ascent:
@@ -231,13 +219,11 @@ class Part:
 
     def __init__(self, trees: Trees, items: Items, attributes: Ints) -> None:
         self._trees, self._items = trees, items
-        self._walk = Walk.of(trees, items, attributes)
+        self._walk = Visit.of(trees, items, attributes)
         self._first = np.full(len(items.rows), np.inf)
-        self._budget = _LOOKS * len(items.rows)
         self._step, self._is_new = _FIRST_STEP, True
         # The cheapest vector that could hold a row with others: feasible, and a bound at once.
-        self._walk.members[: len(items.rows)] = np.arange(len(items.rows))
-        self.started = _find_cheapest(items, trees, self._walk, self._limit(), self._first)
+        self.started = self._visit(_CHEAPEST, self._first)
         self.prices = self._current = self._first
 
     @classmethod
@@ -260,7 +246,7 @@ class Part:
     def advance(self) -> list[Part]:
         """Run one pass, and return the parts."""
         proposed = self._current + self._step * self._first
-        ended = self._visit(proposed, lowers=True)
+        ended = self._visit(_LOWER, proposed)
         if self._is_new and not ended and len(self._walk.attributes) > 1:
             return [after for part in self._parted() for after in part.advance()]
         self._is_new = False
@@ -280,60 +266,56 @@ class Part:
         The check visits all vectors and lowers no price. If some set S is paid e too much, prices that are lower by e /
         k are feasible, since S has k rows or more. Where the check would not end there is no bound.
         """
-        if not self._visit(self.prices.copy(), lowers=False):
+        if not self._visit(_MEASURE, self.prices):
             return 0.0
-        too_much = float(self._walk.greatest[0]) + _ROUNDING
+        too_much = float(self._walk.greatest[0]) + _BOUND_ROUNDING
         return max(self.paid - too_much * int(self._items.rows.sum()) / self._items.k, 0.0)
 
-    def _visit(self, prices: Floats, *, lowers: bool) -> bool:
-        """Visit all vectors, lower or measure excess prices, and return whether the visit ended."""
+    def _visit(self, aim: int, prices: Floats) -> bool:
+        """Visit all vectors, and return whether the visit ended within the budget."""
         self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
-        self._walk.greatest[0] = 0.0
-        ended = _visit_all(lowers, self._items, self._trees, self._walk, self._limit(), prices.copy(), prices)
-        return bool(ended)
-
-    def _limit(self) -> int:
-        """Reset the looks, and return the limit of the next visit."""
-        self._walk.tally[1] = 0
-        return self._budget if len(self._walk.attributes) > 1 else 1 << 62
+        self._walk.greatest[0] = self._walk.tally[1] = 0
+        limit = _VISIT_LOOKS * len(prices) if len(self._walk.attributes) > 1 else 1 << 62
+        return bool(_visit_vectors(aim, self._items, self._trees, self._walk, limit, prices.copy(), prices))
 
 
 @njit(allocates=False)
-def _find_cheapest(items, trees, walk, limit, best):  # type: ignore[no-untyped-def]
-    """Find the cheapest vector for each item within the budget.
+def _visit_vectors(aim, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
+    """Visit all vectors that serve the aim, and return whether the visit ended within the budget.
 
-    Invariant here and in `_visit_all`: each depth holds the nodes for the items below those chosen before, and `turn`
-    counts the nodes tried.
+    Deeper vectors have fewer items and higher costs, and no price exceeds its proposal. So a branch ends where its best
+    set is not overpaid at proposed prices, or where it is the cheapest so far for no item.
+
+    Invariant: each depth holds the nodes for the items below those chosen before, and `turn` counts the nodes tried.
     """
     deepest = len(walk.attributes) - 1
     depth = np.int64(0)
-    _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
+    _list_nodes(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
     while depth >= 0 and walk.tally[1] < limit:
-        a, b, spent = _next_node(depth, trees, walk)
-        if a == b:
+        turn = walk.turn[depth]
+        if turn == walk.n_nodes[depth]:
             depth -= 1
             continue
-        if not _is_of_use(a, b, spent, items, walk, best):
+        walk.turn[depth] += 1
+        a, b = walk.begins[depth, turn], walk.ends[depth, turn]
+        spent = walk.spent[depth] + trees.costs[walk.nodes[depth, turn]]
+        excess = 0.0
+        if aim != _CHEAPEST:
+            excess, _ = _best_set(walk.members, a, b, spent, items, walk, proposed)
+        if excess <= 0.0 and not (aim == _CHEAPEST and _is_of_use(a, b, spent, items, walk, prices)):
             continue
-        if depth == deepest:
-            for i in range(a, b):
-                best[walk.members[i]] = min(best[walk.members[i]], spent)
-        else:
+        if depth < deepest:
             depth += 1
             walk.spent[depth] = spent
-            _arrange(depth, a, b, items, trees, walk)
+            _list_nodes(depth, a, b, items, trees, walk)
+        elif aim == _CHEAPEST:
+            for i in range(a, b):
+                prices[walk.members[i]] = min(prices[walk.members[i]], spent)
+        elif aim == _LOWER:
+            _lower_prices(a, b, spent, items, walk, proposed, prices)
+        else:
+            walk.greatest[0] = max(walk.greatest[0], excess)
     return depth < 0
-
-
-@kernel
-def _next_node(depth, trees, walk):  # type: ignore[no-untyped-def]
-    """Return begin and end of the next node's items, and the cost with it."""
-    turn = walk.turn[depth]
-    if turn == walk.n_nodes[depth]:
-        return np.int64(0), np.int64(0), 0.0
-    walk.turn[depth] += 1
-    spent = walk.spent[depth] + trees.costs[walk.nodes[depth, turn]]
-    return walk.begins[depth, turn], walk.ends[depth, turn], spent
 
 
 @kernel
@@ -350,36 +332,6 @@ def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
         if cheaper and n_values >= items.n_values:
             return True
     return False
-
-
-@njit(allocates=False)
-def _visit_all(lowers, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
-    """Visit all vectors with overpaid sets, and lower or measure their excess.
-
-    Deeper vectors have fewer items and higher costs, and no price exceeds its proposal. A branch ends where its best
-    set is not overpaid at proposed prices.
-    """
-    deepest = len(walk.attributes) - 1
-    depth = np.int64(0)
-    _arrange(depth, np.int64(0), np.int64(len(items.rows)), items, trees, walk)
-    while depth >= 0 and walk.tally[1] < limit:
-        a, b, spent = _next_node(depth, trees, walk)
-        if a == b:
-            depth -= 1
-            continue
-        excess, _ = _best_set(walk.members, a, b, spent, items, walk, proposed)
-        if excess <= 0.0:
-            continue
-        if depth < deepest:
-            depth += 1
-            walk.spent[depth] = spent
-            _arrange(depth, a, b, items, trees, walk)
-            continue
-        if lowers:
-            _lower_prices(a, b, spent, items, walk, proposed, prices)
-        else:
-            walk.greatest[0] = max(walk.greatest[0], excess)
-    return depth < 0
 
 
 @kernel
@@ -435,7 +387,7 @@ def _lower_prices(a, b, spent, items, walk, proposed, prices):  # type: ignore[n
             break
     for _ in range(_ROUNDS):
         if changed:
-            _rank(n, ranked, prices)
+            shell_sort(n, ranked, prices, -1)
         excess, n_chosen = _best_set(ranked, np.int64(0), n, spent, items, walk, prices)
         if excess <= 0.0:
             return
@@ -454,27 +406,7 @@ def _lower_prices(a, b, spent, items, walk, proposed, prices):  # type: ignore[n
 
 
 @kernel
-def _rank(n, ranked, prices):  # type: ignore[no-untyped-def]
-    """Sort items by price, the greatest first.
-
-    Shell's sort, since most of them are in order.
-    """
-    gap = np.int64(1)
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            r = ranked[i]
-            price, place = prices[r], np.int64(i)
-            while place >= gap and prices[ranked[place - gap]] < price:
-                ranked[place] = ranked[place - gap]
-                place -= gap
-            ranked[place] = r
-        gap //= 3
-
-
-@kernel
-def _arrange(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
+def _list_nodes(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
     """List the nodes of an attribute with some of the items.
 
     Items below a node stand in the order in which they came.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join, shell_sort
 from pymoo_anon.typing import Floats, Ints, Ints32
 
 # Limits on the cost of cells, band after band, in mean weights. Cheap classes are released before dear ones are
@@ -86,7 +86,7 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
             cube.owner[:] = -1
             cube.tally[0] = 0
             left = np.flatnonzero(class_of < 0)
-            _search(int(k), float(price), left, int(budget), trees, cube)
+            _search_cube(int(k), float(price), left, int(budget), trees, cube)
             # Cells in the order of their score, then of the first tuple that they are the best of.
             candidates, first = np.unique(cube.owner, return_index=True)
             known = candidates >= 0
@@ -101,13 +101,13 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
 
 
 @njit(allocates=False)
-def _search(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def]
+def _search_cube(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def]
     """Find the cheapest cells that cover k rows, within the budget.
 
     Invariant: each depth holds the tuples below the nodes chosen before it, and `turn` counts the nodes tried there.
     """
     deepest = len(cube.attributes) - 1
-    _arrange(0, left, 0, len(left), trees, cube)
+    _sort_and_list(0, left, 0, len(left), trees, cube)
     depth = 0
     while depth >= 0 and cube.tally[1] < budget:
         turn = cube.turn[depth]
@@ -126,11 +126,11 @@ def _search(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def
             continue
         cube.path[depth] = node
         if depth == deepest:
-            _enter(a, b, score, cube)
+            _store_cells(a, b, score, cube)
         else:
             depth += 1
             cube.spent[depth] = spent
-            _arrange(depth, members, a, b, trees, cube)
+            _sort_and_list(depth, members, a, b, trees, cube)
 
 
 @kernel
@@ -142,7 +142,7 @@ def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _enter(a, b, score, cube):  # type: ignore[no-untyped-def]
+def _store_cells(a, b, score, cube):  # type: ignore[no-untyped-def]
     """Store the chosen cells as the best of each tuple that had worse ones."""
     deepest = len(cube.attributes) - 1
     n_cells = cube.tally[0]
@@ -181,7 +181,7 @@ def _compact(cube):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _arrange(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
+def _sort_and_list(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
     """Sort the tuples of a branch, and list the nodes of an attribute.
 
     A node is listed only if no node below it holds the same tuples, and after the nodes below it, so that a tuple meets
@@ -243,18 +243,7 @@ def _sort(source, a, n, j, target, trees, cube):  # type: ignore[no-untyped-def]
         return
     for i in range(n):
         target[i] = source[a + i]
-    gap = np.int64(1)
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            r = target[i]
-            place = np.int64(i)
-            while place >= gap and trees.positions[target[place - gap], j] > trees.positions[r, j]:
-                target[place] = target[place - gap]
-                place -= gap
-            target[place] = r
-        gap //= 3
+    shell_sort(n, target, trees.positions[:, j], 1)
 
 
 def _mean_weight(trees: Trees) -> float:

@@ -83,7 +83,7 @@ def _score(order, k, most, price, budget, trees, seeds):  # type: ignore[no-unty
     for i in order:
         if least < np.inf and seeds.tally[0] >= budget:
             break
-        n, seeds.scores[i] = _grow(i, k, most, price, trees, seeds)
+        n, seeds.scores[i] = _grow_seed(i, k, most, price, trees, seeds)
         least = min(least, seeds.scores[i])
         for m in range(n):
             seeds.is_taken[seeds.members[m]] = False
@@ -101,7 +101,7 @@ def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-unt
     for i in turns:
         if seeds.is_taken[i]:
             continue
-        n, score = _grow(i, k, most, price, trees, seeds)
+        n, score = _grow_seed(i, k, most, price, trees, seeds)
         if score <= seeds.scores[i] + 1e-12 and score < np.inf:
             for m in range(n):
                 class_of[seeds.order[seeds.members[m]]] = n_classes
@@ -112,7 +112,7 @@ def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-unt
 
 
 @kernel
-def _grow(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
+def _grow_seed(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
     """Grow a class to k rows, and further while its score falls.
 
     Returns:

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.recoding.tests import Scratch, Tests, hold, scratch_for
+from pymoo_anon.recoding.tests import Histogram, Tests, histogram_for, hold
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, cells_of_classes, join, widen
 from pymoo_anon.typing import Bools, Floats, Ints, Ints32
 
-# A move has to save more than rounding may make up.
-_LEAST = 1e-9
+#: A move has to save more than rounding may make up.
+LEAST_SAVED = 1e-9
 
 # Classes that have changed are looked at one by one.
 _MOST_CHANGED = 100
@@ -51,18 +51,11 @@ class Classes(NamedTuple):
     # (3,) int64, how many cells were compared, how many classes have changed since they were sorted, and how many
     # tuples and classes were moved for good.
     tally: Ints
-    scratch: Scratch  # Memory for tests
+    scratch: Histogram  # Memory for tests
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests, class_of: Ints, room: int = 0) -> Classes:
-        """Make the classes of `class_of`, and empty ones up to the room.
-
-        Args:
-            trees: The trees and tuples.
-            tests: The requirements on every class.
-            class_of: (n_tuples,) int64, counted from 0, and -1 for tuples without a class.
-            room: The least number of classes.
-        """
+        """Make the classes of `class_of`, -1 for none, and empty ones up to the room."""
         own = np.array(class_of, dtype=np.int64)
         n_classes, n_tuples = max(int(own.max(initial=-1)) + 1, room), len(own)
         cells = cells_of_classes(trees, own, n_classes)
@@ -90,7 +83,7 @@ class Classes(NamedTuple):
             members=np.empty(n_tuples, dtype=np.int64),
             moving=np.empty(n_tuples, dtype=np.int64),
             tally=np.zeros(3, dtype=np.int64),
-            scratch=scratch_for(tests),
+            scratch=histogram_for(tests),
         )
         classes.sort()
         return classes
@@ -160,7 +153,7 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
     # Invariant: `reached` holds up to `depth`, and is right for the class at hand.
     while i < stop:
         while depth < deepest and w * reached[depth, 0] + k * reached[depth, 1] < limit:
-            _reach(classes.sorted[i, depth], r, depth, trees, classes)
+            _reach_cell(classes.sorted[i, depth], r, depth, trees, classes)
             depth += 1
         if w * reached[depth, 0] + k * reached[depth, 1] >= limit:
             i = classes.skip[i, max(depth - 1, 0)]
@@ -176,7 +169,7 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
     for turn in range(classes.tally[1]):
         c, depth = classes.changed[turn], np.int64(0)
         while depth < deepest and w * reached[depth, 0] + k * reached[depth, 1] < limit:
-            _reach(classes.cells[c, classes.attributes[depth]], r, depth, trees, classes)
+            _reach_cell(classes.cells[c, classes.attributes[depth]], r, depth, trees, classes)
             depth += 1
         if w * reached[depth, 0] + k * reached[depth, 1] < limit:
             added = _added(c, r, w, limit, trees, tests, classes)
@@ -199,7 +192,7 @@ def _place_of(node, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _reach(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
+def _reach_cell(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
     """Add one cell of a class to the costs reached."""
     classes.tally[0] += 1
     if node < 0:
@@ -338,11 +331,7 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
 
 @njit(allocates=False)
 def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Move each tuple, in order, to its nearest class if that saves loss.
-
-    Returns:
-        The tuple to go on with once the classes are sorted anew.
-    """
+    """Move tuples to nearer classes, and return the tuple to go on with after a sort."""
     for r in range(start, len(classes.class_of)):
         if classes.tally[1] > _MOST_CHANGED:
             return np.int64(r)
@@ -350,8 +339,8 @@ def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
         n = classes.rows[c] - trees.rows[r]
         if classes.costs[c] == 0.0 or n < tests.k or classes.tally[0] >= budget:
             continue
-        saved = classes.rows[c] * classes.costs[c] - n * cost_without(r, trees, classes) - _LEAST
-        if saved <= 0.0 or not _holds_without(r, n, tests, classes):
+        saved = classes.rows[c] * classes.costs[c] - n * cost_without(r, trees, classes) - LEAST_SAVED
+        if saved <= 0.0 or not holds_without(r, n, tests, classes):
             continue
         other, _ = nearest_class(r, saved, trees, tests, classes)
         if other >= 0:
@@ -362,7 +351,7 @@ def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
+def holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
     """Return whether the class of a tuple holds all requirements without it."""
     if len(tests.kinds) == 0:
         return True
@@ -378,16 +367,14 @@ def _holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
 def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Spread the tuples of each class, in order, over others where that saves loss.
 
-    One tuple after the other joins another class. Where not all find one, or it does not pay, they return.
-
-    Returns:
-        The class to go on with once the classes are sorted anew.
+    One tuple after the other joins another class. Where not all find one, or it does not pay, they go back. The result
+    is the class to go on with once the classes are sorted anew.
     """
     own = classes.moving
     for c in range(start, len(classes.rows)):
         if classes.tally[1] > _MOST_CHANGED:
             return np.int64(c)
-        left = classes.rows[c] * classes.costs[c] + price - _LEAST
+        left = classes.rows[c] * classes.costs[c] + price - LEAST_SAVED
         if classes.rows[c] == 0 or left <= 0.0 or classes.tally[0] >= budget:
             continue
         n = list_members(c, np.int64(0), classes)
@@ -448,7 +435,7 @@ def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
 def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Merge each invalid class until it is valid or the only one."""
     for c in turns:
-        while classes.rows[c] > 0 and not _holds(c, tests, classes):
+        while classes.rows[c] > 0 and not class_holds(c, tests, classes):
             other = _partner(c, trees, tests, classes)
             if other < 0:
                 break
@@ -462,7 +449,8 @@ def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _holds(c, tests, classes):  # type: ignore[no-untyped-def]
+def class_holds(c, tests, classes):  # type: ignore[no-untyped-def]
+    """Return whether a class holds all requirements."""
     n = list_members(c, np.int64(0), classes)
     return hold(classes.members, np.int64(0), n, classes.rows[c], tests, classes.scratch)
 
@@ -471,9 +459,7 @@ def _holds(c, tests, classes):  # type: ignore[no-untyped-def]
 def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Find the class that is cheapest to merge with another, or -1.
 
-    Classes whose union holds all requirements come first.
-
-    None that must be apart from it is its partner.
+    Classes whose union holds all requirements come first. None that must be apart from it is its partner.
     """
     n, cost = classes.rows[c], classes.costs[c]
     near, least, whole, least_whole = np.int64(-1), np.inf, np.int64(-1), np.inf

@@ -13,10 +13,18 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.bound import Ascent, Items
-from pymoo_anon.recoding.moves import Classes, enter
+from pymoo_anon.recoding.moves import (
+    LEAST_SAVED,
+    Classes,
+    class_holds,
+    cost_without,
+    enter,
+    holds_without,
+    leave,
+)
 from pymoo_anon.recoding.tests import Tests, hold
 from pymoo_anon.recoding.trees import Trees, join, widen
-from pymoo_anon.typing import Floats, Ints, Ints32
+from pymoo_anon.typing import Floats, Ints
 
 # Passes of the ascent that make the prices.
 _PASSES = 12
@@ -27,14 +35,12 @@ _NEAR, _TUPLES, _TUPLES_BY_K = 12, 40, 4
 # The number of tuples tried as the first of a class, and the share of chance in comparisons.
 _SEEDS, _NOISE = 16, 0.3
 
-# A new neighbourhood has to save more than rounding may make up.
-_LEAST = 1e-9
 
-
-class Search(NamedTuple):
+class Neighbourhoods(NamedTuple):
     """State of the search: all classes, freed tuples, and the new classes of these."""
 
     classes: Classes  # With empty classes for those that are built while others are freed
+    trial: Classes  # The new classes of the freed tuples, empty between neighbourhoods
     n_tuples: Ints  # (room,) int64, the number of tuples of each class
     spare: Ints  # (room,) int64, numbers of empty classes
     prices: Floats  # (n_tuples,) float, the price of a row of each tuple
@@ -42,21 +48,15 @@ class Search(NamedTuple):
     near: Ints  # (_NEAR,) int64, the classes of the neighbourhood
     keys: Floats  # (_NEAR,) float, how far they are
     freed: Ints  # (most,) int64, tuples
-    own: Ints  # (most,) int64, the new class of each, -1 for none yet, -2 for the one that grows
-    # (most + 2, n_attributes) int32, cells of the new classes; the last is the one that grows, the one before the best
-    # so far.
-    new_cells: Ints32
-    new_rows: Ints  # (most,) int64
-    new_costs: Floats  # (most,) float
-    grown: Ints  # (2, most) int64, members of the class that grows, and of the best so far
+    grown: Ints  # (2, most) int64, tuples of the class that grows, and of the best so far
     tally: Ints  # (3,) int64, how many numbers are spare, the next place of `order`, and the neighbourhoods that paid
     state: NDArray[np.uint64]  # (1,) uint64, where the sequence of random numbers is
 
     @classmethod
-    def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Floats) -> Search:
+    def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Floats) -> Neighbourhoods:
         """Begin a search at given classes."""
         _, numbers = np.unique(class_of, return_inverse=True)
-        n_classes, n_attributes = int(numbers.max()) + 1, trees.positions.shape[1]
+        n_classes = int(numbers.max()) + 1
         # No recoding has more classes, and one cannot be built while another one is freed.
         room = max(int(trees.rows.sum()) // max(tests.k, 1), n_classes) + 1
         most = max(_TUPLES, _TUPLES_BY_K * tests.k)
@@ -64,6 +64,7 @@ class Search(NamedTuple):
         spare[: room - n_classes] = np.arange(n_classes, room)[::-1]
         return cls(
             classes=Classes.of(trees, tests, numbers, room),
+            trial=Classes.of(trees, tests, np.full(len(numbers), -1), most),
             n_tuples=np.bincount(numbers, minlength=room).astype(np.int64),
             spare=spare,
             prices=prices,
@@ -71,17 +72,13 @@ class Search(NamedTuple):
             near=np.empty(_NEAR, dtype=np.int64),
             keys=np.empty(_NEAR),
             freed=np.empty(most, dtype=np.int64),
-            own=np.empty(most, dtype=np.int64),
-            new_cells=np.empty((most + 2, n_attributes), dtype=np.int32),
-            new_rows=np.empty(most, dtype=np.int64),
-            new_costs=np.empty(most),
             grown=np.empty((2, most), dtype=np.int64),
             tally=np.array([room - n_classes, 0, 0]),
             state=np.array([0x9E3779B97F4A7C15], dtype=np.uint64),
         )
 
 
-def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
+def improved_classes(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
     """Try n neighbourhoods, and keep those that lose less.
 
     The same ones each time. Some numbers of classes may be unused.
@@ -94,13 +91,13 @@ def improve(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvem
     ascent = Ascent(trees, Items.of(trees, tests.k))
     for _ in range(_PASSES):
         ascent.advance()
-    search = Search.of(trees, tests, class_of, ascent.prices)
-    _try_all(int(n_improvements), float(price), trees, tests, search)
+    search = Neighbourhoods.of(trees, tests, class_of, ascent.prices)
+    try_all(int(n_improvements), float(price), trees, tests, search)
     return search.classes.class_of
 
 
 @njit(allocates=False)
-def _try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
+def try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
     """Try n neighbourhoods, and keep those that lose less.
 
     The invariant: `class_of` and all that is known of each class describe classes that hold all requirements.
@@ -111,15 +108,18 @@ def _try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
         if n_near < 2:
             continue
         n_built = _build(n_freed, price, trees, tests, search)
-        if n_built == 0:
-            continue
-        _insert(n_freed, n_built, trees, search)
-        _exchange(n_freed, n_built, trees, tests, search)
-        new = 0.0
+        if n_built > 0:
+            _exchange(n_freed, n_built, trees, tests, search)
+            new = 0.0
+            for c in range(n_built):
+                new += search.trial.rows[c] * search.trial.costs[c] + price
+            if new < lost - LEAST_SAVED and search.tally[0] + n_near >= n_built and _all_hold(n_built, tests, search):
+                _accept(n_near, n_freed, n_built, trees, search)
+        for r in search.freed[:n_freed]:
+            search.trial.class_of[r] = np.int64(-1)
         for c in range(n_built):
-            new += search.new_rows[c] * search.new_costs[c] + price
-        if new < lost - _LEAST and search.tally[0] + n_near >= n_built and _all_hold(n_freed, n_built, tests, search):
-            _accept(n_near, n_freed, n_built, trees, search)
+            search.trial.rows[c], search.trial.heads[c] = np.int64(0), np.int64(-1)
+            search.trial.cells[c] = -1
 
 
 @kernel
@@ -162,7 +162,7 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
             luck, limit = 0.5 + _chance(search), np.inf
             if n_near == _NEAR:
                 limit = (search.keys[_NEAR - 1] + luck * search.classes.costs[c]) / (luck + 0.05)
-            cost = _cost_with(search.classes.cells[c], r, limit, trees, search)
+            cost = _cost_with(c, r, limit, trees, search.classes)
             if cost > limit:
                 continue
             key = max(cost - 0.999 * search.classes.costs[c], 0.0) * luck + 0.05 * cost
@@ -180,7 +180,7 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
         c = search.near[n_taken]
         member = search.classes.heads[c]
         while member >= 0:
-            search.freed[n_freed], search.own[n_freed] = member, np.int64(-1)
+            search.freed[n_freed] = member
             n_freed += 1
             member = search.classes.following[member]
         lost += search.classes.rows[c] * search.classes.costs[c] + price
@@ -189,11 +189,11 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _cost_with(cells, r, limit, trees, search):  # type: ignore[no-untyped-def]
-    """Return the cost per row of cells widened for a tuple."""
+def _cost_with(c, r, limit, trees, classes):  # type: ignore[no-untyped-def]
+    """Return the cost per row of a class with one more tuple."""
     cost = 0.0
-    for j in search.classes.attributes:
-        cost += trees.costs[join(trees, cells[j], trees.positions[r, j])]
+    for j in classes.attributes:
+        cost += trees.costs[join(trees, classes.cells[c, j], trees.positions[r, j])]
         if cost > limit:
             break
     return cost
@@ -204,10 +204,9 @@ def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def
     """Build classes of the freed tuples: the best of several tries, again and again.
 
     Returns:
-        How many classes there are; some tuples may be in none.
+        How many classes there are. A tuple that none was built for joins the cheapest one, if there is any.
     """
-    best_cells, cells = len(search.new_cells) - 2, len(search.new_cells) - 1
-    left, n_built = n_freed, np.int64(0)
+    trial, left, n_built = search.trial, n_freed, np.int64(0)
     while left > 0:
         best, n_best, at = np.inf, np.int64(0), np.int64(-1)
         for _ in range(min(_SEEDS, left)):
@@ -215,162 +214,114 @@ def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def
                 at += 1
             else:
                 at = np.int64(_chance(search) * n_freed)
-            while search.own[at] >= 0:
+            while trial.class_of[search.freed[at]] >= 0:
                 at = (at + 1) % n_freed
-            n, rows, cost, priced = _grow(at, n_freed, trees, tests, search)
+            n, rows, cost, priced = _grow_class(search.freed[at], n_built, n_freed, trees, tests, search)
             for i in range(abs(n)):
-                search.own[search.grown[0, i]] = np.int64(-1)
+                trial.class_of[search.grown[0, i]] = np.int64(-1)
+            trial.cells[n_built] = -1
             if n <= 0:
                 continue
             score = (cost + (price - priced) / rows) * (1.0 + _NOISE * _chance(search))
             score += 0.15 * cost * _NOISE * _chance(search)
             if score < best:
                 best, n_best = score, n
-                search.new_rows[n_built], search.new_costs[n_built] = rows, cost
                 for i in range(n):
                     search.grown[1, i] = search.grown[0, i]
-                _copy_cells(search.new_cells[cells], search.new_cells[best_cells])
         if n_best == 0:
             break
         for i in range(n_best):
-            search.own[search.grown[1, i]] = n_built
-        _copy_cells(search.new_cells[best_cells], search.new_cells[n_built])
+            enter(search.grown[1, i], n_built, trees, trial)
         left -= n_best
         n_built += 1
+    for r in search.freed[:n_freed]:
+        if n_built > 0 and trial.class_of[r] < 0:
+            enter(r, _cheapest(r, n_built, np.inf, trees, trial), trees, trial)
     return n_built
 
 
 @kernel
-def _copy_cells(source, target):  # type: ignore[no-untyped-def]
-    for j in range(len(source)):
-        target[j] = source[j]
-
-
-@kernel
-def _grow(first, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
+def _grow_class(first, c, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
     """Grow a class from a freed tuple until it holds all requirements.
 
     Each step takes the tuple that costs least per row still needed. Afterwards tuples below the cells join.
 
     Returns:
         How many members it has, less than 0 where it never holds; its rows; what it costs a row; and the prices of its
-        rows. What is below its cells has joined it.
+        rows.
     """
-    cells, members = search.new_cells[len(search.new_cells) - 1], search.grown[0]
-    r = search.freed[first]
-    cells[:] = -1
-    widen(cells, r, trees)
-    members[0], search.own[first] = first, np.int64(-2)
-    n, rows, cost, priced = np.int64(1), trees.rows[r], 0.0, trees.rows[r] * search.prices[r]
-    while rows < tests.k or not _grown_holds(n, rows, tests, search):
+    trial, members, scratch = search.trial, search.grown[0], search.trial.scratch
+    widen(trial.cells[c], first, trees)
+    members[0], trial.class_of[first] = first, c
+    n, rows, cost, priced = np.int64(1), trees.rows[first], 0.0, trees.rows[first] * search.prices[first]
+    while not hold(members, np.int64(0), n, rows, tests, scratch):
         nearest, least = np.int64(-1), np.inf
-        for i in range(n_freed):
-            if search.own[i] != -1:
+        for r in search.freed[:n_freed]:
+            if trial.class_of[r] != -1:
                 continue
-            r = search.freed[i]
             factor = (1.0 + _NOISE * _chance(search)) / min(trees.rows[r], max(tests.k - rows, 1))
             limit = cost + least / factor
-            own = _cost_with(cells, r, limit, trees, search)
+            own = _cost_with(c, r, limit, trees, trial)
             if own < limit:
-                nearest, least = np.int64(i), (own - cost) * factor
+                nearest, least = r, (own - cost) * factor
         if nearest < 0:
             return -n, rows, cost, priced
-        r = search.freed[nearest]
-        cost = widen(cells, r, trees)
-        members[n], search.own[nearest] = nearest, np.int64(-2)
-        n, rows, priced = n + 1, rows + trees.rows[r], priced + trees.rows[r] * search.prices[r]
-    n_least, n_rows = n, rows
-    for i in range(n_freed):
-        r = search.freed[i]
-        if search.own[i] == -1 and _cost_with(cells, r, cost, trees, search) <= cost:
-            members[n], search.own[i] = np.int64(i), np.int64(-2)
+        cost = widen(trial.cells[c], nearest, trees)
+        members[n], trial.class_of[nearest] = nearest, c
+        n, rows = n + 1, rows + trees.rows[nearest]
+        priced += trees.rows[nearest] * search.prices[nearest]
+    n_least, n_rows, least_priced = n, rows, priced
+    for r in search.freed[:n_freed]:
+        if trial.class_of[r] == -1 and _cost_with(c, r, cost, trees, trial) <= cost:
+            members[n], trial.class_of[r] = r, c
             n, rows, priced = n + 1, rows + trees.rows[r], priced + trees.rows[r] * search.prices[r]
-    if n > n_least and len(tests.kinds) > 0 and not _grown_holds(n, rows, tests, search):
-        for i in range(n_least, n):
-            r = search.freed[members[i]]
-            search.own[members[i]] = np.int64(-1)
-            priced -= trees.rows[r] * search.prices[r]
-        n, rows = n_least, n_rows
+    if n > n_least and not hold(members, np.int64(0), n, rows, tests, scratch):
+        for r in members[n_least:n]:
+            trial.class_of[r] = np.int64(-1)
+        n, rows, priced = n_least, n_rows, least_priced
     return n, rows, cost, priced
 
 
 @kernel
-def _grown_holds(n, rows, tests, search):  # type: ignore[no-untyped-def]
-    if len(tests.kinds) == 0:
-        return rows >= tests.k
-    for i in range(n):
-        search.classes.members[i] = search.freed[search.grown[0, i]]
-    return hold(search.classes.members, np.int64(0), n, rows, tests, search.classes.scratch)
-
-
-@kernel
-def _insert(n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
-    """Put each freed tuple into the cheapest new class."""
-    for i in range(n_freed):
-        if search.own[i] < 0:
-            _join_cheapest(i, n_built, np.inf, trees, search)
-
-
-@kernel
-def _join_cheapest(i, n_built, limit, trees, search):  # type: ignore[no-untyped-def]
-    """Put a freed tuple into the cheaper new class, if below the limit."""
-    r, cheapest = search.freed[i], np.int64(-1)
-    w = trees.rows[r]
+def _cheapest(r, n_built, limit, trees, trial):  # type: ignore[no-untyped-def]
+    """Find the new class that a freed tuple joins at least loss below the limit, or -1."""
+    cheapest, w = np.int64(-1), trees.rows[r]
     for c in range(n_built):
-        if c != search.own[i]:
-            n, cost = search.new_rows[c], search.new_costs[c]
+        if c != trial.class_of[r]:
+            n, cost = trial.rows[c], trial.costs[c]
             most = (limit + n * cost) / (n + w)
-            joined = _cost_with(search.new_cells[c], r, most, trees, search)
+            joined = _cost_with(c, r, most, trees, trial)
             if joined < most:
                 cheapest, limit = np.int64(c), (n + w) * joined - n * cost
-    if cheapest < 0:
-        return False
-    search.own[i] = cheapest
-    search.new_rows[cheapest] += w
-    search.new_costs[cheapest] = widen(search.new_cells[cheapest], r, trees)
-    return True
+    return cheapest
 
 
 @kernel
 def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untyped-def]
     """Move single tuples between new classes while that saves loss, at most three times."""
-    without, members = search.new_cells[len(search.new_cells) - 1], search.classes.members
+    trial = search.trial
     for _ in range(3):
         moved = False
-        for i in range(n_freed):
-            c, w = search.own[i], trees.rows[search.freed[i]]
-            rows = search.new_rows[c] - w
-            if rows < tests.k or search.new_costs[c] == 0.0:
+        for r in search.freed[:n_freed]:
+            c = trial.class_of[r]
+            rows = trial.rows[c] - trees.rows[r]
+            if rows < tests.k or trial.costs[c] == 0.0:
                 continue
-            n, cost = np.int64(0), 0.0
-            without[:] = -1
-            for q in range(n_freed):
-                if search.own[q] == c and q != i:
-                    members[n] = search.freed[q]
-                    n += 1
-                    cost = widen(without, search.freed[q], trees)
-            saved = search.new_rows[c] * search.new_costs[c] - rows * cost - _LEAST
-            if len(tests.kinds) > 0 and not hold(
-                search.classes.members, np.int64(0), n, rows, tests, search.classes.scratch
-            ):
-                continue
-            if _join_cheapest(i, n_built, saved, trees, search):
-                moved = True
-                search.new_rows[c], search.new_costs[c] = rows, cost
-                _copy_cells(without, search.new_cells[c])
+            saved = trial.rows[c] * trial.costs[c] - rows * cost_without(r, trees, trial) - LEAST_SAVED
+            if holds_without(r, rows, tests, trial):
+                other = _cheapest(r, n_built, saved, trees, trial)
+                if other >= 0:
+                    moved = True
+                    leave(r, trees, trial)
+                    enter(r, other, trees, trial)
         if not moved:
             break
 
 
 @kernel
-def _all_hold(n_freed, n_built, tests, search):  # type: ignore[no-untyped-def]
-    for c in range(n_built):
-        n = np.int64(0)
-        for i in range(n_freed):
-            if search.own[i] == c:
-                search.classes.members[n] = search.freed[i]
-                n += 1
-        if not hold(search.classes.members, np.int64(0), n, search.new_rows[c], tests, search.classes.scratch):
+def _all_hold(n_built, tests, search):  # type: ignore[no-untyped-def]
+    for c in range(n_built):  # noqa: SIM110 (a generator is not compiled)
+        if not class_holds(c, tests, search.trial):
             return False
     return True
 
@@ -385,8 +336,8 @@ def _accept(n_near, n_freed, n_built, trees, search):  # type: ignore[no-untyped
         search.spare[search.tally[0]] = c
         search.tally[0] += 1
     search.tally[0] -= n_built
-    for i in range(n_freed):
-        c = search.spare[search.tally[0] + n_built - 1 - search.own[i]]
-        enter(search.freed[i], c, trees, search.classes)
+    for r in search.freed[:n_freed]:
+        c = search.spare[search.tally[0] + n_built - 1 - search.trial.class_of[r]]
+        enter(r, c, trees, search.classes)
         search.n_tuples[c] += 1
     search.tally[2] += 1

@@ -16,18 +16,18 @@ from pymoo_anon._messages import one_of
 from pymoo_anon.recoding.cube import bottom_up
 from pymoo_anon.recoding.growth import grow
 from pymoo_anon.recoding.moves import Classes, relocate, repair
-from pymoo_anon.recoding.neighbourhood import improve
+from pymoo_anon.recoding.neighbourhood import improved_classes
 from pymoo_anon.recoding.tests import Tests
 from pymoo_anon.recoding.top_down import RULES, top_down
 from pymoo_anon.recoding.trees import Trees, cells_of_classes
 from pymoo_anon.typing import Ints, Ints32
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
-_BLOCK = 30_000
+_BLOCK_TUPLES = 30_000
 _ROWS_OF_K = 500
 
 # Budget of the cubes, in looks at a tuple for each tuple of a block. It does not depend on k.
-_LOOKS = 1_000
+_CUBE_LOOKS = 1_000
 # Budget of a round of growth. Small blocks try every seed within it. Large ones try a few, which give nearly the same
 # classes.
 _GROWN = 16_000_000
@@ -40,17 +40,17 @@ _CLASSES = 16
 _COMPARED = 20_000_000
 _COMPARED_OF_ALL = 2_000
 
-_WAYS = {"method": ("bottom-up", *RULES), "structure": ("sizes", "direct")}
+_METHODS_AND_STRUCTURES = {"method": ("bottom-up", *RULES), "structure": ("sizes", "direct")}
 
 
 def check_ways(**given: str) -> None:
     """Refuse an unknown method or structure.
 
     Raises:
-        ValueError: There is not.
+        ValueError: It is none of those known.
     """
     for name, value in given.items():
-        one_of(name, value, _WAYS[name])
+        one_of(name, value, _METHODS_AND_STRUCTURES[name])
 
 
 def recode(
@@ -96,12 +96,12 @@ def recode(
         else:
             class_of = classes_by_sizes(trees, sizes, price, n_threads or os.cpu_count() or 1)
         if not direct:
-            class_of = improve(trees, sizes, class_of, price, n_improvements)
+            class_of = improved_classes(trees, sizes, class_of, price, n_improvements)
         if len(tests.kinds) > 0:
             class_of = repair(trees, tests, class_of)
         if direct:
             class_of = relocate(trees, tests, class_of, price, _COMPARED_OF_ALL * len(class_of))
-            class_of = improve(trees, tests, class_of, price, n_improvements)
+            class_of = improved_classes(trees, tests, class_of, price, n_improvements)
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
 
 
@@ -113,11 +113,11 @@ def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -
     Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The classes are the same
     for any number of threads.
     """
-    size = max(_BLOCK, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
+    size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
 
     def recoded(block: Ints) -> Ints:
-        return _recoded(trees if len(blocks) == 1 else trees.subset(block), sizes, price)
+        return _recoded_block(trees if len(blocks) == 1 else trees.subset(block), sizes, price)
 
     with ThreadPoolExecutor(max(1, min(n_threads, len(blocks)))) as pool:
         return _laid_out(len(trees.rows), blocks, list(pool.map(recoded, blocks)))
@@ -137,28 +137,28 @@ def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
         large = sizes > size
         ends = np.cumsum(np.where(large, 0, sizes))
         pack_of = np.where(large, len(parts) + np.arange(len(sizes)), (ends - sizes) // size)
-        packs = [(own, large[parts[own[0]]]) for own in _by_number(pack_of[parts])]
+        packs = [(own, large[parts[own[0]]]) for own in _places_by_number(pack_of[parts])]
         split = [(own, _blocks(trees.subset(own), k, size) if one else [np.arange(len(own))]) for own, one in packs]
         return [own[block] for own, blocks in split for block in blocks]
     # No block is much smaller than the others, so that few tuples end where they do not belong.
     least = max(k, int(trees.rows.mean() * size / 4))
-    return _by_number(top_down(trees, least, enough=size))
+    return _places_by_number(top_down(trees, least, enough=size))
 
 
-def _by_number(numbers: Ints) -> list[Ints]:
+def _places_by_number(numbers: Ints) -> list[Ints]:
     """Return the places of each number that occurs, ascending."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
-def _recoded(trees: Trees, sizes: Tests, price: float) -> Ints:
-    class_of = _cubed(trees, sizes.k, price, lambda rest: _divided(rest, sizes, price))
+def _recoded_block(trees: Trees, sizes: Tests, price: float) -> Ints:
+    class_of = _cubed(trees, sizes.k, price, lambda rest: _recoded_in_blocks(rest, sizes, price))
     return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
 
 
 def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
     """Return the classes of a cube, and of another way for the rest."""
-    class_of, ended = bottom_up(trees, k, price, budget=_LOOKS * len(trees.rows))
+    class_of, ended = bottom_up(trees, k, price, budget=_CUBE_LOOKS * len(trees.rows))
     if not ended:
         left = np.flatnonzero(class_of < 0)
         classes = of_rest(trees.subset(left))
@@ -166,7 +166,7 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
     return class_of
 
 
-def _divided(trees: Trees, sizes: Tests, price: float) -> Ints:
+def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float) -> Ints:
     """Recode the remaining tuples in small blocks."""
 
     def grown(rest: Trees) -> Ints:

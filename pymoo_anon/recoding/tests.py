@@ -20,7 +20,7 @@ from pymoo_anon.recoding.trees import Trees
 from pymoo_anon.typing import Floats, Ints
 
 
-class Kind(IntEnum):
+class RequirementKind(IntEnum):
     """Kinds of requirements on the values of a column in a class."""
 
     #: At least so many distinct values; of a column of persons, k in persons.
@@ -42,11 +42,11 @@ class Kind(IntEnum):
 
 
 # Whole numbers for kernels, since numba compiles members of an enumeration slowly.
-_DISTINCT, _ENTROPY, _RECURSIVE, _ALPHA, _TREE, _ORDER, _BETA, _ENHANCED_BETA = (int(kind) for kind in Kind)
+_DISTINCT, _ENTROPY, _RECURSIVE, _ALPHA, _TREE, _ORDER, _BETA, _ENHANCED_BETA = (int(kind) for kind in RequirementKind)
 
 
 @dataclass(frozen=True, eq=False)
-class Requirement:
+class ColumnRequirement:
     """Requirement on the values of a column in every class.
 
     Args:
@@ -60,7 +60,7 @@ class Requirement:
         n_places: For an order, the number of its places.
     """
 
-    kind: Kind
+    kind: RequirementKind
     column: Hashable
     bound: float
     c: tuple[int, int] = (1, 1)
@@ -76,7 +76,7 @@ class Tests(NamedTuple):
     """
 
     k: int  # The least number of rows
-    kinds: Ints  # (n_tests,) int64, as `Kind` numbers them
+    kinds: Ints  # (n_tests,) int64, as `RequirementKind` numbers them
     first: Ints  # (n_tests,) int64, the first value that each test reads
     stop: Ints  # (n_tests,) int64, the value after the last
     bounds: Floats  # (n_tests,) float
@@ -108,10 +108,10 @@ class Tests(NamedTuple):
 
     def keeps_whole(self, rows: Ints) -> bool:
         """Return whether all tuples together, of (n_tuples,) int64 rows, hold the requirements."""
-        return bool(hold_whole(np.arange(len(rows)), rows.sum(), self, scratch_for(self)))
+        return bool(hold_whole(np.arange(len(rows)), rows.sum(), self, histogram_for(self)))
 
 
-class Scratch(NamedTuple):
+class Histogram(NamedTuple):
     """Memory for a test. The histogram is 0 between tests."""
 
     histogram: Ints  # (n_values,) int64
@@ -128,7 +128,7 @@ class Requirements:
     """
 
     k: int
-    others: Sequence[Requirement] = ()
+    others: Sequence[ColumnRequirement] = ()
 
     def tests(self, tuples: DistinctTuples, trees: Trees) -> Tests:
         """Return the requirements for kernels, with the tuples in the order of the trees."""
@@ -178,7 +178,7 @@ class _Facet(NamedTuple):
     entries: list[tuple[Ints, Ints, Ints]]  # Per level tuples, values and counts
 
 
-def _facet_of(tuples: DistinctTuples, requirement: Requirement, groups: Ints, first: int) -> _Facet:
+def _facet_of(tuples: DistinctTuples, requirement: ColumnRequirement, groups: Ints, first: int) -> _Facet:
     """Assign numbers to the values of a column or their groups, from `first` on."""
     column = tuples.columns[requirement.column]
     rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
@@ -191,9 +191,9 @@ def _facet_of(tuples: DistinctTuples, requirement: Requirement, groups: Ints, fi
     return _Facet(first, stop, np.concatenate(totals), entries)
 
 
-def scratch_for(tests: Tests) -> Scratch:
+def histogram_for(tests: Tests) -> Histogram:
     """Allocate memory for the tests of one thread."""
-    return Scratch(np.zeros(len(tests.totals), dtype=np.int64), np.empty(len(tests.totals), dtype=np.int64))
+    return Histogram(np.zeros(len(tests.totals), dtype=np.int64), np.empty(len(tests.totals), dtype=np.int64))
 
 
 @kernel
@@ -203,11 +203,11 @@ def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
         return False
     if len(tests.kinds) == 0:
         return True
-    n_touched = _count(members, a, b, tests, scratch)
+    n_touched = _fill_histogram(members, a, b, tests, scratch)
     kept = True
     for t in range(len(tests.kinds)):
         if kept:
-            kept = _holds(t, rows, n_touched, tests, scratch)
+            kept = _holds_one(t, rows, n_touched, tests, scratch)
     for i in range(n_touched):
         scratch.histogram[scratch.touched[i]] = 0
     return kept
@@ -220,7 +220,7 @@ def hold_whole(members, rows, tests, scratch):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
+def _fill_histogram(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
     """Fill the histogram of a set, and count its distinct values."""
     n_touched = np.int64(0)
     for i in range(a, b):
@@ -235,7 +235,7 @@ def _count(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _holds(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
+def _holds_one(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
     """Return whether the set in the histogram holds one requirement.
 
     Terms are computed as the measures compute them, so that both decide alike.

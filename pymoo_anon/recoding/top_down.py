@@ -78,7 +78,7 @@ def _split_all(trees, k, price, enough, rule, children, class_of):  # type: igno
         best, chosen = 0.0, np.int64(-1)
         if b - a > enough:
             for j in range(n_attributes):
-                n_children = _spread(j, a, b, trees, children)
+                n_children = _count_children(j, a, b, trees, children)
                 value = _weigh(n_children, k, trees, price, rule, children)
                 _forget(n_children, children)
                 if value > best:
@@ -88,14 +88,14 @@ def _split_all(trees, k, price, enough, rule, children, class_of):  # type: igno
                 class_of[members[i]] = n_classes
             n_classes += 1
         else:
-            n_children = _spread(chosen, a, b, trees, children)
+            n_children = _count_children(chosen, a, b, trees, children)
             _weigh(n_children, k, trees, price, rule, children)
             n_open = _part(chosen, n_open, n_children, trees, children)
             _forget(n_children, children)
 
 
 @kernel
-def _spread(j, a, b, trees, children):  # type: ignore[no-untyped-def]
+def _count_children(j, a, b, trees, children):  # type: ignore[no-untyped-def]
     """Count the tuples below each child of a class's node.
 
     A value has none.

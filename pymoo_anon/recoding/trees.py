@@ -67,7 +67,7 @@ class Trees(NamedTuple):
             trees.append(_Tree(own.first, own.stop, own.parent, factor * own.losses, np.arange(len(own.first))))
         if apart is not None:
             positions = np.column_stack([positions, apart])
-            trees.append(_parts(int(apart.max()) + 1))
+            trees.append(_tree_of_parts(int(apart.max()) + 1))
         places = np.lexsort(positions.T[::-1])
         return _joined(trees, positions[places], tuples.counts[places], places)
 
@@ -78,6 +78,16 @@ class Trees(NamedTuple):
             return np.zeros(len(self.rows), dtype=np.int64)
         parts: Ints = (self.positions[:, -1] - self.position_offsets[-2]).astype(np.int64)
         return parts
+
+    @property
+    def heights(self) -> Ints:
+        """(n_attributes,) int64 array of the nodes on the longest path of each tree."""
+        depths = np.ones(len(self.parent), dtype=np.int64)
+        for node, above in enumerate(self.parent.tolist()):
+            if above >= 0:
+                depths[node] = depths[above] + 1
+        heights: Ints = np.maximum.reduceat(depths, self.offsets[:-1])
+        return heights
 
     def subset(self, chosen: Ints) -> Trees:
         """Return the trees of some tuples, (n,) int64 ascending, without needless nodes."""
@@ -106,7 +116,7 @@ class _Tree(NamedTuple):
     numbers: NDArray[np.integer[Any]]
 
 
-def _parts(n: int) -> _Tree:
+def _tree_of_parts(n: int) -> _Tree:
     """Return the tree of n parts with a forbidden root."""
     parts = np.arange(n)
     first, stop, parent = np.append(0, parts), np.append(n, parts + 1), np.append(-1, np.zeros_like(parts))
@@ -212,3 +222,20 @@ def widen(cells, r, trees):  # type: ignore[no-untyped-def]
         cells[j] = trees.leaves[position] if cells[j] < 0 else join(trees, cells[j], position)
         cost += trees.costs[cells[j]]
     return cost
+
+
+@kernel
+def shell_sort(n, chosen, keys, sign):  # type: ignore[no-untyped-def]
+    """Sort the first n of some places by their keys, descending if the sign is -1 (Shell 1959)."""
+    gap = np.int64(1)
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            r = chosen[i]
+            key, place = sign * keys[r], np.int64(i)
+            while place >= gap and sign * keys[chosen[place - gap]] > key:
+                chosen[place] = chosen[place - gap]
+                place -= gap
+            chosen[place] = r
+        gap //= 3

@@ -28,11 +28,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pymoo_anon.typing import Bools, Ints
+# This program imports nothing else of the package.
+Integers = NDArray[np.int64]
 
 # Number of points compared with the front at once.
-_BATCH = 2000
+_POINTS_AT_ONCE = 2000
 
 _LARGER_IS_BETTER = {"k", "l", "S_k", "S_l", "classes"}
 
@@ -40,10 +42,10 @@ _LARGER_IS_BETTER = {"k", "l", "S_k", "S_l", "classes"}
 class State(NamedTuple):
     """Distinct rows after the first attributes are generalized, as (n,) arrays."""
 
-    part: Ints  # Class by the generalized attributes, ascending
-    rest: Ints  # Number of the combination of values in all other attributes and columns
-    cost: Ints  # Loss per person in the generalized attributes
-    persons: Ints  # Number of persons
+    part: Integers  # Class by the generalized attributes, ascending
+    rest: Integers  # Number of the combination of values in all other attributes and columns
+    cost: Integers  # Loss per person in the generalized attributes
+    persons: Integers  # Number of persons
 
 
 class Space:
@@ -61,8 +63,8 @@ class Space:
         self.values, rest = np.unique(np.stack([*self.columns.values(), 0 * self.counts]), axis=1, return_inverse=True)
         rest = rest.reshape(-1)
         self.n_rests = [self.values.shape[1]]
-        self.code_of: list[Ints] = []
-        self.next_of: list[Ints] = []
+        self.code_of: list[Integers] = []
+        self.next_of: list[Integers] = []
         for codes in reversed(self.codes):
             keys, first, now = np.unique(codes * self.n_rests[0] + rest, return_index=True, return_inverse=True)
             self.code_of.insert(0, codes[first])
@@ -96,7 +98,7 @@ class Space:
             return list(range(start + 1, self.sizes[j] + 1))
         return [start + 1, *(last + 1 for first, last in nodes if first == start)]
 
-    def choices(self, j: int, start: int = 0) -> Iterator[Ints]:
+    def choices(self, j: int, start: int = 0) -> Iterator[Integers]:
         """Yield all groupings of attribute j, for bit strings from value `start` on."""
         if not self.bits:
             yield from (np.array(level) for level in self.told["attributes"][j]["levels"])
@@ -106,21 +108,21 @@ class Space:
             for end in self.ends(j, start):
                 yield from (np.append([0] * (end - start), 1 + own) for own in self.choices(j, end))
 
-    def groups(self, x: Sequence[int]) -> list[Ints]:
+    def groups(self, x: Sequence[int]) -> list[Integers]:
         """Return the group of every value, per attribute, valid or not."""
         if not self.bits:
             return [np.array(own["levels"][level]) for own, level in zip(self.told["attributes"], x, strict=True)]
         parts = np.split(np.array(x), np.cumsum([size - 1 for size in self.sizes])[:-1])
         return [np.concatenate([[0], np.cumsum(part)]) for part in parts]
 
-    def n_strays(self, j: int, groups: Ints) -> int:
+    def n_strays(self, j: int, groups: Integers) -> int:
         """Count the groups of attribute j outside of its taxonomy."""
         if self.nodes[j] is None:
             return 0
         starts = [*np.flatnonzero(np.diff(groups, prepend=-1)).tolist(), len(groups)]
         return sum(end not in self.ends(j, start) for start, end in pairwise(starts))
 
-    def step(self, state: State, j: int, groups: Ints) -> State:
+    def step(self, state: State, j: int, groups: Integers) -> State:
         """Generalize attribute j, and merge equal rows."""
         codes, n_rests = self.code_of[j][state.rest], self.n_rests[j + 1]
         extents = np.bincount(groups)[groups] - 1
@@ -157,7 +159,7 @@ class Space:
                 raise ValueError(f"{list(x)} is no point: no cut of the taxonomy of {self.attributes[j]}")
         return self.measured(self.state(groups))
 
-    def state(self, groups: Sequence[Ints]) -> State:
+    def state(self, groups: Sequence[Integers]) -> State:
         """Generalize all attributes."""
         state = self.start
         for j, own in enumerate(groups):
@@ -199,9 +201,9 @@ class Space:
         over += [lost - self.limit] if self.rule == "violating" else []
         return [value(own) for own in self.told["objectives"]], over
 
-    def kept(self, state: State, sizes: Ints) -> Bools:
+    def kept(self, state: State, sizes: Integers) -> NDArray[np.bool_]:
         """Return the mask of the classes not suppressed."""
-        kept: Bools = sizes >= (self.limit if self.rule == "below" else 1)
+        kept: NDArray[np.bool_] = sizes >= (self.limit if self.rule == "below" else 1)
         if self.rule == "at most":
             # Classes of one size are suppressed together, the smallest first, up to the limit of persons.
             different, place, number = np.unique(sizes, return_inverse=True, return_counts=True)
@@ -213,7 +215,7 @@ class Space:
                 kept &= (self._table(state, own["column"], len(sizes)) > 0).sum(axis=1) >= own["at least"]
         return kept
 
-    def _table(self, state: State, column: str, n_classes: int) -> Ints:
+    def _table(self, state: State, column: str, n_classes: int) -> Integers:
         """Return the (n_classes, n_values) array of counts of a column's values."""
         values = self.values[list(self.columns).index(column)][state.rest]
         width = int(self.columns[column].max()) + 1
@@ -250,7 +252,7 @@ def faults(folder: Path, name: str, most: int = 10**6) -> tuple[list[str], str]:
         found += wrong_result(json.loads(result.read_text(encoding="utf-8")), instance.stem, space, values)
         if found or space.n_points > most:
             return found, f"{len(members)} members recounted"
-        found = missing(space, values * space.signs)
+        found = not_covered(space, values * space.signs)
         return found, f"{len(members)} members and all {space.n_points:,} points recounted"
     except Exception as error:
         # A broken file must not end the check of the other instances.
@@ -308,7 +310,7 @@ def wrong_numbers(certificate: dict[str, Any], space: Space, n_members: int, nam
     return found
 
 
-def wrong_members(space: Space, X: Ints, values: Ints) -> list[str]:
+def wrong_members(space: Space, X: Integers, values: Integers) -> list[str]:
     """Return the members that are wrong, infeasible, or dominated."""
     found = []
     for x, told in zip(X.tolist(), values.tolist(), strict=True):
@@ -324,7 +326,7 @@ def wrong_members(space: Space, X: Ints, values: Ints) -> list[str]:
     return found
 
 
-def wrong_result(result: dict[str, Any], stem: str, space: Space, values: Ints) -> list[str]:
+def wrong_result(result: dict[str, Any], stem: str, space: Space, values: Integers) -> list[str]:
     """Return the differences of the front in MOrepo's format."""
     labels = [f"z{j}" for j in range(1, values.shape[1] + 1)]
     types = [point["type"] for point in result["points"]]
@@ -347,7 +349,7 @@ def wrong_result(result: dict[str, Any], stem: str, space: Space, values: Ints) 
     return found
 
 
-def types_of_two(F: Ints) -> list[str]:
+def types_of_two(F: Integers) -> list[str]:
     """Return the type of every member, as MOrepo defines them for two objectives.
 
     "us" is above a line between two other members, "sne" on one, and "se" neither.
@@ -361,11 +363,11 @@ def types_of_two(F: Ints) -> list[str]:
     return types
 
 
-def missing(space: Space, F: Ints) -> list[str]:
+def not_covered(space: Space, F: Integers) -> list[str]:
     """Return the feasible points of the whole space not covered by the front."""
     found: list[str] = []
     feasible = (values for values, over in space.walk() if all(excess <= 0 for excess in over))
-    while batch := list(islice(feasible, _BATCH)):
+    while batch := list(islice(feasible, _POINTS_AT_ONCE)):
         points = np.array(batch, dtype=np.int64) * space.signs
         covered = np.any(np.all(F[np.newaxis] <= points[:, np.newaxis], axis=2), axis=1)
         lacking = (points[~covered] * space.signs).tolist()

@@ -20,11 +20,11 @@ SEPARATORS = (",", ";", "\t")
 _FIRST_ROWS = 1000
 
 # Bytes that are searched at a time.
-_BLOCK = 1 << 20
+_BLOCK_BYTES = 1 << 20
 
 _PACKED = b"\x1f\x8b"
 
-_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 def is_packed(path: Path) -> bool:
@@ -43,7 +43,7 @@ def bytes_of(path: Path, most: int = -1) -> bytes:
 def has_nul(path: Path) -> bool:
     """Tell whether a file holds a NUL."""
     with _unpacked(path) as file:
-        return any(b"\0" in block for block in iter(lambda: file.read(_BLOCK), b""))
+        return any(b"\0" in block for block in iter(lambda: file.read(_BLOCK_BYTES), b""))
 
 
 @contextmanager
@@ -60,7 +60,9 @@ def decoded(data: bytes, name: str, whole: bool = True) -> str:
 
     It is in UTF-8 with or without a byte order mark, or in UTF-16 with one.
     """
-    mark, encoding = next(((mark, known) for mark, known in _MARKS.items() if data.startswith(mark)), (b"", "utf-8"))
+    mark, encoding = next(
+        ((mark, known) for mark, known in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), (b"", "utf-8")
+    )
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(data[len(mark) :], whole)
     except UnicodeDecodeError as error:

@@ -26,16 +26,16 @@ ROOT = "*"
 Name: TypeAlias = Any
 
 #: The type of a column's numbers.
-Kind: TypeAlias = type[int] | type[float] | type[Decimal]
+NumberType: TypeAlias = type[int] | type[float] | type[Decimal]
 
 # Longer texts are no numbers: a float cannot hold them.
-_LONGEST = 300
+_LONGEST_NUMBER = 300
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 # A day with or without a time, as in ISO 8601. Python writes a blank for the T.
 _MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}(?::\d{2}(?::\d{2}(?:[.,]\d+)?)?)? ?(?:Z|[+-]\d{2}(?::?\d{2}){0,2})?)?", re.ASCII
 )
-_NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
+_DECIMAL = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -106,13 +106,13 @@ def meant(number: Any) -> Fraction:
     return simple if float(simple) == number else Fraction(str(number))
 
 
-def spelled(value: Any, kind: Kind) -> Any:
+def spelled(value: Any, kind: NumberType) -> Any:
     """Read the number of a text, or return the value.
 
     >>> spelled("017", int), spelled("2.5", int), spelled("17", float), spelled("2.50", Decimal), spelled("x", int)
     (17, 2.5, 17.0, Decimal('2.50'), 'x')
     """
-    if not isinstance(value, str) or len(value) > _LONGEST or not _NUMBER.fullmatch(value):
+    if not isinstance(value, str) or len(value) > _LONGEST_NUMBER or not _DECIMAL.fullmatch(value):
         return value
     if kind is Decimal:
         return Decimal(value.strip())
@@ -207,7 +207,7 @@ def label_text(label: Any) -> str | None:
     return str(label)
 
 
-_LARGEST = 10**18
+_MOST_MAGNITUDE = 10**18
 _MOST_BINS = 10_000_000
 
 
@@ -280,9 +280,9 @@ def _numbers(low: float, high: float, step: float, widths: Sequence[float]) -> l
     arguments = [low, high, step, *widths]
     for argument in arguments:
         nan = isinstance(argument, Decimal) and argument.is_nan()
-        if not is_number(argument) or nan or not -_LARGEST <= argument <= _LARGEST:
+        if not is_number(argument) or nan or not -_MOST_MAGNITUDE <= argument <= _MOST_MAGNITUDE:
             raise ValueError(
-                f"low, high, step and widths must be whole, float or Decimal numbers of at most {_LARGEST:.0e}, "
+                f"low, high, step and widths must be whole, float or Decimal numbers of at most {_MOST_MAGNITUDE:.0e}, "
                 f"got {argument!r:.80}"
             )
     return arguments

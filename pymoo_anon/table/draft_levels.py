@@ -100,7 +100,7 @@ def fills(n_rows: int, n_distinct: int) -> bool:
 
 
 # Larger numbers are codes.
-_LARGEST = Decimal(10) ** 18
+_LARGEST_NUMBER = Decimal(10) ** 18
 # The last place of the smallest float.
 _SMALLEST = -340
 # A level with more than this share of the groups below gains too little.
@@ -123,11 +123,13 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     >>> draft_numbers([17, 18, 34, 45, 66, 90], [1] * 6).hierarchy
     Hierarchy(90 values, levels of 90, 9, 5, 1 groups)
     """
-    numbers, sign = numbers_of(values, counts)
+    numbers, sign = read_numbers(values, counts)
     read = [(i, number) for i, number in enumerate(numbers) if number is not None]
     if not enough([number is not None for number in numbers], counts):
         bad = [value for value, number in zip(values, numbers, strict=True) if number is None]
-        raise ValueError(f"numbers must be at most {_LARGEST:.0e}, or text that spells such, got {examples(bad)}")
+        raise ValueError(
+            f"numbers must be at most {_LARGEST_NUMBER:.0e}, or text that spells such, got {examples(bad)}"
+        )
     read.sort(key=lambda row: (row[1], str(values[row[0]])))
     rows = [(number, values[i]) for i, number in read]
     whole = all(number == number.to_integral_value() for number, _ in rows)
@@ -156,13 +158,13 @@ _WRITTEN = {
 }
 
 
-def numbers_of(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
+def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
     """Read numbers in the one notation that fits most rows.
 
     Returns:
         A number or None for every value, and the decimal separator of the notation, empty for that of Python.
 
-    >>> numbers_of(["1.234,50", "7", "k.A."], [1, 1, 1])
+    >>> read_numbers(["1.234,50", "7", "k.A."], [1, 1, 1])
     ([Decimal('1234.50'), Decimal('7'), None], ',')
     """
     plain = [number_of(value) for value in values]
@@ -173,13 +175,13 @@ def numbers_of(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decim
     mixed = len({"." in text for text in texts}) > 1
     readings = {"": plain}
     if mixed or None in plain:
-        readings |= {sign: [_written(value, sign) for value in values] for sign in _WRITTEN}
+        readings |= {sign: [_number_written(value, sign) for value in values] for sign in _WRITTEN}
     rows = {sign: sum(compress(counts, [number is not None for number in own])) for sign, own in readings.items()}
     best = max(readings, key=lambda sign: (rows[sign], mixed and sign == ","))
     return readings[best], best
 
 
-def _written(value: Any, sign: str) -> Decimal | None:
+def _number_written(value: Any, sign: str) -> Decimal | None:
     if not isinstance(value, str) or not _WRITTEN[sign].fullmatch(value):
         return None if isinstance(value, str) else number_of(value)
     return number_of(re.sub(rf"[^\d{sign}+-]", "", value).replace(sign, "."))
@@ -192,7 +194,7 @@ def number_of(value: Any) -> Decimal | None:
     number = Decimal(str(own)) if is_number(value) else spelled(value, Decimal)
     if not isinstance(number, Decimal) or not number.is_finite():
         return None
-    return number if abs(number) <= _LARGEST and number.as_tuple().exponent >= _SMALLEST else None  # type: ignore[operator]
+    return number if abs(number) <= _LARGEST_NUMBER and number.as_tuple().exponent >= _SMALLEST else None  # type: ignore[operator]
 
 
 def has_leading_zero(value: Any) -> bool:
@@ -310,7 +312,7 @@ def looks_like_a_date(value: Any) -> bool:
     """Tell whether a value is written like a date."""
     if day_of(value) is not None:
         return True
-    text = _text(value)
+    text = _date_text(value)
     return _month(text) is not None or any(
         _day_by(pattern, text, places) is not None for pattern, places in _ORDERS.values()
     )
@@ -358,7 +360,7 @@ def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date 
     """
     orders: dict[str, list[date | None]] = {_ISO: [day_of(value) for value in values]}
     if None in orders[_ISO]:
-        texts = [_text(value) for value in values]
+        texts = [_date_text(value) for value in values]
         for name, (pattern, places) in _ORDERS.items():
             orders[f"dates ({name})"] = [_day_by(pattern, text, places) for text in texts]
         orders[_MONTHS_ALONE] = [_month(text) for text in texts]
@@ -387,7 +389,7 @@ def _month(text: str) -> date | None:
     return date(year, number, 1) if 1 <= number <= 12 and year in _YEARS else None
 
 
-def _text(value: Any) -> str:
+def _date_text(value: Any) -> str:
     text = str(label_text(value))
     return text if is_number(value) and "." not in text else str(value)
 
@@ -406,7 +408,7 @@ def _day_by(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -
         return None
 
 
-_LONGEST = 40
+_LONGEST_CODE = 40
 # Capital letters and digits, in groups with one sign in between, as in E11.9 or SW1A 1AA.
 _LIKELY = re.compile(r"(?=.*\d)[A-Z0-9]+(?:[ ./_-][A-Z0-9]+)*", re.ASCII)
 _LONGEST_LIKELY = 16
@@ -424,12 +426,12 @@ def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     (('0213*', '0221*'), ('*',))
     """
     texts = [str(value) for value in values]
-    bad = dict.fromkeys(text for text in texts if len(text) > _LONGEST or ROOT in text)
+    bad = dict.fromkeys(text for text in texts if len(text) > _LONGEST_CODE or ROOT in text)
     fits = [text not in bad and any(map(str.isdigit, text)) for text in texts]
     if not enough(fits, counts):
         if bad:
             raise ValueError(
-                f"codes must have at most {_LONGEST} characters, none of them {ROOT!r}, got {examples(bad)}"
+                f"codes must have at most {_LONGEST_CODE} characters, none of them {ROOT!r}, got {examples(bad)}"
             )
         fits = [True] * len(texts)
     order = sorted(compress(range(len(texts)), fits), key=lambda i: texts[i])

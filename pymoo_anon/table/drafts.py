@@ -25,15 +25,15 @@ from pymoo_anon.table.draft_levels import (
     enough,
     has_leading_zero,
     looks_like_a_code,
-    numbers_of,
     one_node_each,
+    read_numbers,
     useful,
 )
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.words import WORDS, words_of
+from pymoo_anon.table.words import WORDS, split_words
 
 #: Drafts by the kind of values.
-KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
+_DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
     "numbers": draft_numbers,
     "dates": draft_dates,
     "ordered": lambda values, counts: draft_ordered(values, counts),
@@ -42,7 +42,7 @@ KINDS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
 }
 
 # This many distinct numbers or fewer are names of something.
-_FEW = 3
+_FEW_NAMES = 3
 # Names of columns that hold codes even if none begins with 0.
 _CODE_NAMES = re.compile(r"(?:^|[^a-z])(?:zip|postal|postcode|plz|icd|ndc|naics)(?:$|[^a-z]|code)", re.IGNORECASE)
 
@@ -86,8 +86,8 @@ def draft_hierarchy(
     >>> draft.hierarchy.labels[1]
     ('0213*', '0221*', None)
     """
-    if kind != "auto" and kind not in KINDS:
-        raise ValueError(f"kind must be 'auto', {', '.join(map(repr, KINDS))}, got {kind!r}")
+    if kind != "auto" and kind not in _DRAFTERS:
+        raise ValueError(f"kind must be 'auto', {', '.join(map(repr, _DRAFTERS))}, got {kind!r}")
     held, missing = _counted(values, counts)
     if not held:
         if not missing:
@@ -96,7 +96,7 @@ def draft_hierarchy(
     distinct = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in distinct]
     read = (distinct, weights) if kind in ("auto", "categories") else _present(distinct, weights)
-    draft = _chosen(*read, name) if kind == "auto" else KINDS[kind](*read)
+    draft = _first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read)
     draft = _with_odd(draft, distinct, weights)
     return _with_missing(draft) if missing else draft
 
@@ -150,7 +150,7 @@ def _with_missing(draft: Draft) -> Draft:
     return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
-def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
+def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
     """Draft the first kind that fits."""
     values, counts = _present(every, weights)
     try:
@@ -159,18 +159,18 @@ def _chosen(every: Sequence[Any], weights: Sequence[int], name: str | None) -> D
         note = f"{error}; "
     except ValueError:
         note = _almost("dates", values, [day_of(value) is not None for value in values])
-    numbers, _ = numbers_of(values, counts)
+    numbers, _ = read_numbers(values, counts)
     spelled = [number for number in numbers if number is not None]
     numeric = [number is not None for number in numbers]
     leading = list(map(has_leading_zero, values))
     # 05 among ages is a number, and 01067 among postal codes is none.
     zeros = enough(leading, counts, 5) or (any(leading) and len({len(str(value)) for value in values}) == 1)
-    if enough(numeric, counts) and len(spelled) > _FEW and not zeros:
+    if enough(numeric, counts) and len(spelled) > _FEW_NAMES and not zeros:
         if name is not None and all(number == int(number) for number in spelled):
             called = f"the column is called {name!r}, so "
             if _CODE_NAMES.search(name):
                 return _because(called, draft_codes(values, counts))
-            if WORDS["nominal"].keys() & {*words_of(name)}:
+            if WORDS["nominal"].keys() & {*split_words(name)}:
                 long = max(spelled) >= _LONG_CODE
                 draft = draft_codes(values, counts) if long else draft_categories(every, weights)
                 return _because(f"{called}its numbers are names of something; ", draft)
@@ -223,7 +223,7 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     if rare:
         groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
         levels["rare values together"] = _group_labels(values, groups, set(rare), other)
-    for n_groups in _sizes(len(groups)):
+    for n_groups in _group_numbers(len(groups)):
         groups = _merged(groups, n_groups)
         levels[f"{n_groups} groups"] = _group_labels(values, groups, set(rare), other)
     # The rows of a group are adjacent, so that a person can move them.
@@ -245,7 +245,7 @@ def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
     return list(order[len(order) - n_rare :]) if n_rare > 1 else []
 
 
-def _sizes(n: int) -> list[int]:
+def _group_numbers(n: int) -> list[int]:
     """Return the number of groups by level."""
     n_levels = 0
     while n_levels < _MOST_LEVELS and 3 ** (n_levels + 1) <= n:
@@ -317,19 +317,15 @@ _SCALES = (
 # Natural groups of scales, by the number of steps in each.
 _BLOCKS = {"months": {"quarters": 3, "half-years": 6}, "weekdays": {"work days and weekend": 5}}
 
-_NUMBER = r"[$€£]? ?-?\d+(?:[, ]\d{3})*(?:\.\d+)? ?[k%]?"
+_END = r"[$€£]? ?-?\d+(?:[, ]\d{3})*(?:\.\d+)? ?[k%]?"
 _UNIT = r"(?: ?[a-zäöüß.]{1,8})?"
-_RANGE = re.compile(
-    rf"([\[\](]?) ?({_NUMBER}){_UNIT}( ?[-–,;] ?| to | bis | and | a )({_NUMBER}){_UNIT} ?([\])\[]?)", re.I
-)
-_BELOW = re.compile(
-    rf"(<=|≤|<|up to |bis |under |below |less than |unter |jünger als |menos de )({_NUMBER}){_UNIT}", re.I
-)
+_RANGE = re.compile(rf"([\[\](]?) ?({_END}){_UNIT}( ?[-–,;] ?| to | bis | and | a )({_END}){_UNIT} ?([\])\[]?)", re.I)
+_BELOW = re.compile(rf"(<=|≤|<|up to |bis |under |below |less than |unter |jünger als |menos de )({_END}){_UNIT}", re.I)
 _ABOVE = re.compile(
-    rf"(>=|≥|>|over |above |more than |greater than |über |älter als |ab |from |más de )({_NUMBER}){_UNIT}", re.I
+    rf"(>=|≥|>|over |above |more than |greater than |über |älter als |ab |from |más de )({_END}){_UNIT}", re.I
 )
 _PLUS = re.compile(
-    rf"({_NUMBER})(?: ?\+{_UNIT}| (?:and|or|und|oder) (?:over|older|more|above|up|älter|mehr){_UNIT})", re.I
+    rf"({_END})(?: ?\+{_UNIT}| (?:and|or|und|oder) (?:over|older|more|above|up|älter|mehr){_UNIT})", re.I
 )
 _INCLUSIVE = ("<=", "≤", ">=", "≥", "up to ", "bis ", "ab ", "from ")
 _NUMBERED = re.compile(
@@ -339,7 +335,7 @@ _NUMBERED = re.compile(
 
 
 # Names of columns that hold marks in single letters.
-_MARKS = re.compile("grade|mark|note|rating|score|schul", re.I)
+_MARK_NAMES = re.compile("grade|mark|note|rating|score|schul", re.I)
 
 
 class _Range(NamedTuple):
@@ -363,7 +359,7 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
     >>> draft_ordered(["high", "low", "very high", "medium"], [1] * 4).hierarchy.labels[1]
     ('low–medium', 'high – very high')
     """
-    words, texts = [_normal(value) for value in values], [_plain(value) for value in values]
+    words, texts = [_normal(value) for value in values], [_single_spaced(value) for value in values]
     orders = [_ranges(texts, counts), *_scales(words, name), *_numbered(words)]
     found = next((order for order in orders if _is_told(order[1], counts)), None)
     if found is None:
@@ -374,7 +370,7 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
     kind, places, label = found
     rows = sorted(places, key=lambda i: (places[i], str(values[i])))
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
-    for level, blocks in _levels(kind, [places[i] for i in rows]).items():
+    for level, blocks in _ordered_levels(kind, [places[i] for i in rows]).items():
         ends: dict[int, list[int]] = {}
         for i, block in zip(rows, blocks, strict=True):
             ends.setdefault(block, []).append(i)
@@ -388,13 +384,13 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
     return Draft(hierarchy, "ordered", "; ".join([f"{len(rows):,} {kind} in their order", *kept]))
 
 
-def _plain(value: Any) -> str:
+def _single_spaced(value: Any) -> str:
     return " ".join(unicodedata.normalize("NFC", str(value)).split())
 
 
 def _normal(value: Any) -> str:
     """Spell a text as scales do."""
-    return _plain(str(value).replace("_", " ")).casefold().replace("ß", "ss")
+    return _single_spaced(str(value).replace("_", " ")).casefold().replace("ß", "ss")
 
 
 #: An order: the name of its values, the place of each, and the label of a first to a last one.
@@ -423,7 +419,7 @@ def _ranges_with(swapped: Mapping[int, int], texts: Sequence[str], counts: Seque
                 held.insert(place, (one.low, one.high, i))
 
     def label(first: str, last: str) -> str:
-        low, high = (_range_of(_plain(text).translate(swapped)) for text in (first, last))
+        low, high = (_range_of(_single_spaced(text).translate(swapped)) for text in (first, last))
         assert low is not None
         assert high is not None
         if low.low == -inf:
@@ -468,7 +464,7 @@ def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
         found = {i: steps.get(word, steps.get(plain[i])) for i, word in enumerate(words)}
         places = {i: float(place) for i, place in found.items() if place is not None}
         # Single letters may name anything.
-        if name != "letters" or any(len(words[i]) > 1 for i in places) or _MARKS.search(called or ""):
+        if name != "letters" or any(len(words[i]) > 1 for i in places) or _MARK_NAMES.search(called or ""):
             yield name.removesuffix(" (German)"), places, _between
 
 
@@ -485,7 +481,7 @@ def _between(first: str, last: str) -> str:
     return f"{first}{dash}{last}"
 
 
-def _levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
+def _ordered_levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
     """Group values in their order, level by level."""
     if kind in _BLOCKS:
         return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}

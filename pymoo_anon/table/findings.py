@@ -16,7 +16,7 @@ from pymoo_anon._messages import repeated
 from pymoo_anon.table.delimited import rows_of
 from pymoo_anon.table.domain_values import ascending, is_missing, same_as, spelled
 from pymoo_anon.table.hierarchy import Hierarchy, matched
-from pymoo_anon.table.hierarchy_csv import check_last_column, separators_of, text_of, without_header
+from pymoo_anon.table.hierarchy_csv import check_last_column, separators_of, text_of_file, without_header
 
 # The name of the file in messages. Callers know which file they check.
 _NAME = "the file"
@@ -57,12 +57,7 @@ def check_hierarchy(
       level that gains nothing, empty labels.
     - notes: values that the column does not hold, a column with missing values and no row for them.
 
-    Args:
-        path: A path or an open text file in ARX's layout.
-        values: The values of the column, if they are known; they may repeat.
-
-    Returns:
-        All findings, errors first.
+    Errors come first. The values of the column may repeat.
 
     Raises:
         TypeError: `path` is neither a path nor an open text file.
@@ -80,13 +75,13 @@ def check_hierarchy(
     if rows:
         domain = _domain(rows, found)
         columns = list(zip(*domain.values(), strict=True))
-        _check_levels(columns, found)
+        _find_splits(columns, found)
         held = None if values is None else list(values)
-        _check_near([*columns[0], *(held or [])], "values", found)
+        _find_near([*columns[0], *(held or [])], "values", found)
         for number, column in enumerate(columns[1:], start=1):
-            _check_near(column, f"labels of level {number}", found)
+            _find_near(column, f"labels of level {number}", found)
         if held is not None:
-            _check_values(list(columns[0]), held, found)
+            _find_unknown(list(columns[0]), held, found)
     return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.severity)))
 
 
@@ -101,7 +96,7 @@ def _shown(items: Iterable[Any]) -> list[str]:
 def _read_rows(source: Any, found: list[Finding]) -> list[list[str]]:
     """Read the rows of the most frequent length."""
     try:
-        text = text_of(source, _NAME)[1].rstrip("\r\n")
+        text = text_of_file(source, _NAME)[1].rstrip("\r\n")
         rows = list(rows_of(text, separators_of(_NAME, text)[1][0], _NAME))
     except ValueError as error:
         found.append(Finding("error", str(error)))
@@ -138,7 +133,7 @@ def _domain(rows: Sequence[Sequence[str]], found: list[Finding]) -> dict[str, Se
     return domain
 
 
-def _check_levels(columns: Sequence[Sequence[str]], found: list[Finding]) -> None:
+def _find_splits(columns: Sequence[Sequence[str]], found: list[Finding]) -> None:
     for number, (below, own) in enumerate(pairwise(columns), start=1):
         parents: dict[str, dict[str, None]] = {}
         for label, parent in zip(below, own, strict=True):
@@ -160,7 +155,7 @@ def _check_levels(columns: Sequence[Sequence[str]], found: list[Finding]) -> Non
         found.append(_finding("warning", what, _shown(dict.fromkeys(columns[-1]))))
 
 
-def _check_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
+def _find_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
     alike: dict[str, dict[str, None]] = {}
     for value in values:
         if isinstance(value, str):
@@ -171,7 +166,7 @@ def _check_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
         found.append(_finding("warning", f"{of} that differ only in case, spaces or character width", near))
 
 
-def _check_values(domain: list[str], values: list[Any], found: list[Finding]) -> None:
+def _find_unknown(domain: list[str], values: list[Any], found: list[Finding]) -> None:
     present = list({same_as(value): value for value in values if not is_missing(value)}.values())
     try:
         hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)

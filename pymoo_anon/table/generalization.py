@@ -34,8 +34,7 @@ class Generalization:
         labels: Per quasi-identifier, the label of every group.
 
     Attributes:
-        groups: Per quasi-identifier, the (n_values,) int64 array, as a read-only mapping.
-        labels: Per quasi-identifier, the tuple of labels, as a read-only mapping.
+        groups, labels: As given, in read-only mappings.
 
     Raises:
         ValueError: The two do not name the same quasi-identifiers, or do not have the same groups.
@@ -80,9 +79,7 @@ class Generalization:
     def labels_of(self, codes: Ints, places: Ints) -> dict[Name, list[Hashable]]:
         """Return the labels of some distinct tuples, by quasi-identifier.
 
-        Args:
-            codes: (n_distinct, n_attributes) int64 array, the domain positions of all distinct tuples.
-            places: (n,) int64 array, the positions of the chosen ones.
+        `codes` holds the (n_distinct, n_attributes) domain positions of all, and `places` the chosen ones.
         """
         return {
             name: [labels[group] for group in groups[codes[places, j]]]
@@ -131,9 +128,8 @@ def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[st
 class LocalGeneralization:
     """A local recoding, with nodes for every class of tuples.
 
-    In a full-domain recoding a value has one group in the whole table. Here it has one in each class, so the same value
-    stands at several levels in a release: multidimensional recoding in the words of LeFevre et al. 2006. Equal tuples
-    have equal cells, and a class is all tuples with equal cells. Instances are immutable.
+    A value has one group in each class, so it stands at several levels in a release: multidimensional recoding (LeFevre
+    et al. 2006). A class is all tuples with equal cells. Instances are immutable.
 
     Args:
         quasi_identifiers: The hierarchy of every quasi-identifier, in the table's order.
@@ -207,12 +203,7 @@ class LocalGeneralization:
         return tuple(len(np.unique(column)) for column in self.nodes.T)
 
     def labels_of(self, codes: Ints, places: Ints) -> dict[Name, list[Hashable]]:
-        """Return the labels of some distinct tuples, by quasi-identifier.
-
-        Args:
-            codes: Not read, since every tuple has cells of its own.
-            places: (n,) int64 array, the positions of the chosen ones.
-        """
+        """Return the labels of some distinct tuples. Their codes are not read."""
         nodes = self.nodes[self.class_of[places]].T.tolist()
         return {
             name: [labels[node] for node in own] for (name, labels), own in zip(self.labels.items(), nodes, strict=True)

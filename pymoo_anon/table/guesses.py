@@ -16,7 +16,7 @@ import narwhals as nw
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
 from pymoo_anon.table.draft_levels import looks_like_a_date
 from pymoo_anon.table.frames import aliased, counted_values, sampled_values, totals
-from pymoo_anon.table.words import WORDS, role_of_lettered, role_of_word, words_of
+from pymoo_anon.table.words import WORDS, role_of_lettered, role_of_word, split_words
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -36,7 +36,7 @@ _KINDS = {
     **dict.fromkeys(("religions", "blood groups"), "sensitive"),
 }
 # Persons weigh more. Weights of rows in a sample seldom do.
-_LEAST_WEIGHT = 10
+_LEAST_PERSON_WEIGHT = 10
 _RECENT_YEARS = range(1900, 2036)
 
 
@@ -102,12 +102,7 @@ class Profile(NamedTuple):
 def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     """Guess the role of a column.
 
-    Args:
-        name: Its name.
-        values: Its values, one for each row: a series of pandas, polars or narwhals, or any other iterable.
-
-    Returns:
-        The role, its reason, and why the column must not be released as it stands.
+    The values, one for each row, are a series of pandas, polars or narwhals, or any other iterable.
 
     Raises:
         TypeError: A value is a list or the like.
@@ -136,13 +131,6 @@ def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
 
     The engine of the frame counts the values.
 
-    Args:
-        frame: pandas, polars, pyarrow, DuckDB, Ibis or Spark.
-        names: The columns.
-
-    Returns:
-        A guess for each.
-
     Raises:
         ValueError: The frame has no row.
         TypeError: A column holds lists or the like.
@@ -153,7 +141,7 @@ def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
 def guess_of(profile: Profile) -> Guess:
     """Guess the role of a counted column."""
     looks = _Looks.of(profile)
-    role, reason = _role(profile, words_of(str(profile.name)), looks)
+    role, reason = _role(profile, split_words(str(profile.name)), looks)
     danger = None
     if role in ("identifier", "person"):
         danger = reason
@@ -177,7 +165,7 @@ def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
         n_missing, values, counts = counted_values(native, alias, MOST_VALUES)
         n_distinct = len(values)
         if n_distinct > MOST_VALUES:
-            n_missing, n_distinct, values = sampled_values(native, alias, _SAMPLE)
+            n_missing, n_distinct, values = sampled_values(native, alias, _SAMPLED)
             counts = []
         elif n_missing:
             values, counts = [*values, None], [*counts, n_missing]
@@ -188,8 +176,8 @@ def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
 # Texts with at least this many characters or words on average are prose.
 _PROSE, _WORDY = 40, 4
 # This many values are tested, and this share of them must pass.
-_SAMPLE = 2000
-_ALIKE = 0.9
+_SAMPLED = 2000
+_ALIKE_SHARE = 0.9
 # This many characters of a text are searched for words and telephone numbers.
 _LOOKED_AT = 1000
 # From this share of texts on, a column holds telephone numbers or e-mail addresses of persons.
@@ -217,7 +205,7 @@ _PATTERNS = {
 }
 _PLACE = re.compile(r"(?:POINT ?)?\(?\s*-?\d{1,3}\.\d+[ ,;]+-?\d{1,3}\.\d+\s*\)?", re.IGNORECASE)
 _ICD = re.compile(r"[A-Z]\d[\dA-B](?:\.[\dA-Z]{1,4})?")
-_DIGITS = re.compile(r"\d+")
+_ONLY_DIGITS = re.compile(r"\d+")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CONTACT = re.compile(r"(?<![\w.])[+(]?\d[\d ()/.-]{6,20}\d(?![\w.])|\S{1,80}@\S{3,80}")
@@ -238,11 +226,11 @@ class _Looks(NamedTuple):
     def of(cls, profile: Profile) -> _Looks:
         """Test the values of a column."""
         values = [value for value in profile.values if value is not None]
-        if len(values) > _SAMPLE:
+        if len(values) > _SAMPLED:
             # Engines return values in any order.
-            values = sorted(values, key=str)[:: len(values) // _SAMPLE]
+            values = sorted(values, key=str)[:: len(values) // _SAMPLED]
         texts = [value.strip() for value in values if isinstance(value, str)]
-        allowed = len(values) - ceil(_ALIKE * len(values))
+        allowed = len(values) - ceil(_ALIKE_SHARE * len(values))
 
         def alike(test: Callable[[Any], Any], among: Sequence[Any] = values) -> bool:
             others = len(values) - len(among)
@@ -255,7 +243,7 @@ class _Looks(NamedTuple):
         # Prose has letters.
         n_words = sum(len(_WORD.findall(text[:_LOOKED_AT])) for text in texts)
         pattern = next((kind for kind, form in _PATTERNS.items() if alike(form.fullmatch, texts)), None)
-        if pattern == "phone numbers" and alike(_DIGITS.fullmatch, texts):
+        if pattern == "phone numbers" and alike(_ONLY_DIGITS.fullmatch, texts):
             # Codes may begin with 0, too.
             pattern = None
         if pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
@@ -268,7 +256,7 @@ class _Looks(NamedTuple):
             numbers=numbers,
             pattern=pattern,
             are_dates=alike(looks_like_a_date),
-            are_places=(near and not WORDS["places"].keys().isdisjoint(words_of(str(profile.name))))
+            are_places=(near and not WORDS["places"].keys().isdisjoint(split_words(str(profile.name))))
             or alike(_PLACE.fullmatch, texts),
             are_prose=bool(texts) and (sum(map(len, texts)) >= _PROSE * len(values) or n_words >= _WORDY * len(values)),
             are_diagnoses=alike(_ICD.fullmatch, texts) and 2 * sum("." in text for text in texts) > len(texts),
@@ -309,10 +297,10 @@ def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
         return "identifier", f"it holds {looks.pattern}"
     if looks.are_prose and profile.n_rows >= TELLING and not _repeats(profile):
         return "identifier", "it holds long texts, which may name persons"
-    return _by_name(profile, words, looks) or _by_values(profile, looks)
+    return _role_by_name(profile, words, looks) or _role_by_values(profile, looks)
 
 
-def _by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str] | None:
+def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str] | None:
     """Return a role by the name of a column."""
     if not words:
         return None
@@ -324,16 +312,18 @@ def _by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, st
     said = {word: role for word in words if (role := role_of_word(word)) is not None}
     # Numbers of persons and things have no decimals.
     if not _is_count(words, looks) and (not looks.numbers or looks.are_whole):
-        found = _by_number(profile, words, said) or _by_identifier(profile, words, said)
+        found = _role_by_number(profile, words, said) or _role_by_identifier(profile, words, said)
         if found is not None:
             return found
     if _repeats(profile):
         lettered = {word: role_of_lettered(word) for word in words}
         said |= {word: role for word, role in lettered.items() if role in ("quasi-identifier", "sensitive")}
-    return _by_attribute(profile, words, said, looks)
+    return _role_by_attribute(profile, words, said, looks)
 
 
-def _by_attribute(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> tuple[str, str] | None:
+def _role_by_attribute(
+    profile: Profile, words: list[str], said: dict[str, str], looks: _Looks
+) -> tuple[str, str] | None:
     """Return a role by the last attribute in a name."""
     exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
     if exits and manners:
@@ -343,7 +333,7 @@ def _by_attribute(profile: Profile, words: list[str], said: dict[str, str], look
         return None
     few = profile.n_distinct <= 2 and profile.n_rows >= TELLING
     counts = _is_count(words, looks) and words[0] != "total"
-    is_light = bool(looks.numbers) and max(looks.numbers) < _LEAST_WEIGHT
+    is_light = bool(looks.numbers) and max(looks.numbers) < _LEAST_PERSON_WEIGHT
     for word, after in zip(reversed(words), ["", *reversed(words[1:])], strict=True):
         role = said.get(word)
         if role == "sensitive" and looks.are_dates:
@@ -364,7 +354,7 @@ def _is_count(words: list[str], looks: _Looks) -> bool:
     return named and looks.are_whole and max(looks.numbers) < 10_000
 
 
-def _by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
+def _role_by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
     """Return a role by a word such as "number"."""
     ids = [word for word in words if word in WORDS["numbers"] or word.endswith(tuple(WORDS["number ends"]))]
     if not ids:
@@ -388,7 +378,7 @@ def _repeats(profile: Profile) -> bool:
     return profile.n_rows >= TELLING and profile.n_rows - profile.n_missing >= 5 * profile.n_distinct
 
 
-def _by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
+def _role_by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
     """Return a role by a word such as "address"."""
     # Two values name nobody: they say, for example, whether there is a telephone.
     if profile.n_distinct <= 2 and profile.n_rows >= TELLING:
@@ -408,7 +398,7 @@ def _by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> 
     return None
 
 
-def _by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
+def _role_by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
     """Return a role by the values of a column."""
     if looks.are_dates:
         return "quasi-identifier", "it holds dates, which others may know of a person"

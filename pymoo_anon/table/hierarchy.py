@@ -18,8 +18,8 @@ from pymoo_anon._messages import counted, examples, html_table, repeated
 from pymoo_anon.table.domain_values import (
     ROOT,
     Bins,
-    Kind,
     Name,
+    NumberType,
     ascending,
     day_of,
     is_day,
@@ -35,7 +35,7 @@ from pymoo_anon.table.nodes import Nodes, nodes_of
 from pymoo_anon.typing import Ints
 
 # Number of values of a domain in a notebook.
-_PRINTED = 20
+_PRINTED_VALUES = 20
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -79,7 +79,7 @@ class Hierarchy:
     bins: Bins | None
 
     def __init__(self, levels: Sequence[Sequence[Hashable]], bins: Bins | None = None) -> None:
-        columns = _checked([tuple(level) for level in levels])
+        columns = _checked_levels([tuple(level) for level in levels])
         if bins is not None and len(bins) != len(columns[0]) - (columns[0][-1] is None):
             raise ValueError(f"bins must be as many as the values, {len(columns[0])}, got {len(bins)}")
         ids_and_labels = [numbered(column) for column in columns]
@@ -110,11 +110,8 @@ class Hierarchy:
         - Header: a first row is left out if it alone numbers the levels, as in `city;level 1;level 2`. It is refused
           if all other rows end with `*`, and its labels occur nowhere else. Any other first row is a value.
 
-        Args:
-            path: A path or an open text file.
-
         Raises:
-            TypeError: `path` is neither.
+            TypeError: `path` is neither a path nor an open text file.
             ValueError: The file is empty or in another encoding, a quote is not closed, rows are of unequal length or
                 all end with a separator, the first row may be a header or a value, or as the class.
             OSError: The file cannot be read.
@@ -132,12 +129,6 @@ class Hierarchy:
     @classmethod
     def flat(cls, values: Iterable[Hashable]) -> Hierarchy:
         """Build a hierarchy of the values and `*`.
-
-        Args:
-            values: The domain.
-
-        Raises:
-            ValueError: As the class.
 
         >>> Hierarchy.flat(["Female", "Male"])
         Hierarchy(2 values, levels of 2, 1 groups)
@@ -197,8 +188,7 @@ class Hierarchy:
     def nodes(self) -> Nodes:
         """Groups of all levels as one tree, for local recodings.
 
-        Raises:
-            ValueError: The top level is not one group, or a label names two different sets of values.
+        It raises ValueError if the top level is not one group, or a label names two different sets of values.
         """
         return nodes_of(self.groups, self.labels)
 
@@ -216,14 +206,11 @@ class Hierarchy:
         columns = [(*column, label) for column, label in zip(self._columns(), own, strict=True)]
         return Hierarchy(columns, self.bins)
 
-    def with_numbers(self, kind: Kind) -> Hierarchy:
+    def with_numbers(self, kind: NumberType) -> Hierarchy:
         """Return the hierarchy with numbers in place of their text.
 
         Each value of the domain that spells a number becomes that number, and so do the labels of a level if all of
-        them spell numbers.
-
-        Args:
-            kind: The type of numbers that it can hold: int whole ones, float those that it does not round, Decimal all.
+        them spell numbers. An int holds whole ones, a float those that it does not round, a Decimal all.
 
         Raises:
             ValueError: Two values of the domain spell the same number.
@@ -245,16 +232,12 @@ class Hierarchy:
         return Hierarchy(columns, self.bins)
 
     def encode(self, values: Sequence[Any]) -> Ints:
-        """Find the positions of values in the domain.
+        """Find the positions of Python values in the domain: (n,) int64, -1 for a value that is not in it.
 
-        Args:
-            values: Python values. A number matches the same number or its bin (but no text: see `with_numbers`), a text
-                the same text, None the missing value, anything else the same value or its `str`. In a domain of days,
-                which are dates or their ISO text, a date, a moment and the ISO text of either match their day. An
-                empty text that is no value of the domain is missing.
-
-        Returns:
-            (n,) int64 array, -1 for a value that is not in the domain.
+        A number matches the same number or its bin (but no text: see `with_numbers`), a text the same text, None the
+        missing value, anything else the same value or its `str`. In a domain of days, which are dates or their ISO
+        text, a date, a moment and the ISO text of either match their day. An empty text that is no value of the domain
+        is missing.
         """
         bins = self.bins
         if bins is not None:
@@ -275,10 +258,6 @@ class Hierarchy:
         '17–20'
         >>> Hierarchy.flat(["Asian", "Black", "White"]).run_label(0, 1)
         'Asian | Black'
-
-        Args:
-            first: Position of the first value.
-            last: Position of the last value.
         """
         values = self.domain[first : last + 1]
         if len(values) == 1:
@@ -292,10 +271,7 @@ class Hierarchy:
         return " | ".join(map(str, values))
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        r"""Write the hierarchy in ARX's layout.
-
-        Args:
-            path: The file, which appears whole or not at all. None returns the text instead.
+        r"""Write the hierarchy in ARX's layout to a file, or return the text.
 
         Raises:
             ValueError: A file cannot hold the labels: they contain NUL, those of the top level are all empty, the first
@@ -332,9 +308,9 @@ class Hierarchy:
 
     def _repr_html_(self) -> str:
         """Show the first values with their labels."""
-        columns = [["" if own is None else str(own) for own in column[:_PRINTED]] for column in self._columns()]
+        columns = [["" if own is None else str(own) for own in column[:_PRINTED_VALUES]] for column in self._columns()]
         headings = ["value", *(f"level {level} ({n:,})" for level, n in enumerate(self.n_groups[1:], start=1))]
-        more = f"; the first {_PRINTED}" if self.n_values > _PRINTED else ""
+        more = f"; the first {_PRINTED_VALUES}" if self.n_values > _PRINTED_VALUES else ""
         rows = list(zip(*columns, strict=True))
         return html_table(counted(self.n_values, "value", "values") + more, headings, rows)
 
@@ -347,7 +323,7 @@ class Hierarchy:
         ]
 
 
-def _checked(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
+def _checked_levels(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
     """Check the columns of a hierarchy."""
     if not columns or not columns[0]:
         raise ValueError("levels must hold at least one value, got none")
@@ -427,5 +403,5 @@ def matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
     numbers = [value for value in present if isinstance(value, Number) and not isinstance(value, bool)]
     if not numbers or len(numbers) < len(present):
         return hierarchy
-    kind: Kind = int if all(isinstance(value, Integral) for value in numbers) else float
+    kind: NumberType = int if all(isinstance(value, Integral) for value in numbers) else float
     return hierarchy.with_numbers(Decimal if any(isinstance(value, Decimal) for value in numbers) else kind)

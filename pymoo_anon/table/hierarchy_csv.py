@@ -28,7 +28,7 @@ _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE
 
 def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str | None, ...]]]:
     """Read the name and columns of a hierarchy file."""
-    name, text = text_of(source)
+    name, text = text_of_file(source)
     lines, separators = separators_of(name, text)
     rows = list(rows_of(text.rstrip("\r\n"), separators[0], name))
     _check_lengths(name, rows, lines, separators)
@@ -79,7 +79,7 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
     return None
 
 
-def text_of(source: Any, name: str | None = None) -> tuple[str, str]:
+def text_of_file(source: Any, name: str | None = None) -> tuple[str, str]:
     """Return the name and the text of a file."""
     if isinstance(source, io.TextIOBase):
         name = name or str(getattr(source, "name", "the file"))

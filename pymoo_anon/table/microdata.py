@@ -25,10 +25,10 @@ from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppressi
 from pymoo_anon.typing import Ints
 
 # The square is below 2^63, so sums of squared class sizes are exact.
-_MOST_ROWS = 3_037_000_499
+_MOST_TABLE_ROWS = 3_037_000_499
 
 # Number of columns in a notebook.
-_PRINTED = 40
+_PRINTED_COLUMNS = 40
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -56,16 +56,11 @@ class Microdata:
         counts: (n_distinct,) integer array, the number of rows with each.
         columns: Per column with another role, its value counts in each distinct tuple.
         domains: Per such column, the values of the codes of its counts.
-        sensitive: Names of the sensitive columns.
-        label: Name of the column with the class labels, if any.
-        person: Name of the column that identifies persons, if any.
+        sensitive, label, person: Names of the columns with these roles, if any.
 
     Attributes:
-        quasi_identifiers: Hierarchy of every quasi-identifier, in order, as a read-only mapping.
-        sensitive: Names of the sensitive columns.
-        label: Name of the column with the class labels, or None.
-        person: Name of the column that identifies persons, or None.
-        tuples: The distinct tuples.
+        quasi_identifiers, sensitive, label, person: As given.
+        tuples: `DistinctTuples` with all counts.
         grouper: Their `Grouper`.
 
     Raises:
@@ -90,8 +85,8 @@ class Microdata:
         label: Name | None = None,
         person: Name | None = None,
     ) -> None:
-        if int(counts.sum()) > _MOST_ROWS:
-            raise ValueError(f"a table must have at most {_MOST_ROWS:,} rows, got {int(counts.sum()):,}")
+        if int(counts.sum()) > _MOST_TABLE_ROWS:
+            raise ValueError(f"a table must have at most {_MOST_TABLE_ROWS:,} rows, got {int(counts.sum()):,}")
         hierarchies = MappingProxyType(dict(quasi_identifiers))
         # A class label may be a quasi-identifier, too, so every quasi-identifier has counts of its values.
         own, own_domains = {}, {}
@@ -134,10 +129,9 @@ class Microdata:
         Args:
             frame: pandas, polars, pyarrow, DuckDB, Ibis or Spark. A lazy frame is grouped where it lives, and only its
                 distinct combinations are fetched.
-            quasi_identifiers: The hierarchy of every quasi-identifier, by column name. Their order is that of the
-                variables of a problem.
+            quasi_identifiers: The hierarchy of each. Their order is that of the variables of a problem.
             sensitive: Name or names of the sensitive columns. A name that is a tuple has to stand in a list.
-            label: Name of a column with class labels, for `ClassificationMetric`. It may have another role, too.
+            label: Column with class labels, for `ClassificationMetric`. It may have another role, too.
             missing: Treatment of rows without a value (None, NaN) in a column with a role: "raise" refuses the table,
                 "drop" leaves them out, "keep" makes a missing value a value of its own.
             person: Name of the column that identifies persons, if a person may have several rows. Its values are
@@ -160,13 +154,13 @@ class Microdata:
         hierarchies, codes = {}, []
         for name, hierarchy in quasi_identifiers.items():
             positions, values = coded(combinations.columns[name])
-            _check_values(name, values, released_as_labels=True)
+            _check_domain(name, values, released_as_labels=True)
             hierarchies[name], places = fitted(name, hierarchy, values, name in gaps)
             codes.append(places[positions])
         columns, domains = {}, {}
         for name in others:
             columns[name], domains[name] = coded(combinations.columns[name])
-            _check_values(name, domains[name], released_as_labels=False)
+            _check_domain(name, domains[name], released_as_labels=False)
         return cls.from_codes(hierarchies, codes, combinations.weights, columns, domains, sensitive, label, person)
 
     @classmethod
@@ -183,18 +177,8 @@ class Microdata:
     ) -> Microdata:
         """Build a table from codes of values.
 
-        Args:
-            quasi_identifiers: Hierarchy of every quasi-identifier.
-            codes: Per quasi-identifier, an (n,) integer array of positions in its domain. Combinations may repeat.
-            weights: (n,) integer array, the number of rows with each.
-            columns: Per column with another role, an (n,) integer array of positions in its domain.
-            domains: Per such column, its values.
-            sensitive: Names of the sensitive columns.
-            label: Name of the column with the class labels, if any.
-            person: Name of the column that identifies persons, if any.
-
-        Raises:
-            ValueError: As the class.
+        `codes` and `columns` hold (n,) integer arrays of positions in the domains, and `weights` the number of rows of
+        each combination. Combinations may repeat. The other arguments are those of the class, as are the errors.
         """
         matrix = np.column_stack(codes)
         ids, first = row_ids(matrix, tuple(hierarchy.n_values for hierarchy in quasi_identifiers.values()))
@@ -207,10 +191,7 @@ class Microdata:
         return cls(quasi_identifiers, matrix[first], counts, sparse, domains, sensitive, label, person)
 
     def recoded(self, quasi_identifiers: Mapping[Name, Hierarchy]) -> Microdata:
-        """Return the table with other hierarchies.
-
-        Args:
-            quasi_identifiers: The new hierarchies, by column name.
+        """Return the table with other hierarchies for some columns.
 
         Raises:
             TypeError: A quasi-identifier has no `Hierarchy`.
@@ -252,9 +233,6 @@ class Microdata:
     def domain_of(self, column: Name) -> tuple[Hashable, ...]:
         """Return the values of a column, in the order of its histograms.
 
-        Args:
-            column: Its name.
-
         Raises:
             KeyError: The column has no role.
         """
@@ -274,9 +252,8 @@ class Microdata:
             suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
             constraints: Constraints of the release, such as `KAnonymity() >= 5`. Only `Violating` reads them.
 
-        Returns:
-            The classes, with the value counts of all columns with a role other than quasi-identifier, and the class of
-            each distinct tuple.
+        The result counts the values of all columns with a role other than quasi-identifier, and has the class of each
+        distinct tuple.
 
         Raises:
             TypeError: The suppression is neither a number nor a rule.
@@ -322,14 +299,7 @@ class Microdata:
         return Forest(*arrays)
 
     def local_classes(self, generalization: LocalGeneralization, columns: tuple[Name, ...]) -> EquivalenceClasses:
-        """Group the table by one local recoding.
-
-        Args:
-            generalization: The local recoding.
-            columns: The columns to count by class.
-
-        Returns:
-            The classes, with the class of each distinct tuple.
+        """Group the table by one local recoding, and count some columns by class.
 
         Raises:
             ValueError: The generalization has other hierarchies, another number of distinct tuples, or a cell that does
@@ -382,8 +352,8 @@ class Microdata:
         others = [*((name, "sensitive") for name in self.sensitive), (self.label, "label"), (self.person, "person")]
         rows += [(str(name), role, f"{len(self.domain_of(name)):,}", "") for name, role in others if name is not None]
         told = f"{counted(self.n_rows, 'row', 'rows')}, {counted(self.n_distinct, 'distinct tuple', 'distinct tuples')}"
-        more = f"; the first {_PRINTED} of {len(rows):,} columns" if len(rows) > _PRINTED else ""
-        return html_table(told + more, ["column", "role", "values", "groups by level"], rows[:_PRINTED])
+        more = f"; the first {_PRINTED_COLUMNS} of {len(rows):,} columns" if len(rows) > _PRINTED_COLUMNS else ""
+        return html_table(told + more, ["column", "role", "values", "groups by level"], rows[:_PRINTED_COLUMNS])
 
 
 def names_of(given: Any) -> tuple[Name, ...]:
@@ -425,7 +395,7 @@ def _other_columns(
     return [name for name in others if name is not None and name not in quasi_identifiers]
 
 
-def _check_values(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
+def _check_domain(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
     numbers = {value for value in values if is_number(value) and value in (0, 1)}
     both = [value for value in values if isinstance(value, bool | np.bool_) and value in numbers]
     if both:

@@ -15,7 +15,7 @@ from pymoo_anon.table.frames import aliased, as_text, factorized, fetched, total
 from pymoo_anon.table.guesses import Profile
 
 # Columns are compared in some rows first, in fewer if columns are many.
-_MOST_ROWS, _FEWEST_ROWS, _COMPARED = 2000, 64, 4 * 10**8
+_MOST_COMPARED_ROWS, _FEWEST_ROWS, _COMPARED = 2000, 64, 4 * 10**8
 # A dependency counts where chance makes it less often than once in a billion tables.
 _SURE = log(1e9)
 
@@ -59,7 +59,7 @@ def decided_columns(
     native, aliases = aliased(frame, wanted)
     table: Any = nw.from_native(native)
     alias = dict(zip(wanted, aliases, strict=True))
-    some = _first_rows(table)
+    some = _first_codes(table)
     for place, name in enumerate(names[:-1]):
         first = np.zeros(len(some), dtype=np.int64)
         codes = some[:, wanted.index(name)]
@@ -91,9 +91,9 @@ def _surprise(profile: Profile) -> float:
     return -log(float((shares**2).sum()))
 
 
-def _first_rows(table: Any) -> Any:
+def _first_codes(table: Any) -> Any:
     """Assign numbers to the values of the first rows, by column."""
     names = table.collect_schema().names()
-    head = fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_ROWS))))
+    head = fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_COMPARED_ROWS))))
     columns = [factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]
     return np.column_stack([np.unique(codes, return_inverse=True)[1] for codes in columns])

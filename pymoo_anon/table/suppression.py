@@ -65,12 +65,7 @@ class Suppression:
         return 0, 0
 
     def applied(self, classes: EquivalenceClasses, constraints: Sequence[ClassConstraint]) -> EquivalenceClasses:
-        """Suppress classes after the engine.
-
-        Args:
-            classes: The classes of one or several generalizations.
-            constraints: Constraints of the release.
-        """
+        """Suppress classes of one or several generalizations, after the engine."""
         return classes
 
 
@@ -89,11 +84,6 @@ class _Limited(Suppression):
             )
 
     def limit_of(self, n_rows: int) -> int:
-        """Return the limit in tuples.
-
-        Raises:
-            ValueError: The limit is not below the number of rows.
-        """
         if not isinstance(self.limit, Integral):
             # 0.29 of 100 tuples is 29, and a third of 30,162 is 10,054.
             return int(meant(self.limit) * n_rows)
@@ -125,7 +115,6 @@ class AtMost(_Limited):
     limit: float = 0
 
     def grouping(self, n_rows: int) -> tuple[int, int]:
-        """Return the limit in tuples, and no smallest size."""
         return self.limit_of(n_rows), 0
 
 
@@ -148,7 +137,7 @@ class Below(Suppression):
         positive_whole("k of Below", self.k)
 
     def limit_of(self, n_rows: int) -> None:
-        """Return None, since there is no limit.
+        """Return None.
 
         Raises:
             ValueError: k is above the number of rows.
@@ -157,7 +146,6 @@ class Below(Suppression):
             raise ValueError(f"k of Below must be at most {n_rows}, the rows, got {self.k!r}")
 
     def grouping(self, n_rows: int) -> tuple[int, int]:
-        """Return no limit, and the smallest kept size."""
         self.limit_of(n_rows)
         return 0, int(self.k)
 
@@ -182,11 +170,6 @@ class Violating(_Limited):
     limit: float
 
     def applied(self, classes: EquivalenceClasses, constraints: Sequence[ClassConstraint]) -> EquivalenceClasses:
-        """Suppress the classes that break a constraint.
-
-        Raises:
-            ValueError: No constraint is on single classes.
-        """
         return replace(classes, kept=kept_by(self.read(constraints), classes))
 
     def read(self, constraints: Sequence[ClassConstraint]) -> list[ClassConstraint]:
@@ -208,15 +191,8 @@ def kept_by(constraints: Sequence[ClassConstraint], classes: EquivalenceClasses,
     """Keep classes that satisfy all constraints among themselves.
 
     For constraints that suppression of other classes cannot improve, such as k and distinct l, the result is the
-    largest such set in any order, since the union of two such sets is one, too.
-
-    Args:
-        constraints: Constraints on single classes.
-        classes: The classes. Their own `kept` is ignored.
-        among: (n_classes,) Boolean array, the classes to choose from.
-
-    Returns:
-        (n_classes,) Boolean array.
+    largest such set in any order, since the union of two such sets is one, too. `among` and the result are (n_classes,)
+    Boolean, and `kept` of the classes is ignored.
     """
     kept = np.ones(len(classes.sizes), dtype=bool) if among is None else among.copy()
     for constraint in constraints:

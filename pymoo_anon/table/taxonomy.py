@@ -121,13 +121,7 @@ class Taxonomy:
         return self._n_cuts_below[0]
 
     def is_valid(self, bits: ArrayLike) -> Any:
-        """Tell whether bit strings are cuts.
-
-        Args:
-            bits: One string (n_bits,) or many (n, n_bits), Boolean.
-
-        Returns:
-            A bool for one string, an (n,) Boolean array for many.
+        """Tell whether one string (n_bits,) is a cut, or each of many (n, n_bits).
 
         Raises:
             TypeError: They are not Boolean.
@@ -144,11 +138,8 @@ class Taxonomy:
         Several nearest cuts have equal probability.
 
         Args:
-            bits: One string (n_bits,) or many (n, n_bits), Boolean.
+            bits: One string (n_bits,) or many (n, n_bits), Boolean, and so is the result.
             random_state: Source of the draws between several nearest cuts. None takes the most general of them.
-
-        Returns:
-            Boolean array of the shape of `bits`.
 
         Raises:
             TypeError: They are not Boolean.
@@ -161,24 +152,13 @@ class Taxonomy:
         return cuts[0] if np.ndim(bits) == 1 else cuts
 
     def sample(self, n: int, random_state: np.random.Generator) -> Bools:
-        """Draw random cuts, all with equal probability.
-
-        Args:
-            n: Number of strings.
-            random_state: Source of the draws.
-
-        Returns:
-            (n, n_bits) Boolean array.
-        """
+        """Draw n random cuts, all with equal probability: (n, n_bits) Boolean."""
         draws = random_state.random((n, len(self._nodes)))
         cuts: Bools = random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
         return cuts
 
     def labels(self, bits: ArrayLike) -> tuple[str, ...]:
         """Return the names of the groups of one cut.
-
-        Args:
-            bits: (n_bits,) Boolean array, a valid string.
 
         Raises:
             TypeError, ValueError: `bits` is not a Boolean string of the right length, or not a cut.
@@ -368,21 +348,8 @@ def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
     return cuts
 
 
-@njit()
-def valid_cuts(strings, spans):  # type: ignore[no-untyped-def]
-    """Tell whether strings are cuts of all trees."""
-    valid = np.ones(len(strings), dtype=np.bool_)
-    for s in range(len(strings)):
-        node = 0
-        while valid[s] and node < len(spans):
-            first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
-            if not strings[s, first : last - 1].any():
-                node = end
-                continue
-            # A node that is not one group has its children apart.
-            child = spans[node + 1, 2]
-            while child < end:
-                valid[s] &= strings[s, spans[child, 0] - 1]
-                child = spans[child, 2]
-            node += 1
+def valid_cuts(strings: Bools, spans: Ints) -> Bools:
+    """Tell whether strings are cuts of all trees, (n,) Boolean."""
+    # A cut alone is its own nearest cut.
+    valid: Bools = (closest_cuts(strings, spans, np.zeros((len(strings), len(spans)))) == strings).all(axis=1)
     return valid

@@ -14,10 +14,10 @@ from importlib.resources import files
 from typing import Any
 
 
-def words_of(name: str) -> list[str]:
+def split_words(name: str) -> list[str]:
     """Split a name into words without accents.
 
-    >>> words_of("dateOfBirth"), words_of("Straße_Nr"), words_of("ZIP-Code")
+    >>> split_words("dateOfBirth"), split_words("Straße_Nr"), split_words("ZIP-Code")
     (['date', 'of', 'birth'], ['strasse', 'nr'], ['zip', 'code'])
     """
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("ß", "ss")
@@ -92,7 +92,7 @@ def role_of_word(word: str) -> str | None:
     """
     if word in WORDS["joined"]:
         return WORDS["joined"][word] if WORDS["joined"][word] != "plain" else None
-    said = {part: WORDS["joined"][part] for part in _parts(word)}
+    said = {part: WORDS["joined"][part] for part in _known_parts(word)}
     said |= {part: role for part, role in WORDS["begins"].items() if word.startswith(part)}
     said |= {part: role for part, role in WORDS["ends"].items() if word.endswith(part)}
     said = {part: role for part, role in said.items() if role != "plain"}
@@ -109,15 +109,17 @@ def role_of_lettered(word: str) -> str | None:
     >>> role_of_lettered("medu"), role_of_lettered("mileage")
     ('quasi-identifier', None)
     """
-    known = role_of_word(word) is None and word not in WORDS["joined"] and len(word) > _SHORTEST and _parts(word[1:])
+    known = (
+        role_of_word(word) is None and word not in WORDS["joined"] and len(word) > _SHORTEST and _known_parts(word[1:])
+    )
     return role_of_word(word[1:]) if known else None
 
 
-def _parts(word: str) -> tuple[str, ...]:
+def _known_parts(word: str) -> tuple[str, ...]:
     for end in range(len(word), 1, -1):
         if word[:end] in WORDS["joined"]:
             rest = word[end:]
-            parts = () if rest in ("", *_INFLECTIONS) else _parts(rest)
+            parts = () if rest in ("", *_INFLECTIONS) else _known_parts(rest)
             if parts or rest in ("", *_INFLECTIONS):
                 return (word[:end], *parts)
     return ()

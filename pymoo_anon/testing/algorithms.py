@@ -35,15 +35,24 @@ from pymoo.termination.robust import RobustTermination
 from pymoo.termination.xtol import DesignSpaceTermination
 
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.testing.tables import check_points, evaluated
-from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
+from pymoo_anon.testing.tables import check_points, outputs_of
+from pymoo_anon.testing.telling import (
+    ContractError,
+    at_point,
+    called,
+    check_same,
+    first_difference,
+    numpy_seeded,
+    pickled,
+    typed,
+)
 from pymoo_anon.typing import Array
 
 # Terminations that wait for rest stop at smaller changes.
-_TOLERANCE = 0.1
+_REST = 0.1
 
 # Runs that wait in vain end after so many generations.
-_LAST = 5
+_MOST_GENERATIONS = 5
 
 #: Copies of an algorithm between two generations, which must go on as the original.
 COPIES: dict[str, Callable[[Algorithm], Algorithm]] = {"a deep copy": copy.deepcopy, "a pickle": pickled}
@@ -103,24 +112,17 @@ class Trial:
     def same(self, expected: Result, found: Result, way: str) -> None:
         """Check that two runs found the same."""
         for key in ("X", "F"):
-            ours, theirs = getattr(expected, key), getattr(found, key)
-            if ours is None or theirs is None:
-                if ours is not theirs:
-                    raise ContractError(
-                        f"{self.name} must find the same {way}, got {key} = {_short(theirs)} and not {_short(ours)}"
-                    )
-                continue
-            ours, theirs = np.atleast_2d(ours), np.atleast_2d(theirs)
+            # No result is an array of no rows.
+            ours, theirs = (
+                np.empty((0, 0)) if own is None else np.atleast_2d(own)
+                for own in (getattr(expected, key), getattr(found, key))
+            )
             row = first_difference(ours, theirs) if ours.shape == theirs.shape else 0
             if row is not None:
                 raise ContractError(
-                    f"{self.name} must find the same {way}, got {len(theirs)} rows with {key}[{row}] = "
-                    f"{typed(theirs[row])} and not {len(ours)} with {typed(ours[row])}"
+                    f"{self.name} must find the same {way}, got {len(theirs)} rows with {key} = "
+                    f"{typed(theirs[row : row + 1])} and not {len(ours)} with {typed(ours[row : row + 1])}"
                 )
-
-
-def _short(values: Any) -> str:
-    return "None" if values is None else f"{len(np.atleast_2d(values))} rows"
 
 
 def finished(algorithm: Algorithm) -> Result:
@@ -229,7 +231,7 @@ def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, s
     _check_least_infeasible(trial, expected)
     _check_evaluated(trial, expected)
     _check_again(trial, expected)
-    _check_copies(trial, expected)
+    _check_resumed(trial, expected)
     _check_watched(trial, expected)
     _check_terminations(trial, expected)
 
@@ -243,14 +245,9 @@ def _check_result(trial: Trial, res: Result) -> None:
     X, F = np.atleast_2d(res.X), np.atleast_2d(res.F)
     check_points(f"{name} must find", problem, X)
     G, H = (np.atleast_2d(own) if own is not None else np.empty((len(X), 0)) for own in (res.G, res.H))
-    for key, own in evaluated(problem, X).items():
-        found = np.atleast_2d(getattr(res, key))
-        wrong = np.flatnonzero(~(found == own).all(axis=1)) if found.shape == own.shape else [0]
-        if len(wrong):
-            raise ContractError(
-                f"{name} must give {key} as the problem has it for X, got {typed(found[wrong[0]])} and not "
-                f"{typed(own[wrong[0]])} for x = {typed(X[wrong[0]])}"
-            )
+    for key, own in outputs_of(problem, X).items():
+        duty = f"{name} must give {key} as the problem has it for X"
+        check_same(duty, own, np.atleast_2d(getattr(res, key)), partial(at_point, X))
     broken = np.flatnonzero((np.concatenate([G, np.abs(H) - 1e-4], axis=1) > 0).any(axis=1))
     if len(broken):
         raise ContractError(
@@ -267,7 +264,6 @@ def _check_result(trial: Trial, res: Result) -> None:
 
 
 def _check_least_infeasible(trial: Trial, expected: Result) -> None:
-    """Check that a point may be asked for where nothing is feasible."""
     watching = Watching()
     res = trial.run(return_least_infeasible=True, evaluator=watching)
     if expected.X is not None:
@@ -283,7 +279,6 @@ def _check_least_infeasible(trial: Trial, expected: Result) -> None:
 
 
 def _check_evaluated(trial: Trial, expected: Result) -> None:
-    """Check that evaluated points are valid, stay as they are, and are counted."""
     name, problem = trial.name, trial.problem
     watching = Watching()
     res = trial.run(evaluator=watching)
@@ -316,13 +311,9 @@ def _check_evaluated(trial: Trial, expected: Result) -> None:
 
 
 def _check_again(trial: Trial, expected: Result) -> None:
-    own = np.random.get_state()  # noqa: NPY002
-    try:
-        for number in range(2):
-            np.random.seed(number)  # noqa: NPY002
+    for number in range(2):
+        with numpy_seeded(number):
             trial.same(expected, trial.run(), "again from the same seed")
-    finally:
-        np.random.set_state(own)  # noqa: NPY002
     told = called(f"{trial.name} must ask and tell, or refuse with NotImplementedError", trial.by_ask_and_tell)
     if told is not None:
         trial.same(expected, told, "by ask and tell")
@@ -331,7 +322,7 @@ def _check_again(trial: Trial, expected: Result) -> None:
             trial.same(expected, res, "in several threads at once")
 
 
-def _check_copies(trial: Trial, expected: Result) -> None:
+def _check_resumed(trial: Trial, expected: Result) -> None:
     for n_gen in range(trial.n_gen):
         for how, made in COPIES.items():
             when = f"from {how} " + (f"after generation {n_gen}" if n_gen else "before the first generation")
@@ -385,9 +376,10 @@ def _check_terminations(trial: Trial, expected: Result) -> None:
     for termination in _terminations(trial.problem, expected):
         kind = type(termination).__name__
         res = called(f"{name} must run to {kind}", trial.run, termination)
-        if not res.algorithm.termination.has_terminated() or int(res.algorithm.n_gen) - 1 > _LAST:
+        n_done = int(res.algorithm.n_gen) - 1
+        if not res.algorithm.termination.has_terminated() or n_done > _MOST_GENERATIONS:
             raise ContractError(
-                f"{name} must end by {kind} after at most {_LAST} generations, got {int(res.algorithm.n_gen) - 1}"
+                f"{name} must end by {kind} after at most {_MOST_GENERATIONS} generations, got {n_done}"
             )
     for n_gen in (1, 2):
         res = trial.run(("n_gen", n_gen))
@@ -413,10 +405,10 @@ def _terminations(problem: Problem, expected: Result) -> list[Termination]:
     space = MultiObjectiveSpaceTermination if several else SingleObjectiveSpaceTermination
     default = DefaultMultiObjectiveTermination if several else DefaultSingleObjectiveTermination
     waiting: list[Termination] = [
-        DesignSpaceTermination(tol=_TOLERANCE),
-        space(tol=_TOLERANCE, only_feas=False),
-        RobustTermination(space(tol=_TOLERANCE, only_feas=False), period=2),
-        ConstraintViolationTermination(tol=_TOLERANCE),
+        DesignSpaceTermination(tol=_REST),
+        space(tol=_REST, only_feas=False),
+        RobustTermination(space(tol=_REST, only_feas=False), period=2),
+        ConstraintViolationTermination(tol=_REST),
         NoTermination(),
     ]
     if expected.F is not None:
@@ -426,5 +418,5 @@ def _terminations(problem: Problem, expected: Result) -> list[Termination]:
     if problem.has_constraints():
         waiting.append(UntilFeasibleTermination())
     # These may wait for something that never comes, as for a feasible point.
-    guarded = [TerminationCollection(one, MaximumGenerationTermination(_LAST)) for one in waiting]
-    return [*guarded, TimeBasedTermination(1e-6), default(n_max_gen=_LAST)]
+    guarded = [TerminationCollection(one, MaximumGenerationTermination(_MOST_GENERATIONS)) for one in waiting]
+    return [*guarded, TimeBasedTermination(1e-6), default(n_max_gen=_MOST_GENERATIONS)]

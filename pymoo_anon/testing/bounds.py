@@ -13,7 +13,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import ClassGains, Kind, suppression_budget
+from pymoo_anon.objectives.bounds import ClassGains, Kind, suppression_budget
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.bitstrings import BitStringProblem
@@ -45,8 +45,8 @@ class Case:
         """Describe a node for an error message."""
         own = self.classes[row]
         return (
-            f"at x = {typed(self.X[row])} under {self.problem.suppression!r}, with classes of sizes {typed(own.sizes)} "
-            f"and kept {typed(own.kept)}"
+            f", at x = {typed(self.X[row])} under {self.problem.suppression!r}, with classes of sizes "
+            f"{typed(own.sizes)} and kept {typed(own.kept)}"
         )
 
 
@@ -90,7 +90,7 @@ class Known:
             source = "" if node is None else f"; the bound is from x = {typed(self.case.X[node])}"
             raise ContractError(
                 f"{type(self.family).__name__} of {self.objective!r}: {what}, got {of[row]} and the bound "
-                f"{bounds[row]}, {self.case.at(row)}{source}"
+                f"{bounds[row]}{self.case.at(row)}{source}"
             )
 
 
@@ -112,7 +112,6 @@ def check_bounds(objective: Objective, case: Case) -> None:
 
 
 def _known(objective: Objective, family: Any, case: Case) -> Known:
-    """Collect the data to compare bounds with."""
     X, classes = case.X, case.classes
     maps, _ = case.problem.group_maps(X)
     class_of = np.concatenate([case.problem.equivalence_classes(x).class_of for x in X])
@@ -131,7 +130,6 @@ def _known(objective: Objective, family: Any, case: Case) -> Known:
 
 
 def _of_one(known: Known, method: str, classes: EquivalenceClasses) -> float:
-    """Return a family's bound of one node, or -inf."""
     found = getattr(known.family, method)(classes)
     if found is not None and np.shape(found) != (1,):
         raise ContractError(
@@ -176,7 +174,6 @@ def _check_specializations(known: Known) -> None:
 
 
 def _check_left_by_value(known: Known) -> None:
-    """Check the loss of suppressed tuples beyond the floor of their node."""
     tuples = known.case.problem.table.tuples
     left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
     of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
@@ -190,7 +187,6 @@ def _check_left_by_value(known: Known) -> None:
 
 
 def _check_thresholds(known: Known) -> None:
-    """Check the thresholds of classes, their parts and their nodes."""
     of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.case.classes]
     of_tuples = np.array([own[ids] for own, ids in zip(of_classes, known.class_of, strict=True)])
     for node in range(len(known.case.X)):
@@ -232,7 +228,6 @@ def _check_squares(known: Known) -> None:
 
 
 def _check_surely_suppressed(known: Known) -> None:
-    """Check the tuples surely suppressed in specializations under `Violating`."""
     tuples = known.case.problem.table.tuples
     if not isinstance(known.case.problem.suppression, Violating):
         return
@@ -250,7 +245,7 @@ def _check_surely_suppressed(known: Known) -> None:
                     raise ContractError(
                         f"{type(known.family).__name__} of {known.objective!r}: every specialization suppresses what "
                         f"is surely gone under {constraint!r}, {sure[of]} of the {one.sizes[of]} tuples of a class "
-                        f"at x = {typed(known.case.X[node])}, got {int(gone[of])}, {known.case.at(int(row))}"
+                        f"at x = {typed(known.case.X[node])}, got {int(gone[of])}{known.case.at(int(row))}"
                     )
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.base import Bounding
+from pymoo_anon.objectives.bounds import Bounding
 from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.domain_values import label_text
@@ -25,11 +25,20 @@ from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.testing import tables
 from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
-from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
+from pymoo_anon.testing.telling import (
+    ContractError,
+    called,
+    check_same,
+    check_unchanged,
+    first_difference,
+    pickled,
+    slack,
+    typed,
+)
 from pymoo_anon.typing import Floats, Ints
 
 # So many tables, each under four rules of suppression.
-_TABLES = 6
+_N_TABLES = 6
 
 
 def check_objective(objective: Objective, table: Microdata | None = None, *, seed: int = 0) -> None:
@@ -62,12 +71,12 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
     if table is not None and not isinstance(table, Microdata):
         raise TypeError(f"table must be a Microdata or None, got {type(table).__name__}")
     _check_words(objective)
-    _check_copies(objective)
+    _check_equal_copies(objective)
     rng = np.random.default_rng(seed)
     cases: list[Case] = []
     for number, own in enumerate(_tables(objective, table, rng)):
         cases += _checked_cases(objective, own, number, rng)
-    _check_again(objective, cases[0], "after other tables")
+    _check_repeated(objective, cases[0], "after other tables")
     _check_threads(objective, cases[-1])
 
 
@@ -78,7 +87,7 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
     cases = []
     for problem in problems:
         case = _case(objective, problem, rng)
-        _check_values(objective, case)
+        _check_range(objective, case)
         _check_order(objective, case, rng)
         _check_worst(objective, case)
         check_bounds(objective, case)
@@ -93,9 +102,9 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
 def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
     """Return tables that the objective can measure, or raise."""
     drawn = (
-        tables.small_parts(table, _TABLES, rng)
+        tables.small_parts(table, _N_TABLES, rng)
         if table is not None
-        else tables.random_tables(objective.column or ("s1" if objective.every else None), _TABLES, rng)
+        else tables.random_tables(objective.column or ("s1" if objective.every else None), _N_TABLES, rng)
     )
     one = next(drawn)
     try:
@@ -128,7 +137,7 @@ def _check_words(objective: Objective) -> None:
             raise ContractError(f"{attribute} of {type(objective).__name__} must be {duty}, got {given!r}")
 
 
-def _check_copies(objective: Objective) -> None:
+def _check_equal_copies(objective: Objective) -> None:
     """Check that copies are equal: problems find a measure among others by equality."""
     for name, made in (
         ("deep copy", called(f"{objective!r} must be copied", copy.deepcopy, objective)),
@@ -139,7 +148,6 @@ def _check_copies(objective: Objective) -> None:
 
 
 def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
-    """Evaluate some nodes of a lattice as a search does."""
     X = tables.some_nodes(problem, rng)
     grouped: list[EquivalenceClasses] = []
 
@@ -157,19 +165,13 @@ def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generato
     case = Case(problem, X, batches, [one for _, _, one in told], np.empty(len(X)))
     for rows, batch in batches:
         case.values[rows] = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
-    row = first_difference(problem.natural(F)[:, 0], case.values)
-    if row is None:
-        row = first_difference(F[:, 0], -case.values + 0.0 if objective.maximize else case.values)
-    if row is not None:
-        raise ContractError(
-            f"{objective!r} must have the same value in a search as by itself, got {F[row, 0]} in F and "
-            f"{case.values[row]} from evaluate, {case.at(row)}"
-        )
+    duty = f"{objective!r} must have the same value in a search as by itself"
+    check_same(duty, case.values, problem.natural(F)[:, 0], case.at)
+    check_same(duty, -case.values + 0.0 if objective.maximize else case.values, F[:, 0], case.at)
     return case
 
 
 def _of(objective: Objective, classes: EquivalenceClasses) -> Floats:
-    """Return the values of some generalizations, and check that no array changes."""
     holders = [classes, *classes.columns.values()]
     arrays = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
     before = [array.copy() for array in arrays]
@@ -181,11 +183,7 @@ def _of(objective: Objective, classes: EquivalenceClasses) -> Floats:
             f"got {got}"
         )
     for array, earlier in zip(arrays, before, strict=True):
-        if not np.array_equal(array, earlier):
-            raise ContractError(
-                f"evaluate of {objective!r} must not change the arrays of its classes, got {typed(array)} where "
-                f"{typed(earlier)} was"
-            )
+        check_unchanged(f"evaluate of {objective!r} must not change the arrays of its classes", [earlier], [array])
     if np.isnan(values).any():
         raise ContractError(
             f"evaluate of {objective!r} must give a number, got nan for classes of sizes "
@@ -194,24 +192,20 @@ def _of(objective: Objective, classes: EquivalenceClasses) -> Floats:
     return values
 
 
-def _check_values(objective: Objective, case: Case) -> None:
-    """Check that values are whole and in range where the objective says so."""
+def _check_range(objective: Objective, case: Case) -> None:
     values = case.values
     if objective.whole and (values != np.floor(values)).any():
         row = int(np.flatnonzero(values != np.floor(values))[0])
-        raise ContractError(f"{objective!r} says that values are whole, got {values[row]}, {case.at(row)}")
+        raise ContractError(f"{objective!r} says that values are whole, got {values[row]}{case.at(row)}")
     least, greatest = objective.value_range(case.problem.table.tuples)
     outside = (values < least - slack(values)) | (values > greatest + slack(values))
     if outside.any():
         row = int(np.flatnonzero(outside)[0])
-        raise ContractError(
-            f"value_range of {objective!r} says {least} to {greatest}, got {values[row]}, {case.at(row)}"
-        )
+        raise ContractError(f"value_range of {objective!r} says {least} to {greatest}, got {values[row]}{case.at(row)}")
 
 
 def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> None:
-    """Check that values depend on the classes alone, in any order."""
-    _check_again(objective, case, "again")
+    _check_repeated(objective, case, "again")
     mixed = [_reordered(one, rng.permutation(len(one.sizes))) for one in case.classes]
     table = tables.shuffled(case.problem.table, rng)
     other = tables.quiet_lattice(table, [objective], case.problem.suppression, list(case.problem.constraints))
@@ -221,31 +215,21 @@ def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> 
         "with the tuples of the table in another order": other.natural(other.compute(case.X))[:, 0],
     }
     for way, values in found.items():
-        _check_same(objective, case, values, f"have the same value {way}")
+        check_same(f"{objective!r} must have the same value {way}", case.values, values, case.at, exact=False)
 
 
-def _check_same(objective: Objective, case: Case, values: Floats, duty: str) -> None:
-    row = first_difference(case.values, values, exact=False)
-    if row is not None:
-        raise ContractError(f"{objective!r} must {duty}, got {values[row]} and not {case.values[row]}, {case.at(row)}")
-
-
-def _check_again(objective: Objective, case: Case, when: str) -> None:
-    copied = pickled(objective)
-    for rows, batch in case.batches:
-        for who, values in (("", objective.evaluate(batch)), ("a pickle of ", copied.evaluate(batch))):
-            row = first_difference(case.values[rows], values)
-            if row is not None:
-                raise ContractError(
-                    f"{who}{objective!r} must give the same value {when}, got {values[row]} and not "
-                    f"{case.values[rows][row]}, {case.at(int(rows[row]))}"
-                )
+def _check_repeated(objective: Objective, case: Case, when: str) -> None:
+    for who, one in (("", objective), ("a pickle of ", pickled(objective))):
+        values = np.empty(len(case.X))
+        for rows, batch in case.batches:
+            values[rows] = one.evaluate(batch)
+        check_same(f"{who}{objective!r} must give the same value {when}", case.values, values, case.at)
 
 
 def _check_threads(objective: Objective, case: Case) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = np.concatenate(list(pool.map(objective.evaluate, case.classes)))
-    _check_same(objective, case, found, "give the same value in several threads at once")
+    check_same(f"{objective!r} must give the same value in several threads at once", case.values, found, case.at, False)
 
 
 def _check_worst(objective: Objective, case: Case) -> None:
@@ -292,7 +276,7 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
         own_classes = table.equivalence_classes(local)
         # A measure that reads the groups of whole columns has no value here.
         with suppress(AttributeError, TypeError):
-            made.append((local, own_classes, _of(objective, own_classes)[0], "of a local recoding"))
+            made.append((local, own_classes, _of(objective, own_classes)[0], ", of a local recoding"))
     for generalization, classes, value, where in made:
         assert classes.class_of is not None
         found = generalization.labels_of(tuples.codes, of_rows)
@@ -305,7 +289,7 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
             )
             if first_difference([value], [float(again)], exact=False) is not None:
                 raise ContractError(
-                    f"recount of {objective!r} must find the value of a release, got {again} and not {value}, {where}"
+                    f"recount of {objective!r} must find the value of a release, got {again} and not {value}{where}"
                 )
 
 

@@ -20,12 +20,20 @@ from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.neighborhood import Neighborhood
-from pymoo_anon.testing.tables import check_points, evaluated, valid_points
-from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, typed
+from pymoo_anon.testing.tables import check_points, outputs_of, valid_points
+from pymoo_anon.testing.telling import (
+    ContractError,
+    called,
+    check_same,
+    check_unchanged,
+    numpy_seeded,
+    pickled,
+    typed,
+)
 from pymoo_anon.typing import Array
 
 # How many individuals an operator is given or asked for, even and odd.
-_SIZES = (1, 2, 7, 40)
+_NUMBERS_GIVEN = (1, 2, 7, 40)
 
 
 def check_operator(
@@ -67,7 +75,7 @@ def check_operator(
         raise TypeError(f"problem must be a Problem, got {problem!r}")
     use = _use_of(operator)
     before = copy.deepcopy(problem.bounds())
-    for n in _SIZES:
+    for n in _NUMBERS_GIVEN:
         X = valid_points(problem, n, sampling, seed)
         act = partial(use, problem=problem, X=X, n=n, seed=seed)
         made = called(f"{_name(operator)} must serve {n} individuals", act, operator)
@@ -75,13 +83,10 @@ def check_operator(
         _check_draws(operator, act, made, n)
     if isinstance(operator, Repair):
         _check_repaired(operator, problem, seed)
-    if not np.array_equal(problem.bounds(), before):
-        after = typed(problem.bounds())
-        raise ContractError(f"{_name(operator)} must not change the problem, got bounds {after} of {typed(before)}")
+    check_unchanged(f"{_name(operator)} must not change the bounds of the problem", before, problem.bounds())
 
 
 def _use_of(operator: Operator) -> Callable[..., Array]:
-    """Describe the duty of a kind of operator."""
     for kind, use in _USES.items():
         if isinstance(operator, kind):
             return use
@@ -102,41 +107,28 @@ def _check_made(operator: Operator, problem: Problem, made: Array, repair: Repai
 
 
 def _check_draws(operator: Operator, act: Callable[[Operator], Array], made: Array, n: int) -> None:
-    """Check that the random state decides alone, also with copies."""
     others = {
         "again": operator,
         "from a deep copy": called(f"{_name(operator)} must be copied", copy.deepcopy, operator),
         "from a pickle": called(f"{_name(operator)} must be pickled", pickled, operator),
     }
-    own = np.random.get_state()  # noqa: NPY002
-    try:
-        for number, (way, other) in enumerate(others.items()):
-            # An operator that draws from numpy's own state draws others from another one.
-            np.random.seed(number)  # noqa: NPY002
+    for number, (way, other) in enumerate(others.items()):
+        # An operator that draws from numpy's own state draws others from another one.
+        with numpy_seeded(number):
             found = act(other)
-            row = first_difference(made, found) if np.shape(found) == np.shape(made) else 0
-            if row is not None:
-                raise ContractError(
-                    f"{_name(operator)} must make the same of the same random_state {way}, got "
-                    f"{typed(found[row : row + 1])} and not {typed(made[row : row + 1])}, row {row} of {n} individuals"
-                )
-    finally:
-        np.random.set_state(own)  # noqa: NPY002
+        duty = f"{_name(operator)} must make the same of the same random_state {way}"
+        check_same(duty, made, found, lambda row: f", row {row} of {n} individuals")
 
 
 def _check_repaired(operator: Repair, problem: Problem, seed: int) -> None:
-    once = _repaired(operator, problem=problem, X=np.empty(0), n=_SIZES[-1], seed=seed)
-    twice = _apply(operator, problem, once, seed + 1)
-    row = first_difference(once, twice)
-    if row is not None:
-        raise ContractError(
-            f"{_name(operator)} must leave valid points as they are, got {typed(twice[row])} of {typed(once[row])}"
-        )
+    once = _repaired(operator, problem=problem, X=np.empty(0), n=_NUMBERS_GIVEN[-1], seed=seed)
+    twice = _repair(operator, problem, once, seed + 1)
+    check_unchanged(f"{_name(operator)} must leave valid points as they are", once, twice)
 
 
 def _sampled(operator: Sampling, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
     pop = operator(problem, n, random_state=np.random.default_rng(seed))
-    return _rows(operator, pop, n)
+    return _points_of(operator, pop, n)
 
 
 def _crossed(operator: Crossover, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
@@ -146,7 +138,7 @@ def _crossed(operator: Crossover, *, problem: Problem, X: Array, n: int, seed: i
     pop = Population.new(X=X.copy())
     made = operator(problem, pop, parents=mates, random_state=rng)
     _check_unchanged(operator, pop.get("X"), X)
-    return _rows(operator, made, n * operator.n_offsprings)
+    return _points_of(operator, made, n * operator.n_offsprings)
 
 
 def _mutated(operator: Mutation, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
@@ -156,7 +148,9 @@ def _mutated(operator: Mutation, *, problem: Problem, X: Array, n: int, seed: in
     _check_unchanged(operator, children, X)
     if np.shape(found) != X.shape:
         raise ContractError(f"{_name(operator)} must keep the shape {X.shape} of X, got {np.shape(found)}")
-    return _rows(operator, operator(problem, Population.new(X=X.copy()), random_state=np.random.default_rng(seed)), n)
+    return _points_of(
+        operator, operator(problem, Population.new(X=X.copy()), random_state=np.random.default_rng(seed)), n
+    )
 
 
 def _repaired(operator: Repair, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
@@ -166,15 +160,15 @@ def _repaired(operator: Repair, *, problem: Problem, X: Array, n: int, seed: int
     drawn = low + rng.random((n, problem.n_var)) * (high - low)
     if problem.vtype in (int, bool):
         drawn = np.round(drawn).astype(problem.vtype)
-    return _apply(operator, problem, drawn, seed)
+    return _repair(operator, problem, drawn, seed)
 
 
-def _apply(operator: Repair, problem: Problem, X: Array, seed: int) -> Array:
+def _repair(operator: Repair, problem: Problem, X: Array, seed: int) -> Array:
     given = X.copy()
     operator._do(problem, given, random_state=np.random.default_rng(seed))
     _check_unchanged(operator, given, X)
     pop = operator.do(problem, Population.new(X=X.copy()), random_state=np.random.default_rng(seed))
-    return _rows(operator, pop, len(X))
+    return _points_of(operator, pop, len(X))
 
 
 def _neighbors(operator: Neighborhood, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
@@ -195,7 +189,7 @@ def _neighbors(operator: Neighborhood, *, problem: Problem, X: Array, n: int, se
 
 def _selected(operator: Selection, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
     pop = Population.new(X=X.copy())
-    pop.set(**evaluated(problem, X))
+    pop.set(**outputs_of(problem, X))
     # pymoo's tournaments read these values.
     RankAndCrowding().do(problem, pop, n_survive=len(pop), random_state=np.random.default_rng(seed))
     pop.set("number", np.arange(len(pop)))
@@ -212,8 +206,7 @@ def _selected(operator: Selection, *, problem: Problem, X: Array, n: int, seed: 
     return np.array([[one.get("number") for one in pair] for pair in chosen])
 
 
-def _rows(operator: Operator, pop: Any, n: int) -> Array:
-    """Return the points of a population of a given size, or raise."""
+def _points_of(operator: Operator, pop: Any, n: int) -> Array:
     if not isinstance(pop, Population) or len(pop) != n:
         raise ContractError(f"{_name(operator)} must make {n} individuals, got {np.size(pop)}")
     X: Array = pop.get("X")
@@ -221,11 +214,7 @@ def _rows(operator: Operator, pop: Any, n: int) -> Array:
 
 
 def _check_unchanged(operator: Operator, given: Array, X: Array) -> None:
-    row = first_difference(X, given)
-    if row is not None:
-        raise ContractError(
-            f"{_name(operator)} must not change what it is given, got {typed(given[row])} where {typed(X[row])} was"
-        )
+    check_unchanged(f"{_name(operator)} must not change what it is given", X, given)
 
 
 _USES: dict[type[Operator], Callable[..., Array]] = {

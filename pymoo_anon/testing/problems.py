@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,18 @@ from pymoo.core.sampling import Sampling
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.generalization import of_columns
-from pymoo_anon.testing.tables import evaluated, valid_points
-from pymoo_anon.testing.telling import ContractError, called, first_difference, pickled, slack, typed
+from pymoo_anon.testing.tables import outputs_of, valid_points
+from pymoo_anon.testing.telling import (
+    ContractError,
+    at_point,
+    called,
+    check_same,
+    check_unchanged,
+    first_difference,
+    pickled,
+    slack,
+    typed,
+)
 from pymoo_anon.typing import Array, Floats, Ints
 
 Measured = dict[str, Floats]
@@ -51,16 +62,14 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
     name = type(problem).__name__
     X = valid_points(problem, _N_POINTS, sampling, seed)
     before = X.copy()
-    values = called(f"{name} must evaluate any valid points", evaluated, problem, X)
-    row = first_difference(before, X)
-    if row is not None:
-        raise ContractError(f"{name} must not change X, got {typed(X[row])} where {typed(before[row])} was")
+    values = called(f"{name} must evaluate any valid points", outputs_of, problem, X)
+    check_unchanged(f"{name} must not change X", before, X)
     _check_filled(problem, X, values)
     _check_numbers(problem, X, values)
-    _check_same(problem, X, values, seed)
+    _check_all_ways(problem, X, values, seed)
     _check_front(problem, X, values)
     if isinstance(problem, AnonymizationProblem):
-        _check_groups(problem, X)
+        _check_decoded(problem, X)
         _check_natural(problem, X, values)
 
 
@@ -93,7 +102,7 @@ def _check_numbers(problem: Problem, X: Array, values: Measured) -> None:
             )
 
 
-def _check_same(problem: Problem, X: Array, values: Measured, seed: int) -> None:
+def _check_all_ways(problem: Problem, X: Array, values: Measured, seed: int) -> None:
     name = type(problem).__name__
     order = np.random.default_rng(seed).permutation(len(X))
     twice = np.repeat(np.arange(len(X)), 2)
@@ -101,36 +110,31 @@ def _check_same(problem: Problem, X: Array, values: Measured, seed: int) -> None
     copied = called(f"{name} must be copied", copy.deepcopy, problem)
 
     def one_by_one(rows: Ints) -> Measured:
-        single = [evaluated(problem, X[row]) for row in rows]
+        single = [outputs_of(problem, X[row]) for row in rows]
         return {key: np.array([one[key] for one in single]) for key in values}
 
     def threads(rows: Ints) -> Measured:
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda part: evaluated(problem, X[part]), np.array_split(rows, 8)))
+            found = list(pool.map(lambda part: outputs_of(problem, X[part]), np.array_split(rows, 8)))
         return {key: np.concatenate([one[key] for one in found]) for key in values}
 
     everything = np.arange(len(X))
     for way, rows, evaluate in (
-        ("again", everything, lambda rows: evaluated(problem, X[rows])),
+        ("again", everything, lambda rows: outputs_of(problem, X[rows])),
         ("one by one", everything, one_by_one),
-        ("in another order", order, lambda rows: evaluated(problem, X[rows])),
-        ("twice in one array", twice, lambda rows: evaluated(problem, X[rows])),
+        ("in another order", order, lambda rows: outputs_of(problem, X[rows])),
+        ("twice in one array", twice, lambda rows: outputs_of(problem, X[rows])),
         ("in several threads at once", everything, threads),
-        ("from a pickle", everything, lambda rows: evaluated(unpickled, X[rows])),
-        ("from a deep copy", everything, lambda rows: evaluated(copied, X[rows])),
+        ("from a pickle", everything, lambda rows: outputs_of(unpickled, X[rows])),
+        ("from a deep copy", everything, lambda rows: outputs_of(copied, X[rows])),
     ):
         found = called(f"{name} must evaluate points {way}", evaluate, rows)
         for key, own in values.items():
-            row = first_difference(own[rows], found[key], exact=False)
-            if row is not None:
-                raise ContractError(
-                    f"{name} must give a point the same {key} {way}, got {typed(found[key][row])} and not "
-                    f"{typed(own[rows[row]])} for x = {typed(X[rows[row]])}"
-                )
+            duty = f"{name} must give a point the same {key} {way}"
+            check_same(duty, own[rows], found[key], partial(at_point, X[rows]), exact=False)
 
 
 def _check_front(problem: Problem, X: Array, values: Measured) -> None:
-    """Check that no feasible point dominates the front, and that it is complete."""
     name = type(problem).__name__
     front = called(f"pareto_front of {name} must answer", problem.pareto_front)
     if front is None:
@@ -153,12 +157,10 @@ def _check_front(problem: Problem, X: Array, values: Measured) -> None:
             )
 
 
-def _check_groups(problem: AnonymizationProblem, X: Array) -> None:
-    """Check that points are evaluated with the groups that they decode to."""
+def _check_decoded(problem: AnonymizationProblem, X: Array) -> None:
     name = type(problem).__name__
     if isinstance(problem, LocalRecodingProblem):
-        # Local recodings have no group maps.
-        return
+        return  # They have no group maps.
     maps, n_groups = problem.group_maps(problem.checked(X))
     for x, groups, numbers in zip(X, maps, n_groups, strict=True):
         made = of_columns(called(f"decode of {name} must take any valid point", problem.decode, x))

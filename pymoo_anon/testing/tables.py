@@ -33,16 +33,16 @@ from pymoo_anon.testing.telling import ContractError, called, typed
 from pymoo_anon.typing import Array, Floats, Ints
 
 # Pairs of nodes are compared one by one: so many nodes of a lattice are looked at.
-_MOST_NODES = 24
+_NODES_COMPARED = 24
 
 # A part of a user's own table has at most so many rows.
-_MOST_ROWS = 24
+_ROWS_DRAWN = 24
 
 
 def random_tables(column: Hashable | None, n: int, rng: np.random.Generator) -> Iterator[Microdata]:
     """Yield small random tables of one to three quasi-identifiers."""
     for number in range(n):
-        n_rows = 1 if number == 0 else int(rng.integers(2, _MOST_ROWS))
+        n_rows = 1 if number == 0 else int(rng.integers(2, _ROWS_DRAWN))
         n_values = [1 if number == 1 else int(rng.integers(2, 6)) for _ in range(rng.integers(1, 4))]
         hierarchies = {f"q{j}": random_hierarchy(own, rng) for j, own in enumerate(n_values)}
         domains: dict[Hashable, Sequence[Hashable]] = {"label": [False, True], "s0": list("abcd")[: rng.integers(1, 5)]}
@@ -89,7 +89,7 @@ def small_parts(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[
     tuples = table.tuples
     others = [name for name in tuples.domains if name not in table.quasi_identifiers]
     for number in range(n):
-        n_rows = 1 if number == 0 else int(rng.integers(2, _MOST_ROWS))
+        n_rows = 1 if number == 0 else int(rng.integers(2, _ROWS_DRAWN))
         chosen = rng.choice(len(tuples), n_rows, p=tuples.counts / tuples.n_rows)
         columns, domains = {}, {}
         for name in others:
@@ -133,7 +133,7 @@ def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
 def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
     """(n, n_var) int64 array of nodes at some levels of every attribute."""
     levels = [np.arange(least, most + 1) for least, most in zip(problem.lowest, problem.highest, strict=True)]
-    while np.prod([float(len(own)) for own in levels]) > _MOST_NODES:
+    while np.prod([float(len(own)) for own in levels]) > _NODES_COMPARED:
         j = int(np.argmax([len(own) for own in levels]))
         levels[j] = np.delete(levels[j], rng.integers(len(levels[j])))
     return np.stack(np.meshgrid(*levels, indexing="ij"), axis=-1).reshape(-1, problem.n_var)
@@ -196,7 +196,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     if space is LocalRecodingProblem:
         # Local recodings suppress nothing.
         single = lambda table, goals, _=0, constraints=(): LocalRecodingProblem(table, goals, constraints)  # noqa: E731
-    make: Any = partial(BitStringProblem, taxonomies={"c": _TREE}) if space is BitStringProblem else single
+    make: Any = partial(BitStringProblem, taxonomies={"c": _SMALL_TREE}) if space is BitStringProblem else single
     return {
         "two objectives": make(table, two, 0.05),
         "one objective": make(table, [loss], Below(3)),
@@ -209,16 +209,15 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     }
 
 
-_TREE = Taxonomy(
+_SMALL_TREE = Taxonomy(
     {"name": "*", "children": [{"name": "v-w", "children": [{"name": "v"}, {"name": "w"}]}, {"name": "x"}]}
 )
 
 
 def _invented(names: list[str]) -> Microdata:
-    """Invent 40 rows of some of the attributes "a" to "d"."""
     rng = np.random.default_rng(5)
     eight = Hierarchy.intervals(0, 8, widths=[2, 4])
-    hierarchies = {"a": eight, "b": eight, "c": Hierarchy(_TREE.levels()), "d": Hierarchy.flat([0, 1])}
+    hierarchies = {"a": eight, "b": eight, "c": Hierarchy(_SMALL_TREE.levels()), "d": Hierarchy.flat([0, 1])}
     columns = {name: rng.choice(np.array(own.domain), 40) for name, own in hierarchies.items()}
     columns["s"], columns["t"] = rng.choice(list("pqrs"), 40, p=[0.4, 0.3, 0.2, 0.1]), rng.integers(0, 2, 40)
     frame = pd.DataFrame({name: columns[name] for name in (*names, "s", "t")})
@@ -233,7 +232,7 @@ def valid_points(problem: Problem, n: int, sampling: Sampling | None = None, see
     return X
 
 
-def evaluated(problem: Problem, X: Array) -> dict[str, Floats]:
+def outputs_of(problem: Problem, X: Array) -> dict[str, Floats]:
     """F of points, and G and H where there are constraints."""
     names = ["F", *["G"] * (problem.n_ieq_constr > 0), *["H"] * (problem.n_eq_constr > 0)]
     values: dict[str, Floats] = problem.evaluate(X, return_values_of=names, return_as_dictionary=True)

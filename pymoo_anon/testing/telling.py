@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -57,8 +58,40 @@ def first_difference(ours: ArrayLike, theirs: ArrayLike, exact: bool = True) -> 
         if not exact:
             with np.errstate(invalid="ignore"):
                 same = same | (np.abs(a - b) <= slack(a))
-    rows = np.flatnonzero(~same.reshape(len(a), -1).all(axis=1))
+    rows = np.flatnonzero(~same.all(axis=tuple(range(1, same.ndim))))
     return int(rows[0]) if len(rows) else None
+
+
+def at_point(X: Any, row: int) -> str:
+    """Describe a point for an error message."""
+    return f" for x = {typed(X[row])}"
+
+
+def check_same(
+    duty: str, expected: Any, found: Any, where: Callable[[int], str] = lambda _: "", exact: bool = True
+) -> None:
+    """Check that two arrays agree in every row. `where` describes a row."""
+    row = first_difference(expected, found, exact) if np.shape(expected) == np.shape(found) else 0
+    if row is not None:
+        raise ContractError(f"{duty}, got {typed(found[row])} and not {typed(expected[row])}{where(row)}")
+
+
+def check_unchanged(duty: str, before: ArrayLike, after: ArrayLike) -> None:
+    """Check that a call has changed no row of an array."""
+    row = first_difference(before, after)
+    if row is not None:
+        raise ContractError(f"{duty}, got {typed(np.asarray(after)[row])} where {typed(np.asarray(before)[row])} was")
+
+
+@contextmanager
+def numpy_seeded(seed: int) -> Iterator[None]:
+    """Seed numpy's own random state, and restore it."""
+    own = np.random.get_state()  # noqa: NPY002
+    try:
+        np.random.seed(seed)  # noqa: NPY002
+        yield
+    finally:
+        np.random.set_state(own)  # noqa: NPY002
 
 
 def pickled(one: T) -> T:

@@ -1,9 +1,9 @@
-"""Pictures of fronts, and of the convergence of searches."""
+"""Pictures of fronts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
-from pymoo.core.algorithm import Algorithm
 
 from pymoo_anon._messages import examples, number
 from pymoo_anon.objectives.base import Objective
@@ -22,11 +21,11 @@ from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
-from pymoo_anon.typing import Array, Floats
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale, tick
+from pymoo_anon.typing import Floats
+from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, saved, scale, tick
 
 # Marks after the first are hollow and larger, so that equal fronts all stay visible.
-_SIZES = (22, 80, 140, 200, 320, 400)
+_MARK_SIZES = (22, 80, 140, 200, 320, 400)
 
 
 @dataclass(frozen=True)
@@ -77,19 +76,10 @@ def front_picture(
     open_bounds: ArrayLike | None = None,
     axes: Sequence[Objective] = (),
 ) -> FrontPicture:
-    """Collect the data of a picture of fronts.
+    """Collect the data of a picture of fronts, from the arguments of `plot_fronts`.
 
     Loss is on x and privacy on y, whatever the order of the objectives. Members with an infinite value are not drawn
-    but counted in the title.
-
-    Args:
-        problem: Problem of all the fronts.
-        fronts: By name an (n, n_obj) array of minimised values, such as `res.F`.
-        open_bounds: (m, n_obj) array of lower bounds on open points, such as `res.algorithm.open_bounds`.
-        axes: Objectives for x, y and colour, or the first of these.
-
-    Raises:
-        ValueError: There is no front, a front has another shape or no finite member, or an axis is no objective.
+    but counted in the title. `open_bounds` is an (m, n_obj) array, such as `res.algorithm.open_bounds`.
     """
     if not fronts:
         raise ValueError("fronts must name at least one front, got none")
@@ -105,7 +95,7 @@ def front_picture(
         ordered = problem.natural(values[finite])[:, order]
         natural[name] = ordered[np.lexsort(ordered.T[::-1])]
     together = np.concatenate(list(natural.values()))
-    drawn = tuple(_axis(problem, index, values) for index, values in zip(order, together.T, strict=True))
+    drawn = tuple(_axis_of(problem, index, values) for index, values in zip(order, together.T, strict=True))
     n_rows = f"{problem.table.n_rows:,} rows"
     if len(natural) == 1:
         ((name, front),) = natural.items()
@@ -150,7 +140,7 @@ def plot_front(
     front = problem.front(res)
     if len(front) == 0:
         raise ValueError("res must have a front, got none: the search found nothing that satisfies all constraints")
-    return saved(_draw(front_picture(problem, {"Front": front.F}, front.open_bounds, axes)), path)
+    return saved(_draw_front(front_picture(problem, {"Front": front.F}, front.open_bounds, axes)), path)
 
 
 def plot_fronts(
@@ -173,10 +163,10 @@ def plot_fronts(
     Raises:
         ValueError: There is no front, a front has another shape or no finite member, or an axis is no objective.
     """
-    return saved(_draw(front_picture(problem, fronts, axes=axes)), path)
+    return saved(_draw_front(front_picture(problem, fronts, axes=axes)), path)
 
 
-def _axis(problem: AnonymizationProblem, index: int, values: Floats) -> Axis:
+def _axis_of(problem: AnonymizationProblem, index: int, values: Floats) -> Axis:
     objective, name = problem.objectives[index], problem.objective_names[index]
     words = name.replace(objective.name, objective.words or objective.name, 1)
     direction = "higher" if objective.maximize else "lower"
@@ -191,17 +181,19 @@ def _noted(axes: Sequence[Axis], front: Floats) -> tuple[tuple[Floats, str], ...
     return tuple(
         (
             front[row],
-            ", ".join(f"{axis.short} {_number(v, axis)}" for axis, v in zip(axes[::-1], front[row][::-1], strict=True)),
+            ", ".join(
+                f"{axis.short} {_number_text(v, axis)}" for axis, v in zip(axes[::-1], front[row][::-1], strict=True)
+            ),
         )
         for row in rows
     )
 
 
-def _number(value: float, axis: Axis) -> str:
+def _number_text(value: float, axis: Axis) -> str:
     return f"{value:,.0f}" if axis.whole or abs(value) >= 1000 else f"{value:,.4g}"
 
 
-def _draw(picture: FrontPicture) -> Figure:
+def _draw_front(picture: FrontPicture) -> Figure:
     n_obj = len(picture.axes)
     figure = new_figure(8, 5 if n_obj > 1 else 2.5)
     ax = figure.add_subplot()
@@ -227,7 +219,7 @@ def _draw_single(ax: Axes, picture: FrontPicture) -> None:
     (axis,) = picture.axes
     for row, front in enumerate(picture.fronts.values()):
         ax.scatter(front[:, 0], np.full(len(front), row), s=60, color=COLOURS[row % len(COLOURS)])
-        text = _number(front[-1 if axis.maximize else 0, 0], axis)
+        text = _number_text(front[-1 if axis.maximize else 0, 0], axis)
         ax.annotate(text, (front[-1, 0], row), (8, 0), textcoords="offset points", va="center")
     ax.set_yticks(range(len(picture.fronts)), [literal(name) for name in picture.fronts])
     ax.set_ylim(len(picture.fronts) - 0.5, -0.5)
@@ -311,12 +303,11 @@ def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:
 
 
 def _style(number: int) -> dict[str, Any]:
-    """Return the style of the marks of one front."""
     number %= len(COLOURS)
     colour = COLOURS[number]
     return {
         "marker": MARKERS[number],
-        "s": _SIZES[number],
+        "s": _MARK_SIZES[number],
         "facecolors": "none" if number else colour,
         "edgecolors": colour,
         "linewidths": 1.2,
@@ -337,92 +328,3 @@ def _label(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
     side = getattr(place, f"{which}axis")
     side.set_label_text("% of the possible loss")
     tick(side, axis.log, False, 100)
-
-
-@dataclass(frozen=True)
-class ConvergencePicture:
-    """Data of a picture of convergence.
-
-    Attributes:
-        label: Name of the indicator.
-        log: Whether the scale of the evaluations is logarithmic (more than two decades).
-        curves: By search an (n, 2) float array of evaluations and indicator values.
-    """
-
-    label: str
-    log: bool
-    curves: dict[str, Floats]
-
-
-def convergence_picture(
-    histories: Mapping[str, Sequence[Algorithm]], indicator: Callable[[Array], float], label: str
-) -> ConvergencePicture:
-    """Collect the data of a picture of convergence, from the arguments of `plot_convergence`."""
-    if not histories:
-        raise ValueError("histories must name at least one search, got none")
-    curves = {}
-    for name, history in histories.items():
-        points = []
-        for algorithm in history:
-            found = _feasible_front(algorithm)
-            if len(found):
-                points.append((float(algorithm.evaluator.n_eval), float(indicator(found))))
-        if not points:
-            raise ValueError(
-                f"histories[{name!r}] must hold an algorithm with a feasible point, got {len(history)} without one; "
-                "minimize(..., save_history=True) keeps them in res.history"
-            )
-        curve = np.array(points)
-        if not np.isfinite(curve).all():
-            wrong = curve[~np.isfinite(curve).all(axis=1)][0].tolist()
-            raise ValueError(f"indicator must give finite numbers, got {wrong[1]} after {wrong[0]:,.0f} evaluations")
-        curves[name] = curve
-    evaluations = np.concatenate([curve[:, 0] for curve in curves.values()])
-    return ConvergencePicture(label, logarithmic(evaluations), curves)
-
-
-def plot_convergence(
-    histories: Mapping[str, Sequence[Algorithm]],
-    indicator: Callable[[Array], float],
-    label: str,
-    path: str | os.PathLike[str] | None = None,
-) -> Figure:
-    """Draw the quality of the front over the evaluations of several searches.
-
-    Generations before the first feasible point are left out.
-
-    Args:
-        histories: By name of a search its algorithm after every generation, such as `res.history` of
-            `minimize(..., save_history=True)`.
-        indicator: Function of an (n, n_obj) array of minimised values, such as `RepresentationRatio(exact)` or
-            pymoo's `HV(ref_point)`.
-        label: Name of the indicator on its axis.
-        path: PNG file to write, whole or not at all. None writes nothing.
-
-    Raises:
-        ValueError: There is no history, a search never found a feasible point, or a value of the indicator is not
-            finite.
-    """
-    picture = convergence_picture(histories, indicator, label)
-    figure = new_figure(8, 5)
-    ax = figure.add_subplot()
-    marks = []
-    for place, curve in enumerate(picture.curves.values()):
-        colour, style = COLOURS[place % len(COLOURS)], STYLES[place % len(STYLES)]
-        # A front does not change within a generation.
-        marks += ax.plot(*curve.T, drawstyle="steps-post", color=colour, linestyle=style, linewidth=1.8)
-    greatest = max(float(curve[:, 0].max()) for curve in picture.curves.values())
-    scale(ax, "x", "evaluations", picture.log, True, greatest)
-    ax.set_ylabel(literal(picture.label))
-    ax.grid(axis="y", alpha=0.3)
-    if len(marks) > 1:
-        legend(ax, marks, list(picture.curves))
-    return saved(figure, path)
-
-
-def _feasible_front(algorithm: Algorithm) -> Array:
-    opt = algorithm.opt
-    if opt is None or len(opt) == 0:
-        return np.empty((0, 0))
-    feasible: Array = np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]
-    return feasible

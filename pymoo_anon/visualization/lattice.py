@@ -18,8 +18,8 @@ from pymoo_anon.typing import Bools, Floats, Ints
 from pymoo_anon.visualization.canvas import COLOURS, legend, new_figure, saved, tick
 
 # Greatest number of nodes drawn one by one, and drawn with lines between neighbours.
-_NODES = 600
-_LINES = 200
+_NODES_DRAWN = 600
+_NODES_LINED = 200
 
 _PALE, _MIDDLE = "#dddddd", "#8fb8d8"
 
@@ -64,13 +64,13 @@ def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLik
         title += f", {len(seen):,} visited"
     nodes, places, lines = None, np.empty((0, 2)), np.empty((0, 2), dtype=np.int64)
     is_front = is_visited = np.empty(0, dtype=bool)
-    if problem.n_nodes <= _NODES:
+    if problem.n_nodes <= _NODES_DRAWN:
         nodes = problem.nodes(0, problem.n_nodes)
         nodes = nodes[np.argsort(nodes.sum(axis=1), kind="stable")]
-        places = _places(nodes - problem.lowest, counts)
+        places = _positions(nodes - problem.lowest, counts)
         is_front, is_visited = _is_in(nodes, marked), _is_in(nodes, marked[:0] if seen is None else seen)
-        if len(nodes) <= _LINES:
-            lines = _lines(nodes)
+        if len(nodes) <= _NODES_LINED:
+            lines = _neighbours(nodes)
     return LatticePicture(
         title,
         tuple(counts),
@@ -132,7 +132,7 @@ def _by_layer(nodes: Ints, n_layers: int) -> tuple[int, ...]:
     return tuple(np.bincount(nodes.sum(axis=1), minlength=n_layers).tolist())
 
 
-def _places(nodes: Ints, counts: list[int]) -> Floats:
+def _positions(nodes: Ints, counts: list[int]) -> Floats:
     within = np.concatenate([np.arange(count) - (count - 1) / 2 for count in counts])
     return np.column_stack([within, nodes.sum(axis=1)])
 
@@ -142,7 +142,7 @@ def _is_in(nodes: Ints, some: Ints) -> Bools:
     return found
 
 
-def _lines(nodes: Ints) -> Ints:
+def _neighbours(nodes: Ints) -> Ints:
     steps = nodes - nodes[:, np.newaxis]
     return np.argwhere((steps.min(axis=2) >= 0) & (steps.sum(axis=2) == 1))
 

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from limits import limited
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
 
@@ -21,7 +22,6 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.proofs.stored import proof as stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -75,8 +75,6 @@ def test_a_wrong_bound_is_found_out(monkeypatch, kind, method, more):
     family = objective.bounding
     broken = {method: lambda self, *arguments: shifted(getattr(family, method)(self, *arguments), more)}
     monkeypatch.setattr(kind, "bounding", type("Broken", (family,), broken))
-    # One batch would cover most nodes of a small lattice.
-    monkeypatch.setattr(stored, "_BATCH", 1)
     partner = [GeneralLossMetric()] if kind is not GeneralLossMetric else [KAnonymity()]
     if kind is ClassificationMetric:
         partner.append(KAnonymity())
@@ -84,7 +82,7 @@ def test_a_wrong_bound_is_found_out(monkeypatch, kind, method, more):
     def is_exact(seed):
         table = make_census(60 + 20 * seed, seed=seed)
         problem = LatticeProblem(table, [objective, *partner], suppression=0.05)
-        res = minimize(problem, BranchAndBound(), seed=seed)
+        res = minimize(problem, limited(batch=1), seed=seed)
         exact = problem.pareto_front()
         return np.array_equal(sorted_rows(np.atleast_2d(res.F)), exact[np.lexsort(exact.T[::-1])])
 

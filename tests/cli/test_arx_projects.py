@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from arx_projects import IDENTIFYING, INSENSITIVE, QUASI, SENSITIVE, config_of, definition_of, entries, write
-from command import run
+from command import read_front, run
 
 from benchmarks.papers.arx_optima import COLUMN, EIGHT, FOLDER, NINE, Node, Plain
-from pymoo_anon.cli import arx
-from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import read_front
-from pymoo_anon.cli.tables import open_table, table_of
+from pymoo_anon.study import arx
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.tables import open_table, table_of
 
 ROWS = [
     ["name", "Größe", "zip", "note", "diag;nosis"],
@@ -61,7 +60,7 @@ def test_what_is_taken_over(folder):
     assert (own.missing, own.reading.empty) == ("keep", ("NULL",))
     assert own.search["require"] == ["k>=3", "l:diag;nosis>=2"]
     assert own.search["suppression"] == "violating:0.1"
-    table = open_table(own.inputs, list(own.columns))
+    table = open_table(own.reading, list(own.columns))
     assert [note for (note,) in table.project("note").fetchall()] == [row[3] for row in ROWS[1:]]
     left = [
         "zip: microAggregationFunction = Mode",
@@ -194,7 +193,7 @@ def test_a_column_without_a_hierarchy_is_kept_or_suppressed(folder):
     write("my.deid", entries(ROWS, columns, {"Größe": HIERARCHIES["Größe"]}, config_of(["2-anonymity"])))
     run("init", "my.deid", "--output", ".")
     own = read_project(Path("my.toml"))
-    assert table_of(own.inputs).quasi_identifiers["zip"].length == 0
+    assert table_of(own).quasi_identifiers["zip"].length == 0
     assert (own.search["suppression"], own.columns["zip"].weight) == ("violating:0.0", None)
 
 

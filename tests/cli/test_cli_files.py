@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import FILES, MINE, front, own, record, refused, run, search
 
-from pymoo_anon.cli.project import read_project
+from pymoo_anon.study.project import read_project
 
 pytestmark = pytest.mark.usefixtures("own_table")
 

@@ -16,11 +16,12 @@ from rich.console import Console
 import pymoo_anon
 from pymoo_anon._files import move_all, tried
 from pymoo_anon.algorithms import ExhaustiveSearch
-from pymoo_anon.cli import results, searching
-from pymoo_anon.cli.names import FILES
+from pymoo_anon.cli import search as searching
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.study import stored as results
+from pymoo_anon.study.names import FILES
 from pymoo_anon.table import Hierarchy, Microdata
 
 
@@ -172,7 +173,7 @@ def test_the_files(searched, tmp_path):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 @pytest.mark.parametrize(
-    "stage", ["cli.searching.search_record", "visualization.fronts.plot_front", "cli.results.json.dumps"]
+    "stage", ["cli.search.search_record", "visualization.fronts.plot_front", "study.stored.json.dumps"]
 )
 @pytest.mark.parametrize("existing", [False, True])
 def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkeypatch, error, stage, existing):

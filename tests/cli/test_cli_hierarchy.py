@@ -9,11 +9,12 @@ import pytest
 from command import command, own, refused, run, search
 from malformed import hierarchy_files
 
-from pymoo_anon.cli import hierarchies, names
-from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.tables import by_column, table_of
+from pymoo_anon.cli import hierarchy as hierarchies
+from pymoo_anon.study import names
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.tables import by_column, table_of
 from pymoo_anon.table import Hierarchy
-from pymoo_anon.table.drafts import KINDS
+from pymoo_anon.table.drafts import _DRAFTERS
 
 pytestmark = pytest.mark.usefixtures("own_table")
 
@@ -33,7 +34,7 @@ def read(data, folder="hierarchies"):
     """Return the quasi-identifiers that init finds and a search reads."""
     run("init", data, "--hierarchies", folder, "--role", "*=drop", "--output", "read", "--force")
     (path,) = Path("read").glob("*.toml")
-    return list(table_of(read_project(path).inputs).quasi_identifiers)
+    return list(table_of(read_project(path)).quasi_identifiers)
 
 
 def given(*arguments):
@@ -46,7 +47,7 @@ def files(folder="."):
 
 
 def test_kinds_are_those_of_the_drafts():
-    assert list(names.KINDS) == ["auto", *KINDS]
+    assert list(names.KINDS) == ["auto", *_DRAFTERS]
 
 
 def test_every_column_gets_a_draft():

@@ -6,14 +6,14 @@ import pandas as pd
 import pytest
 from command import OF_PERSONS, answer, front, project_of, record, search, write_persons
 
-from pymoo_anon.cli.declaring import measures_in
-from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.tables import objective
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import AlphaDeassociation, DistinctLDiversity, KAnonymity, any_of
 from pymoo_anon.objectives.spelling import short_name, spelled
 from pymoo_anon.publishing import read_evidence
+from pymoo_anon.study.options import measures_in
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.settings import Settings
+from pymoo_anon.study.tables import objective
 from pymoo_anon.table import Hierarchy
 
 PROJECT = project_of(

@@ -15,8 +15,8 @@ import pytest
 from command import OF_OWN_TABLE, command, run, search, without_compiling
 from command import write_project as write_any
 
-from pymoo_anon.cli.engines import kind_of, write_table
 from pymoo_anon.publishing import read_evidence
+from pymoo_anon.study.engines import kind_of, write_table
 
 NOTES = ["=1+1", "-2", "+3", "@x", 'say "yes"', "a,b", "semi;colon", "two\nlines", "ä ö ß", " lead", "", "NA"]
 
@@ -212,7 +212,7 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
         ([*R, "--output", "mine.csv"], "mine.csv exists; --force replaces it, --output names another place"),
         (
             [*R, "--output", "mine.csv", "--force"],
-            "output must not replace mine.csv, which is read; name another place",
+            "--output must not replace mine.csv, which is read; name another place",
         ),
         ([*R, "--suppressed", "star"], "--suppressed must be one of mark, drop, got 'star'"),
         (["verify", "mine.toml"], "there is no release of mine.toml: out.csv is missing; pymoo-anon release writes it"),
@@ -416,7 +416,8 @@ def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
 
 KILLED = """
 import os, signal, sys
-from pymoo_anon.cli import {module} as module
+from pymoo_anon.study import study
+module = {module}
 usual = module.{name}
 def killed(*arguments, **kwargs):
     {before}os.kill(os.getpid(), signal.{signal})
@@ -430,7 +431,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("module", "name"), [("engines", "write_table"), ("releasing", "read_back"), ("releasing", "put_in_place")]
+    ("module", "name"), [("study", "write_table"), ("study.Study", "_read_back"), ("study", "put_in_place")]
 )
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_a_release_that_is_killed_leaves_no_file_under_its_name(module, name, number):

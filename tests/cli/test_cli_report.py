@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import command
+from command import command, read_front
 from persons_of_a_report import payload, read
 from test_cli_release import EVIDENCE, RELEASE, write_data, write_project
 
-from pymoo_anon.cli import reporting
-from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import read_front
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.tables import population_of
 
 REPORT, EXTERNAL = Path("out.report.html"), Path("out.external.html")
 
@@ -110,7 +109,7 @@ def test_a_population_that_is_no_csv_file_is_read_by_its_own_rules(with_release,
     project = read_project(Path("mine.toml"))
     front, _ = read_front(project)
     odd = replace(project, reading=project.reading._replace(**own))
-    assert reporting._population(front, odd, "people.parquet").n_rows == front.table.n_rows
+    assert population_of(odd, front.table, "people.parquet").n_rows == front.table.n_rows
 
 
 def test_a_report_is_replaced_where_that_is_asked_for(with_release):
@@ -156,7 +155,7 @@ def test_nothing_is_left_behind_where_nothing_can_be_written(with_release, monke
     def full(*_, **__):
         raise OSError(28, "No space left on device", "out.report.html")
 
-    monkeypatch.setattr("pymoo_anon.cli.reporting.write_report", full)
+    monkeypatch.setattr("pymoo_anon.publishing.report.page.write_report", full)
     before = sorted(with_release.rglob("*"))
     assert "No space left on device" in refused("mine.toml")
     assert sorted(with_release.rglob("*")) == before

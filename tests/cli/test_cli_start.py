@@ -137,7 +137,7 @@ def test_a_first_search_compiles_little_and_says_so_and_a_second_nothing(tmp_pat
     assert (without_compiling(first.stderr), second.stderr) == ("", "")
 
 
-@pytest.mark.parametrize("module", ["pymoo_anon", "pymoo_anon.cli", "pymoo_anon.cli.app", "pymoo_anon.cli.names"])
+@pytest.mark.parametrize("module", ["pymoo_anon", "pymoo_anon.cli", "pymoo_anon.cli.app", "pymoo_anon.study.names"])
 def test_importing_the_command_line_loads_nothing_either(module):
     code = f"import sys, {module}; print(*{HEAVY!r} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -180,7 +180,7 @@ def test_as_a_module():
 SWALLOWED = """
 import signal
 from pathlib import Path
-from pymoo_anon.cli import interrupt
+from pymoo_anon.study import interrupt
 interrupt.modules_load()
 from pymoo_anon.cli.console import clear_errors
 interrupt.modules_are_loaded()

@@ -7,7 +7,7 @@ import pytest
 from command import command, front, own, record, refused, run
 from malformed_projects import RIGHT
 
-from pymoo_anon.cli.project import read_project
+from pymoo_anon.study.project import read_project
 
 WISHES = RIGHT.replace('trees/zip.csv"', 'trees/zip.csv"\nlevels = [1, 1]\nweight = 3')
 

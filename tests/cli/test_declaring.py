@@ -14,7 +14,9 @@ from command import record, search
 from malformed_projects import RIGHT
 from typer.testing import CliRunner
 
-from pymoo_anon.cli.declaring import (
+from pymoo_anon.cli.app import command_of
+from pymoo_anon.cli.options import VerifyRequest
+from pymoo_anon.study.options import (
     Invocation,
     check_values,
     file_keys,
@@ -23,21 +25,19 @@ from pymoo_anon.cli.declaring import (
     options_of,
     reader_of,
     record_of,
-    takes,
 )
-from pymoo_anon.cli.requests import VerifyRequest
 
 # A command line with one more search option. It reads arguments and answers line by line.
 ONE_MORE = """
 import io, json, sys, types
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
-spec = find_spec("pymoo_anon.cli.settings")
+spec = find_spec("pymoo_anon.study.settings")
 source = open(spec.origin, encoding="utf-8").read()
 line = "    patience: int = option(3, 'How long to wait.', metavar='N', least=2, in_file=True, idle=('bnb',))"
 head, found, tail = source.partition("    seed: int")
 assert found
-module = types.ModuleType("pymoo_anon.cli.settings")
+module = types.ModuleType("pymoo_anon.study.settings")
 sys.modules[module.__name__] = module
 exec(compile(head + line + chr(10) + found + tail, spec.origin, "exec"), module.__dict__)
 from pymoo_anon.cli import main
@@ -107,7 +107,7 @@ class Tried(Invocation):
 
 def asked_for(*arguments):
     app, seen = typer.Typer(), []
-    app.command()(takes(Tried)(seen.append))
+    app.command()(command_of(Tried, seen.append))
     result = CliRunner().invoke(app, arguments)
     return seen[0] if seen else result.output
 

@@ -12,16 +12,16 @@ from random import Random
 import numpy as np
 import pandas as pd
 import pytest
-from command import command, record, search
+from command import command, read_front, record, search
 from rich.console import Console
 
-from pymoo_anon.cli import engines, initializing
+from pymoo_anon.cli import init as initializing
 from pymoo_anon.cli.console import tell_some
-from pymoo_anon.cli.initializing import is_padded
-from pymoo_anon.cli.names import file_names
-from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import read_front
-from pymoo_anon.cli.tables import open_table, table_of
+from pymoo_anon.cli.init import is_padded
+from pymoo_anon.study import engines
+from pymoo_anon.study.names import file_names
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.tables import open_table, table_of
 from pymoo_anon.table import frames, guesses
 
 ROWS = 60
@@ -247,7 +247,7 @@ def test_nothing_is_overwritten_without_force():
     Path("hierarchies/mine.csv").write_text("stays")
     assert init("patients.csv", "--force").exit_code == 0
     assert sorted(os.listdir("hierarchies")) == ["birth_date.csv", "mine.csv", "sex.csv", "zip.csv"]
-    assert table_of(decided("patients.toml").inputs).n_rows == ROWS
+    assert table_of(decided("patients.toml")).n_rows == ROWS
 
 
 @pytest.mark.parametrize("failing", range(4))
@@ -286,7 +286,7 @@ def test_another_folder():
     Path("made").mkdir()
     assert init("patients.csv", "--output", "made/project").exit_code == 0
     own = decided("made/project/patients.toml")
-    assert table_of(own.inputs).n_rows == ROWS
+    assert table_of(own).n_rows == ROWS
     assert 'file = "../../patients.csv"' in Path("made/project/patients.toml").read_text()
 
 
@@ -319,8 +319,8 @@ def test_a_file_without_names_and_with_blanks():
         True,
         ("?",),
     )
-    assert open_table(own.inputs, ["workclass"]).fetchall() == [("State-gov",), (None,), ("Private",)]
-    assert table_of(own.inputs).domain_of("salary") == ("<=50K", ">50K")
+    assert open_table(own.reading, ["workclass"]).fetchall() == [("State-gov",), (None,), ("Private",)]
+    assert table_of(own).domain_of("salary") == ("<=50K", ">50K")
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_what_stands_for_suppressed_is_no_value():
     own = decided("patients.toml")
     assert own.reading.empty == ("?", "*")
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n;*\n"
-    assert table_of(own.inputs).n_rows == ROWS
+    assert table_of(own).n_rows == ROWS
 
 
 def ward():
@@ -421,7 +421,7 @@ def test_odd_values_are_proposed_as_missing_and_a_search_runs():
     assert not any(odd in text for odd in ("Mustermann", "2,05"))
     own = read_project(Path("ward.toml"))
     assert (own.reading.empty, own.missing) == (tuple(proposed), "keep")
-    table = table_of(own.inputs)
+    table = table_of(own)
     assert table.n_rows == 3000
     assert {name for name, tree in table.quasi_identifiers.items() if None in tree.domain} == {
         *("plz", "Gewicht/kg", "Geburtsdatum", "size", "sex")
@@ -523,8 +523,8 @@ def test_any_name_survives():
     assert list(own.columns) == list(frame)
     assert {column.role for column in own.columns.values()} == {"quasi-identifier"}
     assert len({path.name.lower() for path in own.quasi_identifiers.values()}) == len(frame.columns)
-    assert table_of(own.inputs).n_rows == len(frame)
-    assert open_table(own.inputs, list(own.columns)).to_numpy().tolist() == frame.to_numpy().tolist()
+    assert table_of(own).n_rows == len(frame)
+    assert open_table(own.reading, list(own.columns)).to_numpy().tolist() == frame.to_numpy().tolist()
 
 
 def test_names_of_files():
@@ -543,7 +543,7 @@ def test_a_file_of_types_makes_the_same_project():
     for data, output in (("patients.csv", "one"), ("typed.parquet", "two")):
         assert init(data, "--output", output).exit_code == 0
         (project,) = Path(output).glob("*.toml")
-        assert table_of(decided(project).inputs).n_rows == ROWS
+        assert table_of(decided(project)).n_rows == ROWS
 
 
 def test_a_table_of_duckdb():

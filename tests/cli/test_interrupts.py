@@ -20,8 +20,15 @@ from command import command, run, without_compiling, write_persons
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
-from pymoo_anon.cli import hierarchies, initializing, interrupt, picking, releasing, reporting, searching
+from pymoo_anon.cli import hierarchy as hierarchies
+from pymoo_anon.cli import init as initializing
+from pymoo_anon.cli import release as releasing
+from pymoo_anon.cli import search as searching
 from pymoo_anon.engine.compiled import watch_compiling
+from pymoo_anon.problems.front import Front
+from pymoo_anon.publishing.report import page
+from pymoo_anon.study import interrupt
+from pymoo_anon.study import study as studies
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
 
@@ -98,10 +105,10 @@ def after(patch, module, name, error=None, asked=lambda *args: True):
 BEFORE = {
     ("init", "mine.csv", "--force"): (initializing, "profiles_of"),
     ("search", "mine.toml"): (searching, "tiny"),
-    ("pick", "mine.toml", "--knee"): (picking, "wished"),
-    ("release", "mine.toml", "--force"): (releasing, "evidence"),
-    ("verify", "mine.toml"): (releasing, "counted_as_told"),
-    ("report", "mine.toml"): (reporting, "write_report"),
+    ("pick", "mine.toml", "--knee"): (Front, "choose"),
+    ("release", "mine.toml", "--force"): (studies, "evidence_of"),
+    ("verify", "mine.toml"): (studies.Study, "_counted_again"),
+    ("report", "mine.toml"): (page, "write_report"),
     ("hierarchy", "draft", "mine.csv"): (hierarchies, "draft_hierarchy"),
 }
 
@@ -135,10 +142,10 @@ def test_a_search_that_is_interrupted_where_the_error_is_lost_writes_what_was_fo
     assert "not proven (Ctrl-C)" in done.stdout
 
 
-@pytest.mark.parametrize("place", [(os, "replace"), (releasing, "_say")], ids=["moved", "said"])
+@pytest.mark.parametrize("place", [(os, "replace"), (releasing, "tell")], ids=["moved", "said"])
 def test_a_signal_while_files_are_put_in_place_or_later_leaves_everything_written(monkeypatch, listening, place):
     with monkeypatch.context() as patch:
-        after(patch, *place, asked=lambda *args: place[1] == "_say" or str(args[-1]) == "second.csv")
+        after(patch, *place, asked=lambda *args: place[1] == "tell" or str(args[-1]) == "second.csv")
         done = command("release", "mine.toml", "--output", "second.csv")
     assert (done.exit_code, done.stderr) == (130, EVERYTHING), done.output
     interrupt.forget_interrupt()
@@ -164,7 +171,7 @@ def test_several_signals_while_files_are_put_in_place_leave_everything_written(m
 
 
 def test_a_second_signal_after_files_are_put_in_place_does_not_wait(monkeypatch, listening):
-    own, said = releasing._say, []
+    own, said = releasing.tell, []
 
     def say(*arguments):
         send()
@@ -172,7 +179,7 @@ def test_a_second_signal_after_files_are_put_in_place_does_not_wait(monkeypatch,
         said.append("more")
         own(*arguments)
 
-    monkeypatch.setattr(releasing, "_say", say)
+    monkeypatch.setattr(releasing, "tell", say)
     done = command("release", "mine.toml", "--output", "second.csv")
     assert (done.exit_code, done.stderr, said) == (130, EVERYTHING, [])
 

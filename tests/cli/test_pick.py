@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import OF_OWN_TABLE, command, project_of, search, write_own_table
+from command import OF_OWN_TABLE, command, project_of, read_choice, read_front, search, write_own_table
 
-from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.requests import Wish
-from pymoo_anon.cli.results import read_choice, read_front, text_of
+from pymoo_anon.cli.options import PickRequest as Wish
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.publishing import explain
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.records import bound_text as text_of
 
 PROJECT = project_of(
     {**OF_OWN_TABLE, "diagnosis": "sensitive", "paid": "label", "note": "drop"},

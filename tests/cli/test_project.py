@@ -6,13 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from command import FILES, command, front, record, search
+from command import FILES, command, front, read_front, record, search
 from malformed_projects import RIGHT, project_files, tables
 from strategies import times
 
-from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import read_front
-from pymoo_anon.cli.tables import open_table, table_of
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.tables import open_table, table_of
 from pymoo_anon.table import Hierarchy, Microdata
 
 #: Files that are broken; more by hand.
@@ -54,10 +53,10 @@ def test_what_a_project_says(right_project):
 
 def test_the_table_of_a_project():
     own = read_project(Path("my.toml"))
-    frame = open_table(own.inputs, list(own.columns))
+    frame = open_table(own.reading, list(own.columns))
     assert frame.columns == ["zip", "sex", "diagnosis", "paid", "note"]
     assert frame.fetchall()[1] == ("02131", "M", "cold", "yes", "1")
-    table = table_of(own.inputs)
+    table = table_of(own)
     assert isinstance(table, Microdata)
     assert (list(table.quasi_identifiers), table.sensitive, table.n_rows) == (["zip", "sex"], ("diagnosis",), 40)
 
@@ -153,7 +152,7 @@ def test_a_search_of_a_project():
     assert list(read.to_frame()) == list(front("out"))
     assert read.to_frame().to_numpy().tolist() == front("out").to_numpy().tolist()
     assert read.certified == run["certified"]
-    assert run["project"]["file"] == "my.toml"
+    assert run["project"]["file"] == "../my.toml"
 
 
 def test_options_win_over_the_file():
@@ -326,8 +325,8 @@ def is_one_sentence(result):
 
 def test_broken_project_files_end_in_one_sentence(monkeypatch):
     # The search itself is tested elsewhere.
-    monkeypatch.setattr("pymoo_anon.cli.searching.write_front", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.searching.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.cli.search.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.search.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN):
         Path("my.toml").write_bytes(project_files(seed))
@@ -339,8 +338,8 @@ def test_broken_project_files_end_in_one_sentence(monkeypatch):
 
 
 def test_broken_tables_end_in_one_sentence(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.searching.write_front", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.searching.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.cli.search.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.cli.search.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN // 2):
         Path("mine.csv").write_bytes(tables(seed))

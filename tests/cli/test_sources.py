@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymoo_anon.cli import engines
-from pymoo_anon.cli.engines import Dialect, dialect_of, engine_of, open_frame
-from pymoo_anon.cli.names import ENGINES, Reading, Source, checksum, source_of
+from pymoo_anon.study import engines
+from pymoo_anon.study.engines import Dialect, dialect_of, engine_of, open_frame
+from pymoo_anon.study.names import ENGINES, Reading, Source, checksum, source_of
 
 #: Files that readers of CSV stumble over. All of them are right.
 NASTY = {

@@ -13,17 +13,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import answer, record, run, search, write_persons, write_project_of_persons
+from command import answer, read_front, record, run, search, write_persons, write_project_of_persons
 
-from pymoo_anon.cli import engines
-from pymoo_anon.cli.names import checksum
-from pymoo_anon.cli.project import read_project
-from pymoo_anon.cli.results import read_front
-from pymoo_anon.cli.stored import read_search, write_search
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.objectives.base import marked_class
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.journal import fingerprint
+from pymoo_anon.study import engines
+from pymoo_anon.study.names import checksum
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.stored import read_search, write_search
 from pymoo_anon.table import Hierarchy, Microdata
 
 STORED = Path("mine-front", "search.npz")
@@ -158,7 +157,7 @@ def test_a_search_that_is_killed_while_it_writes_leaves_no_half_file(project):
 
 
 def test_a_file_of_an_earlier_search_goes_where_a_new_one_stores_nothing(project, monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.results.write_search", lambda front, path: False)
+    monkeypatch.setattr("pymoo_anon.study.stored.write_search", lambda front, path: False)
     run("search", "mine.toml")
     assert not STORED.exists()
     assert answer("pick", "mine.toml", "--require", "k>=3")[0] == 0
@@ -169,7 +168,7 @@ def test_pick_opens_no_table_and_makes_no_recoding(project, monkeypatch):
         raise AssertionError("the table is opened")
 
     monkeypatch.setattr(engines, "open_frame", refuse)
-    monkeypatch.setattr("pymoo_anon.cli.tables.open_frame", refuse)
+    monkeypatch.setattr("pymoo_anon.study.tables.open_frame", refuse)
     front, _ = read_front(project)
     monkeypatch.setattr(type(front.problem), "_measure", refuse)
     monkeypatch.setattr("pymoo_anon.problems.local_recoding.recode", refuse)

@@ -7,7 +7,7 @@ from contextlib import contextmanager, redirect_stderr
 
 from command import run, write_persons
 
-from pymoo_anon.cli import console, hierarchies, initializing, picking, releasing, reporting, searching
+from pymoo_anon.cli import console, hierarchy, init, pick, release, report, search, verify
 
 
 class Listener(io.StringIO):
@@ -109,7 +109,7 @@ def test_every_command_says_what_it_does_and_how_far_it_is(folder, monkeypatch):
         said.append(words)
         yield said.append
 
-    for module in (hierarchies, initializing, picking, releasing, reporting, searching):
+    for module in (hierarchy, init, pick, release, report, search, verify):
         monkeypatch.setattr(module, "working", working)
     write_persons()
     for asked, steps in STEPS.items():

@@ -12,16 +12,14 @@ from vectors import POSITIVE, WHOLE, coverage, groups, spread, strongly_dominate
 from pymoo_anon.comparison import (
     Comparator,
     Coverage,
+    Dominance,
     Goal,
     Hypervolume,
     Lexicographic,
     Minimum,
-    NonDominance,
     Rank,
     SetComparator,
     Spread,
-    StrongDominance,
-    WeakDominance,
     Weighted,
 )
 
@@ -33,7 +31,7 @@ SETS = [
     Lexicographic((0, 0, 0), Hypervolume()),
     Goal((1, 5, 2), [Coverage(), Spread(), Rank(9)]),
 ]
-every_set = pytest.mark.parametrize("comparator", [*SETS, WeakDominance(), StrongDominance(), NonDominance()], ids=repr)
+every_set = pytest.mark.parametrize("comparator", [*SETS, Dominance()], ids=repr)
 
 
 class MostImproved(SetComparator):
@@ -58,18 +56,16 @@ def test_dominance_of_sets_is_that_of_table_4(given_sets):
     forth = all(map(weakly_dominates, a, b))
     back = all(map(weakly_dominates, b, a))
     strong = forth and any(map(strongly_dominates, a, b))
-    assert WeakDominance().index(d1, d2) == forth
-    assert StrongDominance().index(d1, d2) == strong
-    assert NonDominance().index(d1, d2) == (not forth and not back)
+    assert Dominance().index(d1, d2) == forth
     if any(map(strongly_dominates, a, b)) and any(map(strongly_dominates, b, a)):
-        assert NonDominance().index(d1, d2) == 1
+        assert Dominance().compare(d1, d2) == "incomparable"
     expected = "better" if strong else "equal" if forth else "worse" if back else "incomparable"
-    assert {one.compare(d1, d2) for one in (WeakDominance(), StrongDominance(), NonDominance())} == {expected}
+    assert Dominance().compare(d1, d2) == expected
 
 
 def test_sets_whose_vectors_are_incomparable_are_incomparable():
-    assert NonDominance().index([[1, 2]], [[2, 1]]) == 1
-    assert WeakDominance().compare(np.array([[1, 2], [3, 3]]), np.array([[2, 1], [3, 3]])) == "incomparable"
+    assert Dominance().compare([[1, 2]], [[2, 1]]) == "incomparable"
+    assert Dominance().compare(np.array([[1, 2], [3, 3]]), np.array([[2, 1], [3, 3]])) == "incomparable"
 
 
 def share(mine, theirs):
@@ -194,7 +190,7 @@ def test_a_tournament_is_all_of_its_pairs(comparator, given_sets):
 def test_a_set_that_strongly_dominates_is_never_worse(given_sets):
     (d1, d2), _ = given_sets
     higher = [type(a)(np.maximum(a.values, b.values), a.tuples, a.name, True) for a, b in zip(d1, d2, strict=True)]
-    if StrongDominance().index(higher, d2):
+    if Dominance().compare(higher, d2) == "better":
         single = [Coverage(), Spread(), Hypervolume()]
         assert Weighted(HALVES, single, normalize=True).compare(higher, d2) == "better"
         assert Lexicographic([0, 0, 0], single).compare(higher, d2) == "better"
@@ -248,9 +244,9 @@ def test_wrong_sets(comparator, sets, message):
 
 def test_dominance_wants_sets_of_one_length():
     with pytest.raises(ValueError, match=r"^set 2 must hold 1 vectors, one for each property, got 2$"):
-        WeakDominance().compare([[1]], [[1], [2]])
+        Dominance().compare([[1]], [[1], [2]])
     with pytest.raises(ValueError, match=r"^vectors must hold at least one vector, got none$"):
-        WeakDominance().tournament([])
+        Dominance().tournament([])
 
 
 @pytest.mark.parametrize("weights", [[0.5, 0.4], [1, 0], [-0.5, 1.5], [0.5, 0.5, 0.5], [2]])

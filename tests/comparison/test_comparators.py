@@ -2,7 +2,9 @@
 
 import math
 import re
+import textwrap
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -30,21 +32,20 @@ from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import (
     Comparator,
     Coverage,
-    Gainers,
+    Dominance,
+    Goal,
     Hypervolume,
+    Lexicographic,
     Minimum,
-    NonDominance,
     PropertyVector,
     Rank,
     Spread,
-    StrongDominance,
     TupleLoss,
-    WeakDominance,
+    Weighted,
 )
 
-DOMINANCE = [WeakDominance(), StrongDominance(), NonDominance()]
-INDICES = [Minimum(), Rank(point=100), Gainers(), Coverage(), Spread(), Hypervolume()]
-EVERY = [*DOMINANCE, *INDICES]
+INDICES = [Minimum(), Rank(point=100), Coverage(), Spread(), Hypervolume()]
+EVERY = [Dominance(), *INDICES]
 
 
 # Any vectors, against the definitions.
@@ -58,9 +59,9 @@ def test_dominance_is_that_of_the_definition(group):
     a, b = group.plain
     weak, strong = weakly_dominates(a, b), strongly_dominates(a, b)
     none = not weak and not weakly_dominates(b, a)
-    assert [one.index(d1, d2) for one in DOMINANCE] == [weak, strong, none]
+    assert Dominance().index(d1, d2) == weak
     expected = "incomparable" if none else "better" if strong else "worse" if strongly_dominates(b, a) else "equal"
-    assert {one.compare(d1, d2) for one in DOMINANCE} == {expected}
+    assert Dominance().compare(d1, d2) == expected
 
 
 def test_dominance_is_a_partial_order():
@@ -69,7 +70,8 @@ def test_dominance_is_a_partial_order():
     In each component a chain of three falls from 1 to 0 at one of four places.
     """
     vectors = list(product((0.0, 1.0), repeat=3))
-    weak, strong = (one.tournament(vectors).indices.tolist() for one in (WeakDominance(), StrongDominance()))
+    played = Dominance().tournament(vectors)
+    weak, strong = played.indices.tolist(), (played.outcomes == 1).tolist()
     n_chains = 0
     for a, b, c in product(range(len(vectors)), repeat=3):
         assert (weak[a][b] and weak[b][a]) == (a == b)
@@ -88,7 +90,7 @@ def test_indices_are_those_of_the_definitions(group):
     point = 100 if d1.maximize else -100
     assert Minimum().index(d1, d2) == minimum(a, b)
     assert Rank(abs(point) * (1 if d1.maximize else -1)).index(d1) == pytest.approx(distance(a, 100), rel=1e-13)
-    assert Gainers().index(d1, d2) == BetterOff().index(d1, d2) == sum(x > y for x, y in zip(a, b, strict=True))
+    assert BetterOff().index(d1, d2) == sum(x > y for x, y in zip(a, b, strict=True))
     assert Coverage().index(d1, d2) == pytest.approx(float(coverage(a, b)), rel=1e-15)
     assert Spread().index(d1, d2) == pytest.approx(float(spread(a, b)), rel=1e-12, abs=1e-12)
 
@@ -101,7 +103,7 @@ def test_who_strongly_dominates_is_better(group):
     d1, d2 = group.vectors
     higher = PropertyVector(np.maximum(d1.values, d2.values), d1.tuples, "drawn", True)
     assume((higher.values > d2.values).any())
-    for comparator in (*DOMINANCE, Gainers(), Coverage(), Spread(), Hypervolume(), BetterOff()):
+    for comparator in (Dominance(), Coverage(), Spread(), Hypervolume(), BetterOff()):
         assert comparator.compare(higher, d2) == "better"
         assert comparator.compare(d2, higher) == "worse"
     assert Coverage().index(higher, d2) == 1
@@ -171,14 +173,23 @@ def test_a_tournament_is_all_of_its_pairs(comparator, group):
         assert played.verdicts[i, i] == "equal"
 
 
-@pytest.mark.parametrize(
-    "comparator", [*DOMINANCE, Minimum(), Rank(0), Gainers(), Coverage(), Spread(), BetterOff()], ids=repr
-)
+@pytest.mark.parametrize("comparator", [Dominance(), Minimum(), Rank(0), Coverage(), Spread(), BetterOff()], ids=repr)
 @given(groups(maximize=False))
 def test_what_is_better_when_lower_is_compared_as_its_negative(comparator, group):
     negative = [PropertyVector(-one.values, one.tuples, "drawn", True) for one in group.vectors]
     assert comparator.index(*group.vectors) == comparator.index(*negative)
     assert comparator.compare(*group.vectors) == comparator.compare(*negative)
+
+
+def test_the_comparator_of_the_page_for_contributors_runs():
+    page = (Path(__file__).parents[2] / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"\n## A comparator\n.*?```python\n(.*?)```", page, re.DOTALL)
+    made = {}
+    exec(textwrap.dedent(text), made)
+    typical = made["Typical"]()
+    assert typical.index(SIZES["T3b"], SIZES["T3a"]) == 7
+    assert typical.compare(SIZES["T3b"], SIZES["T3a"]) == "better"
+    assert typical.compare([3, 3, 4], [2, 7, 7]) == "worse"
 
 
 # Points of interest.
@@ -193,6 +204,34 @@ def test_rank_of_the_ideal_and_of_other_points():
     assert Rank(np.float64(3)).index([3, 3]) == 0
     assert Rank(1, tolerance=1).compare([3, 1], [4, 1]) == "equal"
     assert Rank(1, tolerance=0.9).compare([3, 1], [4, 1]) == "better"
+
+
+@given(weighted)
+def test_who_gains_are_those_whom_the_other_does_not_cover(group):
+    d1, d2 = group.vectors
+    assert BetterOff().index(d1, d2) == round(d1.n_rows * (1 - Coverage().index(d2, d1)))
+    assert BetterOff().compare(d1, d2) == Coverage().compare(d1, d2)
+
+
+@given(groups(of=st.one_of(POSITIVE, WHOLE)))
+def test_what_the_paper_says_of_its_indices_and_dominance(group):
+    """Check dominance as coverage, spread and volume (sections 5.2 to 5.4)."""
+    d1, d2 = group.vectors
+    a, b = group.plain
+    if Coverage().index(d1, d2) == 1 and Coverage().index(d2, d1) == 0:
+        assert strongly_dominates(a, b)
+    assert (Spread().index(d1, d2) == 0) == weakly_dominates(b, a)
+    if all(a) and all(b):
+        assert (Hypervolume().index(d1, d2) == -math.inf) == weakly_dominates(b, a)
+
+
+def test_no_comparator_is_deep_or_of_two_kinds():
+    """Allow a concrete comparator at most two base classes, in one line."""
+    for one in (*EVERY, Weighted([1], Coverage()), Lexicographic([0], Coverage()), Goal([1], Coverage())):
+        above = type(one).__mro__[1:-1]
+        assert Comparator in above
+        assert len(above) <= 2
+        assert all(len(kind.__bases__) == 1 for kind in type(one).__mro__[:-1])
 
 
 # Refusals.

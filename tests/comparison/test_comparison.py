@@ -23,24 +23,24 @@ def compared(*comparators, properties=(SIZE, UTILITY), generalizations=paper.GEN
 
 
 def test_pairs_of_the_paper():
-    found = compared(Coverage(), StrongDominance(), EQUAL_WEIGHTS)
+    found = compared(Coverage(), Dominance(), EQUAL_WEIGHTS)
     expected = pd.DataFrame(
         [
             ("class size", "cov", "T3a", "T3b", 0.3, 1.0, "worse"),
             ("class size", "cov", "T3a", "T4", 0.0, 1.0, "worse"),
             ("class size", "cov", "T3b", "T4", 0.7, 0.3, "better"),
-            ("class size", "strong dominance", "T3a", "T3b", 0.0, 1.0, "worse"),
-            ("class size", "strong dominance", "T3a", "T4", 0.0, 1.0, "worse"),
-            ("class size", "strong dominance", "T3b", "T4", 0.0, 0.0, "incomparable"),
+            ("class size", "dominance", "T3a", "T3b", 0.0, 1.0, "worse"),
+            ("class size", "dominance", "T3a", "T4", 0.0, 1.0, "worse"),
+            ("class size", "dominance", "T3b", "T4", 0.0, 0.0, "incomparable"),
             ("utility", "cov", "T3a", "T3b", 1.0, 0.3, "better"),
             ("utility", "cov", "T3a", "T4", 1.0, 0.0, "better"),
             ("utility", "cov", "T3b", "T4", 1.0, 0.0, "better"),
-            ("utility", "strong dominance", "T3a", "T3b", 1.0, 0.0, "better"),
-            ("utility", "strong dominance", "T3a", "T4", 1.0, 0.0, "better"),
-            ("utility", "strong dominance", "T3b", "T4", 1.0, 0.0, "better"),
-            ("all", "strong dominance", "T3a", "T3b", 0.0, 0.0, "incomparable"),
-            ("all", "strong dominance", "T3a", "T4", 0.0, 0.0, "incomparable"),
-            ("all", "strong dominance", "T3b", "T4", 0.0, 0.0, "incomparable"),
+            ("utility", "dominance", "T3a", "T3b", 1.0, 0.0, "better"),
+            ("utility", "dominance", "T3a", "T4", 1.0, 0.0, "better"),
+            ("utility", "dominance", "T3b", "T4", 1.0, 0.0, "better"),
+            ("all", "dominance", "T3a", "T3b", 0.0, 0.0, "incomparable"),
+            ("all", "dominance", "T3a", "T4", 0.0, 0.0, "incomparable"),
+            ("all", "dominance", "T3b", "T4", 0.0, 0.0, "incomparable"),
             ("all", "WTD", "T3a", "T3b", 0.65, 0.65, "equal"),
             ("all", "WTD", "T3a", "T4", 0.5, 0.5, "equal"),
             ("all", "WTD", "T3b", "T4", 0.85, 0.15, "better"),
@@ -51,10 +51,10 @@ def test_pairs_of_the_paper():
 
 
 def test_ranks_of_the_paper():
-    found = compared(Coverage(), StrongDominance(), Minimum(), properties=[SIZE])
+    found = compared(Coverage(), Dominance(), Minimum(), properties=[SIZE])
     assert found.ranking.to_dict("list") == {
         "property": ["class size"] * 9,
-        "comparator": ["cov"] * 3 + ["strong dominance"] * 3 + ["min"] * 3,
+        "comparator": ["cov"] * 3 + ["dominance"] * 3 + ["min"] * 3,
         "generalization": ["T3a", "T3b", "T4"] * 3,
         "better": [0, 2, 1, 0, 1, 1, 0, 0, 2],
         "worse": [2, 0, 1, 2, 0, 0, 1, 1, 0],
@@ -62,7 +62,7 @@ def test_ranks_of_the_paper():
         "incomparable": [0, 0, 0, 0, 1, 1, 0, 0, 0],
         "rank": [3, 1, 2, 3, 1, 1, 2, 2, 1],
     }
-    assert found.ranks["class size"].loc["T3b"].to_dict() == {"cov": 1, "strong dominance": 1, "min": 2}
+    assert found.ranks["class size"].loc["T3b"].to_dict() == {"cov": 1, "dominance": 1, "min": 2}
     text = str(found)
     assert text.startswith("Ranks of 3 generalizations, 1 is best:\n")
     assert re.search(r"^class size cov +3 +1 +2$", text, re.MULTILINE)
@@ -100,7 +100,7 @@ def test_every_number_is_that_of_the_two_vectors(data, table):
     some = data.draw(st.lists(nodes(table), min_size=1, max_size=4))
     generalizations = [table.generalization(node) for node in some]
     properties = [SensitiveCount("s0"), TupleLoss(), DistinctValues("s1")]
-    comparators = [Rank(), Spread(), NonDominance(), Goal([1, 0, 2], Coverage())]
+    comparators = [Rank(), Spread(), Dominance(), Goal([1, 0, 2], Coverage())]
     limit = data.draw(st.integers(0, len(table.frame) - 1))
     found = compare(table.microdata, generalizations, properties, comparators, suppression=limit)
     n = len(some)

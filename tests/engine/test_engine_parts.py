@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from loops import with_a_way_in
 
 from pymoo_anon.engine import classes, grouping, roll_up, sums
+from pymoo_anon.engine.arrays import Scratch
 
 terms = st.lists(st.tuples(st.integers(-(10**6), 10**6).map(lambda i: i / 7), st.integers(0, 10**6)), max_size=20)
 
@@ -51,18 +52,45 @@ def test_extents_are_group_sizes_less_one(data):
 
 
 sort_by_class = with_a_way_in(grouping.sort_by_class)
+merge_values = with_a_way_in(grouping.merge_values)
 
 
-@given(st.integers(1, 6).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.integers(0, n - 1), max_size=20))))
-def test_sorted_by_class_are_the_rows_of_each_class_in_order(drawn):
-    n_classes, class_of = drawn
-    members = np.full(len(class_of) + n_classes + 2, -7)
-    sort_by_class(np.array(class_of, dtype=np.uint32), len(class_of), n_classes, members)
-    expected = [[t for t, own in enumerate(class_of) if own == c] for c in range(n_classes)]
-    assert members[: len(class_of)].tolist() == [t for rows in expected for t in rows]
-    ends = np.cumsum([len(rows) for rows in expected])
-    assert members[len(class_of) : len(class_of) + n_classes].tolist() == ends.tolist()
-    assert members[-1] == -7
+@given(st.data())
+def test_values_are_merged_by_class_in_the_order_in_which_they_come(data):
+    n_classes, n_values = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5))
+    of_rows = data.draw(st.lists(st.integers(0, n_classes - 1), min_size=1, max_size=12))
+    entry = st.tuples(st.integers(0, len(of_rows) - 1), st.integers(0, n_values - 1), st.integers(1, 2**40))
+    entries = sorted(data.draw(st.lists(entry, max_size=20)), key=lambda own: own[0])
+    rows, values, counts = zip(*entries, strict=True) if entries else ((), (), ())
+    n = len(entries)
+    expected = [{} for _ in range(n_classes)]
+    for row, value, count in entries:
+        own = expected[of_rows[row]]
+        own[value] = own.get(value, 0) + count
+    column = grouping.LayerColumn(
+        n_values,
+        np.searchsorted(rows, np.arange(len(of_rows) + 1)) + 1,
+        np.array([0, *rows], dtype=np.uint32),
+        np.array([0, *values], dtype=np.uint32),
+        np.array([0, *counts], dtype=np.int64),
+    )
+    scratch = Scratch(
+        cells=np.zeros(0, dtype=np.uint32),
+        tally=np.zeros(n_values, dtype=np.int64),
+        members=np.full(n_classes + 2, -7),
+        values=np.empty(n, dtype=np.uint32),
+        counts=np.empty(n, dtype=np.int64),
+    )
+    found = grouping.Counted(np.full(n_classes + 1, 3), np.full(n + 5, -7), np.full(n + 5, -7))
+    sort_by_class(np.array(of_rows, dtype=np.uint32), n_classes, column, scratch)
+    merge_values(n_classes, scratch, found)
+    for c, own in enumerate(expected):
+        first, last = found.starts[c : c + 2]
+        assert found.values[first:last].tolist() == [*own]
+        assert found.counts[first:last].tolist() == [*own.values()]
+    # Scratch is cleared, and nothing is written beyond the entries but one value.
+    assert not scratch.tally.any()
+    assert scratch.members[-1] == found.values[found.starts[-1] + 1] == found.counts[found.starts[-1]] == -7
 
 
 def test_what_nodes_have_in_common_is_made_where_it_pays():

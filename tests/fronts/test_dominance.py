@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pymoo_anon.fronts.dominance import dominance_fitness
+from pymoo_anon.fronts.archive import dominance_fitness
 
 points = st.tuples(st.integers(0, 12), st.integers(1, 3)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(-6, 6).map(float))

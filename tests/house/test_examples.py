@@ -15,7 +15,7 @@ import tomlkit
 import typer
 
 from pymoo_anon.cli.app import app
-from pymoo_anon.cli.declaring import bounds_of_adversary
+from pymoo_anon.study.options import bounds_of_adversary
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

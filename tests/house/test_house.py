@@ -38,6 +38,7 @@ ROOMS = (
     "testing",
     "visualization",
     "publishing",
+    "study",
     "cli",
     "__main__",
     "__init__",
@@ -55,7 +56,7 @@ ALLOWED_FROM = {
     "altair": "publishing",
     "vl_convert": "publishing",
     "typer": "cli",
-    "tomlkit": "cli",
+    "tomlkit": "study",
     "rich": "cli",
 }
 

@@ -69,7 +69,7 @@ def test_large_tables_of_two_columns_are_made_in_parts(monkeypatch):
     classes = problem.equivalence_classes([2, 1, 1, 1, 1, 0, 1, 1])
     whole = total_variation(problem.table, classes)
     for cells in (1, 50, 200):
-        monkeypatch.setattr(utility, "_CELLS", cells)
+        monkeypatch.setattr(utility, "_CELLS_AT_ONCE", cells)
         pd.testing.assert_frame_equal(total_variation(problem.table, classes), whole)
 
 
@@ -102,8 +102,8 @@ def test_what_has_numbers():
     assert found.loc["year"].tolist() == [(3 + 18) / 2, (5.5 + 15.5) / 2]
     assert found.loc["bin"].tolist() == pytest.approx([(0.25 + 0.75 + 0.75) / 3] * 2)
     assert found.loc["text"].tolist() == pytest.approx([(3 + 10 + 10) / 3, (3.5 + 10 + 10) / 3])
-    assert utility.numbers_of(table.quasi_identifiers["day"]).tolist() == [737854, 737855]
-    assert utility.numbers_of(Hierarchy.flat([None])) is None
+    assert utility.domain_numbers(table.quasi_identifiers["day"]).tolist() == [737854, 737855]
+    assert utility.domain_numbers(Hierarchy.flat([None])) is None
     none = Generalization({"q": [0, 0]}, {"q": ["*"]})
     words = one_class_each([[1], [2]])
     assert means(words, words.equivalence_classes(none)).index.tolist() == ["q"]

@@ -14,7 +14,6 @@ from command import OF_OWN_TABLE, command, run, write_project
 from numba.core.registry import CPUDispatcher
 
 from pymoo_anon import objectives
-from pymoo_anon.cli.names import MEASURES
 from pymoo_anon.objectives import (
     BasicBetaLikeness,
     ClassificationMetric,
@@ -33,6 +32,7 @@ from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.arguments import safe_repr
 from pymoo_anon.publishing import RecountError, read_evidence, release, verify
+from pymoo_anon.study.names import MEASURES
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.testing import check_objective
 
@@ -259,7 +259,7 @@ def test_ones_own_recount_is_claimed_and_believed(monkeypatch):
 def contributed(monkeypatch):
     """Load the class of the contributors' page as a module for pickling."""
     page = (Path(__file__).parents[2] / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^ +```python\n(.*?)^ +```", page, re.DOTALL | re.MULTILINE)
+    block, *_ = re.findall(r"^ +```python\n(.*?)^ +```", page, re.DOTALL | re.MULTILINE)
     module = ModuleType("contributed")
     monkeypatch.setitem(sys.modules, "contributed", module)
     exec(compile(textwrap.dedent(block), "contributed.py", "exec"), vars(module))

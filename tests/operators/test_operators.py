@@ -12,7 +12,7 @@ from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.fronts.dominance import dominance_fitness
+from pymoo_anon.fronts.archive import dominance_fitness
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
     BitStringSampling,

@@ -25,7 +25,7 @@ from pymoo_anon.operators import (
     SingleStepMutation,
 )
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.problems.memory import Memory, keys_of
+from pymoo_anon.problems.base import Memory, keys_of
 
 CENSUS = make_census(200, seed=5)
 

@@ -18,8 +18,7 @@ from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingP
 from pymoo_anon.problems.arguments import safe_repr
 from pymoo_anon.problems.journal import fingerprint
 from pymoo_anon.problems.refining import refine
-from pymoo_anon.proofs.reading import BoundsReader
-from pymoo_anon.proofs.stored.known import MeasureRules
+from pymoo_anon.proofs.stored import MeasureRules
 from pymoo_anon.publishing import release
 from pymoo_anon.table import Violating
 from pymoo_anon.visualization.lattice import lattice_picture
@@ -147,12 +146,12 @@ def test_a_journal_tells_levels_apart():
 
 def test_floors_of_steps_are_those_of_levels():
     problem = census(LEVELS)
-    measures = MeasureRules(problem, BoundsReader(problem))
+    measures = MeasureRules(problem)
     X = problem.nodes(0, problem.n_nodes)
     steps, terms = measures.steps(X), measures.rules.terms
     np.testing.assert_array_equal(measures.levels(steps @ measures.rules.strides), X)
     floors = terms[0, np.arange(problem.n_var), steps].sum(axis=1)
-    np.testing.assert_allclose(floors, measures.reader.floors(X)[:, 1])
+    np.testing.assert_allclose(floors, measures.floors(X)[:, 1])
 
 
 # --- weights by name ----------------------------------------------------------------------------------------------

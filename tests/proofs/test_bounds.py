@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from limits import limited
 from pymoo.optimize import minimize
-from tasks import BOUNDED, KINDS, Task, found, invented, states, values_of
+from tasks import KINDS, STATED, Task, found, invented, values_of
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import (
@@ -13,28 +14,10 @@ from pymoo_anon.objectives import (
     KAnonymity,
     NormalizedWeightedPenalty,
 )
-from pymoo_anon.objectives.bounds.base import Kind
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.proofs.stored import proof as stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
-
-#: Bounds that a proof uses for the families of each kind.
-METHODS = {
-    Kind.FIXED: ("attribute_floors", "floor_of_generalizations", "best_of_specializations"),
-    Kind.ADDITIVE: ("attribute_floors",),
-    Kind.THRESHOLD: ("values_of", "reach"),
-    Kind.SQUARES: ("most_of_specializations",),
-}
-STATED = [
-    (objective, method)
-    for objective in BOUNDED
-    for method in METHODS[objective.bounding.kind]
-    if states(objective, method)
-    # A stored proof reads the floor if there is one.
-    and not (objective.bounding.has_floor and method == "best_of_specializations")
-]
 LOSS = "pymoo_anon.objectives.loss"
 
 
@@ -78,10 +61,9 @@ def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained)
 
         problem = task.problem
         with monkeypatch.context() as patch:
-            # One batch would cover most nodes of a small lattice.
-            patch.setattr(stored, "_BATCH", 1)
             patch.setattr(type(objective), "bounding", type("Broken", (family,), {method: broken}))
-            res = minimize(problem, BranchAndBound(), seed=seed)
+            # One batch would cover most nodes of a small lattice.
+            res = minimize(problem, limited(batch=1), seed=seed)
         return np.array_equal(found(res, problem), task.front)
 
     assert not all(map(is_exact, range(60)))

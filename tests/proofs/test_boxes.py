@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import limited
 from pymoo.optimize import minimize
 from strategies import more
 from tasks import BOUNDED, invented, minimal, sorted_rows, tasks
@@ -30,9 +31,8 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
     SquaredValueCounts,
 )
-from pymoo_anon.objectives.bounds.base import AdditiveLoss
+from pymoo_anon.objectives.bounds import AdditiveLoss
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.proofs import intervals as proofs
 from pymoo_anon.proofs.base import share_off
 from pymoo_anon.proofs.intervals import Interval, IntervalBounds, IntervalProof
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
@@ -47,9 +47,9 @@ def any_tasks():
     return tasks(of=BOUNDED) | tasks(of=BOUNDED, violating=True) | tasks(of=BOUNDED, below=True)
 
 
-def begun(problem, **kwargs):
+def begun(problem, limits=None, **kwargs):
     """Set up a search that stores no lattice."""
-    algorithm = BranchAndBound(max_bytes=1, **kwargs)
+    algorithm = limited(BranchAndBound(max_bytes=1, **kwargs), **(limits or {}))
     algorithm.setup(problem, seed=0)
     return algorithm
 
@@ -241,23 +241,19 @@ def true_gap(F, front):
 
 @given(any_tasks(), st.integers(0, 8), st.booleans(), st.sampled_from([1, 256]), st.sampled_from([1, 3, 32]))
 def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, room, batch):
-    with pytest.MonkeyPatch.context() as patch:
-        # A slice is one step, and there is room for few boxes.
-        patch.setattr(proofs, "_SLICE", 1)
-        patch.setattr(proofs, "_FEWEST_INTERVALS", room)
-        patch.setattr(proofs, "_BATCH", batch)
-        algorithm = begun(task.problem)
-        front = task.front
-        assert members_stand(algorithm.proof.F, algorithm.open_bounds, front)
-        for _ in range(n_slices):
-            if algorithm.has_next():
-                algorithm.next()
-                assert members_stand(algorithm.proof.F, algorithm.open_bounds, front)
-                assert (algorithm.gap >= true_gap(algorithm.proof.F, front) - 1e-9).all()
-        other = pickle.loads(pickle.dumps(algorithm)) if pickled else copy.deepcopy(algorithm)
-        while other.has_next():
-            other.next()
-            assert members_stand(other.proof.F, other.open_bounds, front)
+    # A slice is one step, and there is room for few boxes.
+    algorithm = begun(task.problem, {"tuples": 1, "fewest_intervals": room, "halved": batch})
+    front = task.front
+    assert members_stand(algorithm.proof.F, algorithm.open_bounds, front)
+    for _ in range(n_slices):
+        if algorithm.has_next():
+            algorithm.next()
+            assert members_stand(algorithm.proof.F, algorithm.open_bounds, front)
+            assert (algorithm.gap >= true_gap(algorithm.proof.F, front) - 1e-9).all()
+    other = pickle.loads(pickle.dumps(algorithm)) if pickled else copy.deepcopy(algorithm)
+    while other.has_next():
+        other.next()
+        assert members_stand(other.proof.F, other.open_bounds, front)
     assert other.certified
     np.testing.assert_array_equal(sorted_rows(other.proof.F), front)
 
@@ -266,8 +262,7 @@ def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, r
 def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
     problem = task.problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proofs, "_SLICE", 1)
-        proof = begun(problem).proof
+        proof = begun(problem, {"tuples": 1}).proof
         for _ in range(n_slices):
             proof.advance()
         calls, right = [], getattr(IntervalBounds, where)
@@ -300,12 +295,9 @@ def test_interrupted_at_any_place_nothing_is_lost(task, n_slices, where, nth):
     ],
     ids=repr,
 )
-def test_where_boxes_are_too_many_they_are_searched_depth_first(monkeypatch, objectives):
-    monkeypatch.setattr(proofs, "_FEWEST_INTERVALS", 8)
-    monkeypatch.setattr(proofs, "_SLICE", 1)
-    monkeypatch.setattr(proofs, "_BATCH", 2)
+def test_where_boxes_are_too_many_they_are_searched_depth_first(objectives):
     problem = LatticeProblem(CENSUS, objectives, suppression=0.01)
-    proof, most = begun(problem).proof, 0
+    proof, most = begun(problem, {"tuples": 1, "fewest_intervals": 8, "halved": 2}).proof, 0
     while not proof.certified:
         proof.advance()
         most = max(most, proof.n_undecided)
@@ -357,11 +349,9 @@ def test_threads_find_the_same_front():
     np.testing.assert_array_equal(solved(problem).X, alone.X)
 
 
-def test_the_output_shows_the_gap_until_it_is_closed(monkeypatch, capsys):
-    monkeypatch.setattr(proofs, "_BATCH", 1)
-    monkeypatch.setattr(proofs, "_SLICE", 1)
+def test_the_output_shows_the_gap_until_it_is_closed(capsys):
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
-    minimize(problem, BranchAndBound(max_bytes=1), seed=0, verbose=True)
+    minimize(problem, limited(max_bytes=1, tuples=1, halved=1), seed=0, verbose=True)
     lines = [line.split("|") for line in capsys.readouterr().out.splitlines() if "|" in line]
     assert lines[0][-1].strip() == "gap"
     shares = [float(line[-1].strip().rstrip("%")) for line in lines[1:]]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import limited
 from pymoo.optimize import minimize
 from strategies import tables
 from tasks import sorted_rows
@@ -23,9 +24,8 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
 )
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.proofs.base import gap, share_off, tolerance
-from pymoo_anon.proofs.stored import proof as stored
-from pymoo_anon.proofs.stored.known import least_covered
+from pymoo_anon.proofs.base import gap, least_covered, share_off, tolerance
+from pymoo_anon.proofs.stored import StoredLatticeProof
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -118,9 +118,8 @@ def test_one_tolerance_or_one_per_objective():
 
 
 @pytest.mark.parametrize("objectives", [[KAnonymity(), GeneralLossMetric()], [ClassificationMetric("salary-class")]])
-def test_the_gap_of_a_stored_lattice_holds_no_row_for_each_node(objectives, monkeypatch):
-    monkeypatch.setattr(stored, "_BOUNDED_TOGETHER", 1 << 10)
-    algorithm = BranchAndBound()
+def test_the_gap_of_a_stored_lattice_holds_no_row_for_each_node(objectives):
+    algorithm = limited(bounded=1 << 10)
     problem = LatticeProblem(CENSUS, objectives)
     minimize(problem, algorithm, ("n_eval", 1), seed=1, copy_algorithm=False)
     assert not algorithm.certified
@@ -158,21 +157,18 @@ def test_open_bounds_are_those_of_all_nodes_that_are_not_settled(monkeypatch, co
 
     Every other evaluation is interrupted.
     """
-    monkeypatch.setattr(stored, "_BOUNDED_TOGETHER", 97)
-    monkeypatch.setattr(stored, "_EVALUATED_A_SLICE", 1)
-    monkeypatch.setattr(stored, "_BATCH", 1)
-    calls, measured = count(), stored.StoredLatticeProof._measured
+    calls, measured = count(), StoredLatticeProof._measured
 
     def interrupted(self, X):
         if next(calls) % 2:
             raise KeyboardInterrupt
         return measured(self, X)
 
-    monkeypatch.setattr(stored.StoredLatticeProof, "_measured", interrupted)
+    monkeypatch.setattr(StoredLatticeProof, "_measured", interrupted)
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=5, constraints=constraints)
-    proof = BranchAndBound().setup(problem, seed=1).proof
+    proof = limited(bounded=97, evaluated=1, batch=1).setup(problem, seed=1).proof
     sums, most = problem.nodes(0, problem.n_nodes).sum(axis=1), problem.lengths.sum()
-    floors = proof._measures.first_floors(np.arange(problem.n_nodes))
+    floors = proof.bounds.first_floors(np.arange(problem.n_nodes))
     n_compared = 0
     while not proof.certified:
         with suppress(KeyboardInterrupt):

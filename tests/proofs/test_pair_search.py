@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from string_instances import invented
 
-from pymoo_anon.proofs.strings import pairs
-from pymoo_anon.proofs.strings.pairs import gain_of, improve, improve_within
+from pymoo_anon.proofs.strings.pairs import PairSearch
+
+
+def search_of(strings, limit=0, seed=0):
+    return PairSearch(strings.space, strings.k, limit, np.random.default_rng(seed))
 
 
 def with_pair(strings, string, pair):
@@ -21,10 +24,10 @@ def test_no_pair_makes_a_local_optimum_better(seed):
     strings, rng = invented(seed), np.random.default_rng(seed)
     start = strings.random_string(rng)
     for multiplier in (0.0, 5.0):
-        found = improve(strings.space, start, strings.k, np.random.default_rng(seed), multiplier)
+        found = search_of(strings, seed=seed).improve(start, multiplier)
         value = strings.gain(found, multiplier)
         assert value >= strings.gain(start, multiplier)
-        assert gain_of(strings.space, found, strings.k) == (
+        assert search_of(strings).gain_of(found) == (
             strings.gain(found),
             strings.suppressed(found),
         )
@@ -32,7 +35,7 @@ def test_no_pair_makes_a_local_optimum_better(seed):
         # Of a few pairs, which differ from seed to seed.
         for pair in pairs[seed % 3 :: 3]:
             assert max(strings.gain(one, multiplier) for one in with_pair(strings, found, pair)) == value
-        again = improve(strings.space, start, strings.k, np.random.default_rng(seed), multiplier)
+        again = search_of(strings, seed=seed).improve(start, multiplier)
         assert all(map(np.array_equal, found, again))
 
 
@@ -43,7 +46,7 @@ def test_few_enough_rows_are_suppressed(seed):
     suppressed = {string: strings.suppressed(string) for string in strings.strings()}
     gains = {string: strings.gain(string) for string in suppressed}
     for limit in (0, 3, strings.instance.n_rows // 5):
-        (best, *others), _ = improve_within(strings.space, start, strings.k, limit, np.random.default_rng(1))
+        (best, *others), _ = search_of(strings, limit, seed=1).within(start)
         key = tuple(map(tuple, best))
         keys = [tuple(map(tuple, one)) for one in others]
         few = [string for string, gone in suppressed.items() if gone <= limit]
@@ -58,7 +61,8 @@ def test_starts_find_the_optimum_mostly():
         strings = invented(seed, sizes=(4, 3, 4))
         best = max(map(strings.gain, strings.strings()))
         rng = np.random.default_rng(seed)
-        made = [improve(strings.space, strings.random_string(rng), strings.k, rng) for _ in range(3)]
+        search = PairSearch(strings.space, strings.k, 0, rng)
+        made = [search.improve(strings.random_string(rng)) for _ in range(3)]
         reached.append(max(map(strings.gain, made)) / best if best else 1.0)
     assert np.mean(np.array(reached) == 1) > 0.9
     assert min(reached) > 0.9
@@ -68,16 +72,18 @@ def test_a_string_that_suppresses_everything_gains_nothing():
     strings = invented(0)
     string = strings.random_string(np.random.default_rng(0))
     n_rows = strings.instance.n_rows
-    assert gain_of(strings.space, string, n_rows + 1) == (0.0, n_rows)
-    (best, *_), _ = improve_within(strings.space, string, n_rows + 1, n_rows - 1, np.random.default_rng(0))
-    assert gain_of(strings.space, best, n_rows + 1) == (0.0, n_rows)
+    search = PairSearch(strings.space, n_rows + 1, n_rows - 1, np.random.default_rng(0))
+    assert search.gain_of(string) == (0.0, n_rows)
+    (best, *_), _ = search.within(string)
+    assert search.gain_of(best) == (0.0, n_rows)
 
 
-def test_a_pair_that_takes_too_long_gets_the_best_so_far(monkeypatch):
+def test_a_pair_that_takes_too_long_gets_the_best_so_far():
     strings, rng = invented(4, sizes=(5, 5, 4)), np.random.default_rng(0)
     start = strings.random_string(rng)
-    monkeypatch.setattr(pairs, "_MOST_PREFIXES", 0)
-    found = improve(strings.space, start, strings.k, rng)
+    search = PairSearch(strings.space, strings.k, 0, rng)
+    search.most_prefixes = 0
+    found = search.improve(start)
     assert strings.gain(found) >= strings.gain(start)
 
 
@@ -92,7 +98,7 @@ def test_pairs_under_a_limit_keep_to_it_and_gain():
         ]
         all_strings = [(strings.suppressed(one), strings.gain(one)) for one in strings.strings()]
         for limit in (0, 2, 10):
-            found = pairs._improve_under(strings.space, whole, strings.k, limit, np.random.default_rng(seed))
+            found = search_of(strings, limit, seed).improve_each(whole)
             assert strings.suppressed(found) <= limit
             best = max(gain for suppressed, gain in all_strings if suppressed <= limit)
             shares.append(strings.gain(found) / best)
@@ -101,33 +107,25 @@ def test_pairs_under_a_limit_keep_to_it_and_gain():
 
 
 @pytest.mark.parametrize("least", [1, 40, 41, 70])
-def test_the_multiplier_is_the_lowest_that_was_enough(monkeypatch, least):
+def test_the_multiplier_is_the_lowest_that_was_enough(least):
     strings, tried = invented(0), []
-
-    def at(self, multiplier, start):
-        tried.append(multiplier)
-        self.all.append((multiplier >= least, -multiplier, list(start)))
-        return multiplier >= least
-
-    monkeypatch.setattr(pairs._Found, "at", at)
-    monkeypatch.setattr(pairs, "_improve_under", lambda instance, cuts, *args: cuts)
-    start = strings.random_string(np.random.default_rng(0))
-    _, multiplier = improve_within(strings.space, start, strings.k, 1, np.random.default_rng(0))
+    search = search_of(strings, limit=1)
+    search.improve = lambda cuts, multiplier=0.0: tried.append(multiplier) or list(cuts)
+    search.improve_each = list
+    search.gain_of = lambda cuts: (-tried[-1], 0 if tried[-1] >= least else 2)
+    _, multiplier = search.within(strings.random_string(np.random.default_rng(0)))
     assert multiplier == min(one for one in tried if one >= least)
     # The largest multiplier that failed is near. Each step halves the interval.
     assert multiplier - max(one for one in tried if one < least) <= max(tried) / 2**4
 
 
-def test_where_no_multiplier_is_enough_the_general_string_is_the_start(monkeypatch):
+def test_where_no_multiplier_is_enough_the_general_string_is_the_start():
     strings = invented(0)
+    search = search_of(strings, limit=0)
+    search.improve, search.improve_each = lambda cuts, multiplier=0.0: list(cuts), list
     whole = [np.flatnonzero(np.ptp(own, axis=1) == own.max()) for own in strings.instance.spans]
 
-    def at(self, multiplier, start):
-        return self.note(list(start))
-
-    monkeypatch.setattr(pairs._Found, "at", at)
-    monkeypatch.setattr(pairs, "_improve_under", lambda instance, cuts, *args: cuts)
     finest = [np.array(max(strings.cuts(a), key=len)) for a in strings.names]
     assert strings.suppressed(finest) > 0
-    (best, *_), _ = improve_within(strings.space, finest, strings.k, 0, np.random.default_rng(0))
+    (best, *_), _ = search.within(finest)
     assert all(map(np.array_equal, best, whole))

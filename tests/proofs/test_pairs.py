@@ -8,7 +8,7 @@ from loops import with_a_way_in
 from string_instances import invented
 
 from pymoo_anon.proofs.strings import pairs, tables
-from pymoo_anon.proofs.strings.pairs import _Assignment, best_pair
+from pymoo_anon.proofs.strings.pairs import PairSearch, best_pair
 
 longest_cut = with_a_way_in(pairs.longest_cut)
 longest_path, completions = with_a_way_in(tables.longest_path), with_a_way_in(tables.completions)
@@ -28,8 +28,8 @@ def plain_table(strings, string, pair, multiplier):
 
 
 def table_of(strings, string, pair, multiplier):
-    cuts = [np.array(cut) for cut in string]
-    return _Assignment(strings.space, cuts).table(pair, strings.k, multiplier)
+    search = PairSearch(strings.space, strings.k, 0, np.random.default_rng(0))
+    return search.gains([np.array(cut) for cut in string], pair, multiplier)
 
 
 @pytest.mark.parametrize("seed", range(40))

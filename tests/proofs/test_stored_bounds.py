@@ -13,21 +13,20 @@ from tasks import found, sorted_rows
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, SquaredClassSizes
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs import covering
 from pymoo_anon.proofs.base import tolerance
-from pymoo_anon.proofs.reading import BoundsReader
-from pymoo_anon.proofs.stored import covering
-from pymoo_anon.proofs.stored.covering import find_open
-from pymoo_anon.proofs.stored.known import (
+from pymoo_anon.proofs.covering import (
     ADDITIVE,
     FIXED,
     SQUARES,
     THRESHOLD,
-    MeasureRules,
     Members,
     NodeBounds,
     Rules,
-    scratch_for,
+    find_open,
+    node_scratch,
 )
+from pymoo_anon.proofs.stored import MeasureRules
 from pymoo_anon.table import Hierarchy, Microdata
 
 # Two thresholds, two losses, a bound that stands as it is, and perhaps two sums of squares, which make the number of
@@ -37,7 +36,7 @@ N_ROWS, N_VAR, N_MEMBERS = 6, 2, 4
 
 is_covered = with_a_way_in(covering.is_covered)
 is_plainly_covered = with_a_way_in(covering.is_plainly_covered)
-reach = with_a_way_in(covering._reach)
+reach = with_a_way_in(covering._furthest_reach)
 
 
 def drawn(seed):
@@ -65,7 +64,7 @@ def drawn(seed):
     bounds = rng.integers(0, 6, (1, len(own))).astype(float)
     bounds[0, columns[kinds == SQUARES]] -= 25
     nodes = NodeBounds(rng.integers(1, 6, (1, 2)).astype(float), bounds, np.zeros(1, dtype=bool))
-    scratch = scratch_for(rules)
+    scratch = node_scratch(rules)
     scratch.x[:] = rng.integers(0, 2, N_VAR)
     scratch.floors[:] = rng.integers(0, 6, 2)
     scratch.squares[:] = -bounds[0, columns[kinds == SQUARES]]
@@ -209,8 +208,8 @@ def test_levels_may_be_more_than_bits_of_a_word(goals):
 def test_rules_and_members_say_what_table_and_front_allow():
     table = tall(0)
     problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], constraints=[ProsecutorRisk() <= 0.5])
-    own, tuples = MeasureRules(problem, BoundsReader(problem)), table.tuples
-    left = own.reader.families[1].left_by_value(tuples, problem.groups)
+    own, tuples = MeasureRules(problem), table.tuples
+    left = own.families[1].left_by_value(tuples, problem.groups)
     for j, level in product(range(3), range(len(problem.groups))):
         assert own.rules.least[0, j, level] == left[level, tuples.offsets[j] : tuples.offsets[j + 1]].min()
     assert own.first_tops().tolist() == [150]

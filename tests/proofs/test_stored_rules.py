@@ -16,10 +16,9 @@ from pymoo_anon.objectives import (
     KAnonymity,
     SquaredClassSizes,
 )
-from pymoo_anon.objectives.bounds.base import AdditiveLoss, Kind
+from pymoo_anon.objectives.bounds import AdditiveLoss, Kind
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.proofs.reading import BoundsReader
-from pymoo_anon.proofs.stored.known import MeasureRules
+from pymoo_anon.proofs.stored import MeasureRules
 from pymoo_anon.table import Below, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
@@ -29,7 +28,7 @@ TABLE, FRAME = invented(0), invented_frame(0)
 
 def measures(objectives, constraints=(), suppression=3):
     problem = LatticeProblem(TABLE, objectives, suppression=suppression, constraints=list(constraints))
-    return MeasureRules(problem, BoundsReader(problem))
+    return MeasureRules(problem)
 
 
 @pytest.mark.parametrize(("suppression", "limit"), [(3, 3), (Violating(3), 3), (Below(4), 60)], ids=str)
@@ -51,7 +50,7 @@ def test_bounds_of_nodes_are_floors_and_what_is_known_of_each():
     for _ in range(3):
         proof.advance()
     nodes, every = problem.nodes(0, problem.n_nodes), np.arange(problem.n_nodes)
-    known, bounds = proof._nodes, proof._measures.bounds_of(every, proof._nodes)
+    known, bounds = proof._nodes, proof.bounds.bounds_of(every, proof._nodes)
     np.testing.assert_array_equal(bounds[:, :2], -known.tops)
     losses = LatticeProblem(TABLE, [GeneralLossMetric()]).compute(nodes)[:, 0]
     leeway = AdditiveLoss(GeneralLossMetric()).leeway(TABLE.tuples)
@@ -69,7 +68,7 @@ def test_bounds_of_nodes_are_floors_and_what_is_known_of_each():
 def test_the_first_bounds_are_below_all_nodes():
     objectives = [ClassificationMetric("s0"), Discernibility(), EntropyLDiversity("s0")]
     problem = LatticeProblem(TABLE, objectives)
-    own = MeasureRules(problem, BoundsReader(problem))
+    own = MeasureRules(problem)
     least = problem.compute(problem.nodes(0, problem.n_nodes)).min(axis=0)
     bounds = own.first_bounds()[:, np.argsort(own.columns)]
     assert (bounds <= least).all()

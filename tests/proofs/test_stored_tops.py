@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loops import with_a_way_in
 
-from pymoo_anon.objectives.bounds.base import _SMALL, _write_fewest
-from pymoo_anon.proofs.stored import covering
-from pymoo_anon.proofs.stored.proof import layer_sizes
+from pymoo_anon.objectives.bounds import _SMALL, _write_fewest
+from pymoo_anon.proofs import covering
+from pymoo_anon.proofs.stored import layer_sizes
 
 fill, following = with_a_way_in(covering._fill), with_a_way_in(covering._next)
 

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from limits import limited
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
@@ -22,7 +23,6 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem, journaled
-from pymoo_anon.proofs.stored import proof as stored
 
 TABLE = make_census(400, seed=3)
 SETS = {
@@ -38,12 +38,11 @@ def census(objectives):
 
 
 @every_order
-def test_all_is_visited_where_bounds_settle_less_than_half(monkeypatch, objectives):
+def test_all_is_visited_where_bounds_settle_less_than_half(objectives):
     """Keep every missing front member within the open bounds."""
-    monkeypatch.setattr(stored, "_BATCH_OF_ALL", 1500)
     problem = census(objectives)
     exact = problem.pareto_front()
-    algorithm = BranchAndBound().setup(problem, seed=1)
+    algorithm = limited(batch_of_all=1500).setup(problem, seed=1)
     visited, resumed = [], None
     while algorithm.has_next():
         algorithm.next()
@@ -120,7 +119,7 @@ def test_what_nodes_teach_is_spread_to_all_above_and_below(monkeypatch):
             tops[below] = np.minimum(tops[below], top)
             bounds[below] = np.maximum(bounds[below], special)
             bounds[above] = np.maximum(bounds[above], general)
-        proof._apply(X @ proof._measures.rules.strides, X, lessons)
+        proof._apply(X @ proof.bounds.rules.strides, X, lessons)
         np.testing.assert_array_equal(nodes.tops[:, 0], tops)
         np.testing.assert_array_equal(nodes.bounds[:, 0], bounds)
 

@@ -27,13 +27,11 @@ from pymoo_anon.objectives import (
     ProsecutorRisk,
 )
 from pymoo_anon.problems import BitStringProblem
-from pymoo_anon.proofs.base import tolerance
-from pymoo_anon.proofs.strings import instance as instances
-from pymoo_anon.proofs.strings import proof as strings
+from pymoo_anon.proofs.base import Limits, tolerance
 from pymoo_anon.proofs.strings import tables
-from pymoo_anon.proofs.strings.instance import StringInstance, plan
+from pymoo_anon.proofs.strings.instance import StringInstance, StringSpace, Subproblem, plan
+from pymoo_anon.proofs.strings.pairs import PairSearch
 from pymoo_anon.proofs.strings.proof import StringProof
-from pymoo_anon.proofs.strings.space import StringSpace, Subproblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 
@@ -124,8 +122,8 @@ def in_order(F):
     return front[np.lexsort(front.T[::-1])]
 
 
-def prove(problem, epsilon=None, seed=0, slices=10_000):
-    proof = StringProof(problem, tolerance(epsilon, problem.n_obj), 2 << 30, np.random.default_rng(seed))
+def prove(problem, epsilon=None, seed=0, slices=10_000, **limits):
+    proof = StringProof(problem, tolerance(epsilon, problem.n_obj), Limits(**limits), np.random.default_rng(seed))
     while not proof.certified and slices > 0:
         proof.advance()
         slices -= 1
@@ -171,13 +169,11 @@ def test_a_wide_tolerance_of_k_passes_over_thresholds():
 @pytest.mark.parametrize("seed", range(175, 215))
 def test_stopped_early_the_open_bounds_hold(seed, monkeypatch):
     """Check after each part that bounds lie below uncovered front points."""
-    monkeypatch.setattr(strings, "_SLICE", 1)
-    monkeypatch.setattr(strings, "_TURN", (1, 100)[seed % 2])
     problem = random_problem(seed)
     # The search starts from nothing. Its first find is not the optimum.
-    monkeypatch.setattr(strings, "improve_within", lambda instance, cuts, *args: ([cuts], 0.0))
+    monkeypatch.setattr(PairSearch, "within", lambda self, cuts, multiplier: ([cuts], 0.0))
     expected = front_of_all(problem)
-    proof = prove(problem, slices=0)
+    proof = prove(problem, slices=0, read=1, read_a_turn=(1, 100)[seed % 2])
     n_open = 0
     while not proof.certified:
         bounds = proof.open_bounds()
@@ -267,7 +263,7 @@ class Parts:
 
 def check_bounds(parts, k, limit, rng):
     instance, space = parts.instance, StringSpace(parts.instance)
-    own = plan(instance, 1 << 30)
+    own = plan(instance, Limits(1 << 30))
     multiplier = {0: space.largest_multiplier(), instance.n_rows: 0.0}.get(limit, float(rng.integers(0, 100)))
     for depth in range(len(own.order) + 1):
         cuts = instance.cuts_of(parts.X[int(rng.integers(len(parts.X)))])
@@ -338,8 +334,8 @@ def test_a_search_that_is_interrupted_loses_nothing(monkeypatch):
     """Interrupt at every evaluation and table, and still prove the same front."""
     problem = next(p for p in map(random_problem, range(1000)) if p.n_obj == 2 and len(front_of_all(p)) > 3)
     expected = in_order(front_of_all(problem))
-    monkeypatch.setattr(strings, "improve_within", lambda instance, cuts, *args: ([cuts], 0.0))
-    proof = StringProof(problem, tolerance(None, 2), 2 << 30, np.random.default_rng(0))
+    monkeypatch.setattr(PairSearch, "within", lambda self, cuts, multiplier: ([cuts], 0.0))
+    proof = StringProof(problem, tolerance(None, 2), Limits(), np.random.default_rng(0))
     calls, rng = 0, np.random.default_rng(0)
 
     def often_interrupted(method):
@@ -366,14 +362,11 @@ def test_a_search_that_is_interrupted_loses_nothing(monkeypatch):
     np.testing.assert_allclose(in_order(proof.F), expected)
 
 
-def test_little_memory_and_small_tables_find_the_same(monkeypatch):
+def test_little_memory_and_small_tables_find_the_same():
     """Choose parts by depth, and walk without the first tabled attribute."""
-    monkeypatch.setattr(instances, "_LARGEST_OF_FOUR", 1 << 8)
     for seed in range(330, 350):
         problem = random_problem(seed)
-        proof = StringProof(problem, tolerance(None, problem.n_obj), 1 << 12, np.random.default_rng(0))
-        while not proof.certified:
-            proof.advance()
+        proof = prove(problem, max_bytes=1 << 12, table_bytes=1 << 8)
         np.testing.assert_allclose(in_order(proof.F), in_order(front_of_all(problem)), rtol=1e-7)
 
 

@@ -8,10 +8,10 @@ import pytest
 from strategies import a_third_at_once
 from string_instances import invented
 
-from pymoo_anon.proofs.strings.instance import plan
+from pymoo_anon.proofs.base import Limits
+from pymoo_anon.proofs.strings.instance import StringSpace, Subproblem, _best_multiplier, plan
 from pymoo_anon.proofs.strings.proof import StringSearch
-from pymoo_anon.proofs.strings.space import StringSpace, Subproblem, _best_multiplier
-from pymoo_anon.proofs.strings.tables import DONE, FOUND, SPENT, Walk, add_multiplier, bound_block, nested_bound
+from pymoo_anon.proofs.strings.tables import DONE, FOUND, SPENT, StringWalk, bound_block, nested_bound
 
 
 def plain_table(strings, fixed, tabled, free, multiplier):
@@ -65,11 +65,8 @@ def test_tables_hold_the_gain_of_every_box(seed):
     assert not table[~filled].any()
     rows = space.rows(ids, len(base), tabled, strings.k)
     assert np.array_equal(rows, kept)
-    changed = np.zeros(table.shape)
-    add_multiplier(table, rows, filled, 5.0, changed)
-    assert np.array_equal(changed, gains + 5 * kept)
     # A returned table is zero when it is taken again.
-    space._give(table, filled)
+    space.take_back(table, filled)
     assert not space._take(table.shape).any()
 
 
@@ -147,7 +144,7 @@ def test_a_walk_finds_all_that_gains_more(seed):
             for string, gain in own.gains.items():
                 best[string[: last + 1]] = max(gain, best.get(string[: last + 1], -1.0))
             for budget in (1, 10**9):
-                walk = Walk(own.table, own.filled, own.shape, own.spans, last)
+                walk = StringWalk(own.table, own.filled, own.shape, own.spans, last)
                 found = found_by(walk, need, budget)
                 assert len(dict(found)) == len(found)
                 assert {path for path, gain in best.items() if gain > need} <= dict(found).keys()
@@ -156,8 +153,7 @@ def test_a_walk_finds_all_that_gains_more(seed):
                     assert gain >= best[path]
                     assert last < 3 or gain == best[path]
     fewest = float(rng.integers(5, 30))
-    walk = Walk(own.table, own.filled, own.shape, own.spans, 3)
-    walk.keep_rows(own.rows, fewest)
+    walk = StringWalk(own.table, own.filled, own.shape, own.spans, 3, own.rows, fewest)
     kept = {string: own.rows[np.ix_(*map(list, string))].sum() for string in own.gains}
     need = values[len(values) // 2] - 1
     wanted = {string for string, gain in own.gains.items() if gain > need and kept[string] >= fewest}
@@ -181,7 +177,7 @@ def test_what_is_needed_may_rise_on_the_way():
         rng = np.random.default_rng(seed)
         own = Tabled(rng, [3, 2, 3, 3])
         for budget in (1, 10**9):
-            walk, need = Walk(own.table, own.filled, own.shape, own.spans, 3), -1.0
+            walk, need = StringWalk(own.table, own.filled, own.shape, own.spans, 3), -1.0
             while (told := walk.go(need, budget)) != DONE:
                 if told == FOUND:
                     assert walk.found_gain > need
@@ -215,7 +211,7 @@ def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed)
     limit = (0, reached_by_the_best(strings, ks[seed % 5], n_rows // 3), n_rows)[seed % 3]
     multiplier = {0: space.largest_multiplier(), n_rows: 0.0}.get(limit, space.average_multiplier())
     first = Subproblem(ks[0], limit, multiplier)
-    search = StringSearch(space, plan(own, 1 << 30), first, own.most, (1 << 30, 1)[seed % 2], True)
+    search = StringSearch(space, plan(own, Limits(1 << 30)), first, own.most, Limits((1 << 30, 1)[seed % 2]), True)
     found = set()
     for k in ks:
         if k > search.wanted.k:

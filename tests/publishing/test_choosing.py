@@ -24,7 +24,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, risk_at_most
-from pymoo_anon.problems.tradeoffs import steadiness
+from pymoo_anon.problems.tradeoffs import shortfalls, steadiness
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 K, L, T, GLM = KAnonymity(), DistinctLDiversity("s0"), TCloseness("s0"), GeneralLossMetric()
@@ -226,7 +226,8 @@ def choose_again(X, like, **way):
 def test_weights_are_an_achievement_function(weights):
     """Check pymoo's achievement function, which divides by its weights."""
     choice = PROBLEM.front(FRONT).choose(weights=weights)
-    short = PROBLEM.front(FRONT).shortfalls(list(weights))
+    values = np.column_stack([PROBLEM.front(FRONT).values(measure) for measure in weights])
+    short = shortfalls(values, [measure.maximize for measure in weights])
     achieved = ASF().do(short, 1 / np.array(list(weights.values()), dtype=float))
     assert achieved[choice.row] == pytest.approx(achieved.min())
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from persons import FRAMES, rows_of
 from strategies import fewer
 
-from pymoo_anon.cli.engines import write_table
 from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing.release import Asked, recode
+from pymoo_anon.study.engines import write_table
 from pymoo_anon.table import Hierarchy, Microdata
 
 ODD = ["a", "", " lead", 'qu"ote', "com,ma", "line\nend", "re\r\nturn", "ä", '"', "\n"]

@@ -9,11 +9,11 @@ import pytest
 from persons import QUASI, persons, rows_of
 from test_distinct_rows import made_both_ways
 
-from pymoo_anon.cli.engines import write_table
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import release, verify
 from pymoo_anon.publishing.release import Asked
+from pymoo_anon.study.engines import write_table
 from pymoo_anon.table import Microdata
 
 

@@ -25,7 +25,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import LocalRecodingProblem
-from pymoo_anon.recoding import Ascent, Kind, Requirement, Requirements, Trees
+from pymoo_anon.recoding import Ascent, ColumnRequirement, RequirementKind, Requirements, Trees
 from pymoo_anon.recoding.bound import Items
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
@@ -141,15 +141,15 @@ def test_what_other_constraints_make_necessary_is_true_of_every_class_that_holds
 @pytest.mark.parametrize(
     ("kind", "asked", "n_values"),
     [
-        (Kind.DISTINCT, 2.5, 3),
-        (Kind.ENTROPY, 2.1, 3),
-        (Kind.RECURSIVE, 3, 3),
-        (Kind.ALPHA, 0.5, 2),
-        (Kind.TREE, 0.3, 2),
-        (Kind.TREE, 0.05, 4),
-        (Kind.BETA, 1, 1),
-        (Kind.BETA, 0.5, 2),
-        (Kind.ENHANCED_BETA, 0.1, 4),
+        (RequirementKind.DISTINCT, 2.5, 3),
+        (RequirementKind.ENTROPY, 2.1, 3),
+        (RequirementKind.RECURSIVE, 3, 3),
+        (RequirementKind.ALPHA, 0.5, 2),
+        (RequirementKind.TREE, 0.3, 2),
+        (RequirementKind.TREE, 0.05, 4),
+        (RequirementKind.BETA, 1, 1),
+        (RequirementKind.BETA, 0.5, 2),
+        (RequirementKind.ENHANCED_BETA, 0.1, 4),
     ],
 )
 def test_a_requirement_makes_so_many_values_necessary(kind, asked, n_values):
@@ -157,25 +157,26 @@ def test_a_requirement_makes_so_many_values_necessary(kind, asked, n_values):
     frame.loc[4, "s"] = "s"
     table = Microdata.from_frame(frame, {"a": HIERARCHIES["a"]}, sensitive="s")
     trees = Trees.of(table.tuples, [HIERARCHIES["a"].nodes])
-    tests = Requirements(2, [Requirement(kind, "s", asked, c=(5, 1))]).tests(table.tuples, trees)
+    tests = Requirements(2, [ColumnRequirement(kind, "s", asked, c=(5, 1))]).tests(table.tuples, trees)
     (items,) = Items.readings(trees, tests)
     assert max(items.n_values, 1) == n_values
     assert items.k == max(2, n_values)
 
 
 @pytest.mark.parametrize(
-    ("kind", "asked", "held", "n_values"), [(Kind.ALPHA, 1 / 49, 49, 49), (Kind.TREE, 6 / 9, 7, 1)]
+    ("kind", "asked", "held", "n_values"),
+    [(RequirementKind.ALPHA, 1 / 49, 49, 49), (RequirementKind.TREE, 6 / 9, 7, 1)],
 )
 def test_rounding_makes_no_value_necessary(kind, asked, held, n_values):
     """Ignore rounding: floats put 1 / (1 / 49) above 49.
 
     They also put 9 (1 - 6 / 9) above 3.
     """
-    values = [0, 0, *range(held)] if kind is Kind.TREE else range(held)
+    values = [0, 0, *range(held)] if kind is RequirementKind.TREE else range(held)
     frame = pd.DataFrame({"a": [i % 8 for i in range(len(values))], "s": values})
     table = Microdata.from_frame(frame, {"a": HIERARCHIES["a"]}, sensitive="s")
     trees = Trees.of(table.tuples, [HIERARCHIES["a"].nodes])
-    (items,) = Items.readings(trees, Requirements(1, [Requirement(kind, "s", asked)]).tests(table.tuples, trees))
+    (items,) = Items.readings(trees, Requirements(1, [ColumnRequirement(kind, "s", asked)]).tests(table.tuples, trees))
     assert max(items.n_values, 1) == n_values
 
 
@@ -207,7 +208,7 @@ def best_excess(trees, items, prices):
 @given(tables(), st.integers(1, 4), st.sampled_from([1, 2, 3]), st.integers(0, 2**32 - 1))
 def test_prices_are_feasible_and_the_check_finds_what_is_not(table, k, n_values, seed):
     trees = Trees.of(table.tuples, [hierarchy.nodes for hierarchy in HIERARCHIES.values()])
-    tests = Requirements(k, [Requirement(Kind.DISTINCT, "s", n_values)]).tests(table.tuples, trees)
+    tests = Requirements(k, [ColumnRequirement(RequirementKind.DISTINCT, "s", n_values)]).tests(table.tuples, trees)
     ascent = Ascent.of(trees, tests)
     for _ in range(15):
         ascent.advance()
@@ -254,7 +255,7 @@ def test_many_attributes_are_parted_and_the_bound_still_holds():
 @pytest.mark.parametrize("n_columns", [2, 3])
 def test_parts_end_where_a_visit_may_look_at_little(monkeypatch, n_columns):
     """Split down to parts of one attribute with jointly feasible prices."""
-    monkeypatch.setattr("pymoo_anon.recoding.bound._LOOKS", 1)
+    monkeypatch.setattr("pymoo_anon.recoding.bound._VISIT_LOOKS", 1)
     rows = [(0, "x", 0), (1, "x", 1), (2, "z", 0), (3, "y", 1), (6, "z", 2), (7, "x", 3), (7, "y", 3)]
     frame = pd.DataFrame(rows, columns=list("abc")).iloc[:, :n_columns]
     hierarchies = {name: HIERARCHIES[name] for name in frame}

@@ -12,17 +12,20 @@ from strategies import more
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LocalRecodingProblem
-from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees
-from pymoo_anon.recoding.neighbourhood import Search, _try_all, improve
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, Trees
+from pymoo_anon.recoding.neighbourhood import Neighbourhoods, improved_classes, try_all
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
 REQUIREMENTS = {
     "none": (),
-    "distinct": (Requirement(Kind.DISTINCT, "s", 3),),
-    "entropy": (Requirement(Kind.ENTROPY, "s", 2.2),),
-    "alpha and t": (Requirement(Kind.ALPHA, "s", 0.6), Requirement(Kind.TREE, "s", 0.5)),
+    "distinct": (ColumnRequirement(RequirementKind.DISTINCT, "s", 3),),
+    "entropy": (ColumnRequirement(RequirementKind.ENTROPY, "s", 2.2),),
+    "alpha and t": (
+        ColumnRequirement(RequirementKind.ALPHA, "s", 0.6),
+        ColumnRequirement(RequirementKind.TREE, "s", 0.5),
+    ),
 }
 
 
@@ -64,14 +67,14 @@ def test_classes_hold_what_they_held_and_lose_less(n, seed, k, name, price):
     begun = np.zeros(len(trees.rows), dtype=np.int64)
     if name == "none":
         begun = np.minimum(np.arange(len(begun)) // k, len(begun) // k - 1)
-    made = improve(trees, tests, begun, price, 60)
+    made = improved_classes(trees, tests, begun, price, 60)
     assert losses(trees, made, price).sum() <= losses(trees, begun, price).sum() + 1e-9
     for c in np.unique(made):
         chosen = np.flatnonzero(made == c)
         rows = trees.rows[chosen]
         assert rows.sum() >= k
         assert tests.subset(chosen).keeps_whole(rows)
-    np.testing.assert_array_equal(made, improve(trees, tests, begun, price, 60))
+    np.testing.assert_array_equal(made, improved_classes(trees, tests, begun, price, 60))
 
 
 @pytest.mark.parametrize("price", [0.0, 2.0])
@@ -80,8 +83,8 @@ def test_what_the_search_knows_of_its_classes_is_so(price):
     trees = Trees.of(table.tuples, [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()])
     tests = Requirements(3).tests(table.tuples, trees)
     begun = np.minimum(np.arange(len(trees.rows)) // 4, len(trees.rows) // 4 - 1)
-    search = Search.of(trees, tests, begun, np.zeros(len(begun)))
-    _try_all(300, price, trees, tests, search)
+    search = Neighbourhoods.of(trees, tests, begun, np.zeros(len(begun)))
+    try_all(300, price, trees, tests, search)
     assert search.tally[2] > 20
     classes = search.classes
     room = len(classes.rows)

@@ -23,7 +23,7 @@ from pymoo_anon.objectives import (
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees, recode
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, Trees, recode
 from pymoo_anon.recoding.cube import bottom_up
 from pymoo_anon.recoding.moves import Classes, enter, leave, nearest_class, relocate, repair
 from pymoo_anon.recoding.top_down import top_down
@@ -59,25 +59,29 @@ def requirement(kind, column, bound, table):
     """Return a requirement and the equivalent constraint on a measure."""
     values = table.domain_of(column)
     if kind == "distinct":
-        return Requirement(Kind.DISTINCT, column, bound[0]), DistinctLDiversity(column) >= bound[0]
+        return ColumnRequirement(RequirementKind.DISTINCT, column, bound[0]), DistinctLDiversity(column) >= bound[0]
     if kind == "entropy":
-        return Requirement(Kind.ENTROPY, column, bound[0]), EntropyLDiversity(column) >= bound[0]
+        return ColumnRequirement(RequirementKind.ENTROPY, column, bound[0]), EntropyLDiversity(column) >= bound[0]
     if kind == "recursive":
-        return Requirement(Kind.RECURSIVE, column, bound[0], (3, 2)), RecursiveCLDiversity(column, 1.5) >= bound[0]
+        return ColumnRequirement(RequirementKind.RECURSIVE, column, bound[0], (3, 2)), RecursiveCLDiversity(
+            column, 1.5
+        ) >= bound[0]
     if kind == "alpha":
-        return Requirement(Kind.ALPHA, column, bound[1]), AlphaDeassociation(column) <= bound[1]
+        return ColumnRequirement(RequirementKind.ALPHA, column, bound[1]), AlphaDeassociation(column) <= bound[1]
     if kind == "t":
-        return Requirement(Kind.TREE, column, bound[1]), TCloseness(column) <= bound[1]
+        return ColumnRequirement(RequirementKind.TREE, column, bound[1]), TCloseness(column) <= bound[1]
     if kind == "hierarchical t":
         groups = PAIRS.groups[:2, PAIRS.encode(values)]
-        return Requirement(Kind.TREE, column, bound[1], groups=groups), TCloseness(column, PAIRS) <= bound[1]
+        return ColumnRequirement(RequirementKind.TREE, column, bound[1], groups=groups), TCloseness(
+            column, PAIRS
+        ) <= bound[1]
     if kind == "ordered t":
         places = np.array([[VALUES.index(value) for value in values]])
-        own = Requirement(Kind.ORDER, column, bound[1], groups=places, n_places=4)
+        own = ColumnRequirement(RequirementKind.ORDER, column, bound[1], groups=places, n_places=4)
         return own, TCloseness(column, tuple(VALUES)) <= bound[1]
     if kind == "beta":
-        return Requirement(Kind.BETA, column, bound[0]), BasicBetaLikeness(column) <= bound[0]
-    return Requirement(Kind.ENHANCED_BETA, column, bound[0]), EnhancedBetaLikeness(column) <= bound[0]
+        return ColumnRequirement(RequirementKind.BETA, column, bound[0]), BasicBetaLikeness(column) <= bound[0]
+    return ColumnRequirement(RequirementKind.ENHANCED_BETA, column, bound[0]), EnhancedBetaLikeness(column) <= bound[0]
 
 
 KINDS = ["distinct", "entropy", "recursive", "alpha", "t", "hierarchical t", "ordered t", "beta", "enhanced beta"]
@@ -398,7 +402,7 @@ def test_persons_are_counted_and_not_rows():
     frame = pd.DataFrame({"q": ["a", "a", "b", "b", "c", "d"], "who": [1, 1, 2, 2, 3, 4]})
     table = Microdata.from_frame(frame, {"q": Hierarchy.flat("abcd")}, person="who")
     _, trees = setting(table)
-    tests = Requirements(1, [Requirement(Kind.DISTINCT, "who", 2)]).tests(table.tuples, trees)
+    tests = Requirements(1, [ColumnRequirement(RequirementKind.DISTINCT, "who", 2)]).tests(table.tuples, trees)
     for members in members_of(recode(trees, tests)):
         assert len({who for q, who in zip(frame.q, frame.who, strict=True) if "abcd".index(q) in members}) >= 2
     assert recode(trees, Requirements(1).tests(table.tuples, trees)).tolist() == [[1], [2], [3], [4]]

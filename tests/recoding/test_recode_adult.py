@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pymoo_anon.datasets import fetch_adult
-from pymoo_anon.recoding import Kind, Requirement, Requirements, Trees, recode
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, Trees, recode
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +37,13 @@ def test_top_down(table):
 @pytest.mark.parametrize(
     ("kind", "bound", "by_sizes", "direct"),
     [
-        (Kind.DISTINCT, 3, 0.0323, 0.0316),
-        pytest.param(Kind.ENTROPY, 5, 0.0995, 0.0880, marks=pytest.mark.slow),
-        pytest.param(Kind.TREE, 0.3, 0.2600, 0.2180, marks=pytest.mark.slow),
+        (RequirementKind.DISTINCT, 3, 0.0323, 0.0316),
+        pytest.param(RequirementKind.ENTROPY, 5, 0.0995, 0.0880, marks=pytest.mark.slow),
+        pytest.param(RequirementKind.TREE, 0.3, 0.2600, 0.2180, marks=pytest.mark.slow),
     ],
 )
 def test_sensitive_values(table, kind, bound, by_sizes, direct):
-    required = Requirement(kind, "occupation", bound)
+    required = ColumnRequirement(kind, "occupation", bound)
     assert loss_and_sizes(table, 5, required)[0] <= by_sizes
     assert loss_and_sizes(table, 5, required, structure="direct")[0] <= direct
 

@@ -157,8 +157,8 @@ def test_small_blocks_try_all_seeds():
         budgets.append(budget)
         return grow(rest, k, price)
 
-    with patch.multiple(blocks, _LOOKS=0, _LEFT=100, grow=grown):
-        blocks._recoded(trees, tests, 0.0)
+    with patch.multiple(blocks, _CUBE_LOOKS=0, _LEFT=100, grow=grown):
+        blocks._recoded_block(trees, tests, 0.0)
     assert len(budgets) > 1
     assert set(budgets) == {blocks._GROWN}
 
@@ -197,8 +197,8 @@ def test_the_work_of_a_block_has_one_bound_for_every_k(k):
     """Bound the looks of cubes and of growth rounds."""
     table, trees = random_trees(2, 600, 10, 8)
     n, tests = len(trees.rows), Requirements(k).tests(table.tuples, trees)
-    with patch.multiple(blocks, _LOOKS=20, _GROWN=4000, _LEFT=100, _CLASSES=4):
-        in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded(trees, tests, 0.0))
+    with patch.multiple(blocks, _CUBE_LOOKS=20, _GROWN=4000, _LEFT=100, _CLASSES=4):
+        in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded_block(trees, tests, 0.0))
     # One cube for all and two in blocks, each of which may end a level of all attributes late.
     assert in_cubes <= 3 * (20 + 10) * n
     # As many looks again make the classes of a round. Its last seed may be of a whole block.
@@ -211,8 +211,8 @@ def test_blocks_of_fewer_than_two_classes_are_one_class_and_nothing_grows():
     table, trees = random_trees(3, 300, 6, 6)
     k = 200
     tests = Requirements(k).tests(table.tuples, trees)
-    with patch.multiple(blocks, _LOOKS=0, _LEFT=50, _CLASSES=1):
-        in_cubes, in_growth, _ = looked_at(lambda: blocks._recoded(trees, tests, 0.0))
+    with patch.multiple(blocks, _CUBE_LOOKS=0, _LEFT=50, _CLASSES=1):
+        in_cubes, in_growth, _ = looked_at(lambda: blocks._recoded_block(trees, tests, 0.0))
     assert (in_cubes, in_growth) == (0, 0)
 
 
@@ -232,8 +232,8 @@ def test_the_better_of_small_and_large_blocks_is_kept(k, price):
     tests = Requirements(k).tests(table.tuples, trees)
 
     def loss(left, classes):
-        with patch.multiple(blocks, _LOOKS=5, _LEFT=left, _CLASSES=classes):
-            return plain_loss(trees, repair(trees, tests, blocks._divided(trees, tests, price)), price)
+        with patch.multiple(blocks, _CUBE_LOOKS=5, _LEFT=left, _CLASSES=classes):
+            return plain_loss(trees, repair(trees, tests, blocks._recoded_in_blocks(trees, tests, price)), price)
 
     small, large, both = loss(60, 0), loss(int(8 * k / trees.rows.mean()), 0), loss(60, 8)
     assert both == pytest.approx(min(small, large))
@@ -266,7 +266,7 @@ def test_what_grows_is_numbered_after_what_the_cube_released():
     _, trees = setting(table)
     tests = Requirements(2).tests(table.tuples, trees)
     with patch.object(blocks, "bottom_up", lambda *_, **__: (np.array([0, 0, -1, -1]), False)):
-        assert blocks._recoded(trees, tests, 0.0).tolist() == [0, 0, 1, 1]
+        assert blocks._recoded_block(trees, tests, 0.0).tolist() == [0, 0, 1, 1]
 
 
 def test_cells_that_are_nobodys_best_make_room_for_others(monkeypatch):

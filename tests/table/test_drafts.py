@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pymoo_anon.table import Hierarchy, check_hierarchy, draft_hierarchy
-from pymoo_anon.table.drafts import KINDS
+from pymoo_anon.table.drafts import _DRAFTERS
 
 DATES = st.dates(date(1900, 1, 1), date(2100, 12, 31))
 CODES = st.from_regex(r"\A[A-Z][0-9]{2}(\.[0-9]{1,3})?\Z") | st.from_regex(r"\A0[0-9]{4}\Z")
@@ -51,7 +51,7 @@ def test_a_draft_holds_every_value_and_can_be_written_and_read(kind, data):
     column = data.draw(st.lists(COLUMNS[kind] | st.none(), min_size=1, max_size=30))
     draft = draft_hierarchy(column)
     hierarchy = draft.hierarchy
-    assert draft.kind in KINDS
+    assert draft.kind in _DRAFTERS
     assert "\n" not in draft.reason
     # Every level has fewer groups than the one below, and the last one is a root.
     assert all(above < below for below, above in pairwise(hierarchy.n_groups))

@@ -18,7 +18,7 @@ import pytest
 
 from pymoo_anon.table import guesses
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, guess_role, guesses_of, profiles_of
-from pymoo_anon.table.words import words_of
+from pymoo_anon.table.words import split_words
 
 ROWS = 500
 #: Roles of columns that are not released. "other" stops every command until a person decides.
@@ -335,7 +335,7 @@ def test_too_many_values_leave_the_name_and_the_count():
 
 
 def test_words():
-    assert words_of("patientID2_näher") == ["patient", "id", "naeher"]
+    assert split_words("patientID2_näher") == ["patient", "id", "naeher"]
 
 
 def test_profiles():
@@ -359,7 +359,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_too_many_values_are_sampled(kind, monkeypatch):
     monkeypatch.setattr("pymoo_anon.table.guesses.MOST_VALUES", 3)
-    monkeypatch.setattr("pymoo_anon.table.guesses._SAMPLE", 2)
+    monkeypatch.setattr("pymoo_anon.table.guesses._SAMPLED", 2)
     frame = pd.DataFrame({"a": [*"feafdcb", None], "b": [*"xyxyxyxy"]})
     many, few = profiles_of(KINDS[kind](frame), ["a", "b"])
     # The values are every third of six in order.
@@ -438,7 +438,7 @@ def test_the_words_are_of_languages_and_each_has_one_role():
         assert language
         assert len(line) <= 120
         for word in words.split():
-            assert words_of(word.strip("-")) == [word.strip("-")]
+            assert split_words(word.strip("-")) == [word.strip("-")]
             if not role.startswith("whole"):
                 assert roles.setdefault(word, role) == role
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from broken_objectives import BROKEN, Whole
 from strategies import times
-from test_bounds import STATED
+from tasks import STATED
 
 import pymoo_anon.testing
 from pymoo_anon import objectives
@@ -77,7 +77,7 @@ def test_all_objectives_are_here():
 
 @pytest.mark.parametrize(("objective", "table"), MADE, ids=named)
 def test_objectives_keep_the_contract(objective, table, monkeypatch):
-    monkeypatch.setattr("pymoo_anon.testing.objectives._TABLES", times(3))
+    monkeypatch.setattr("pymoo_anon.testing.objectives._N_TABLES", times(3))
     check_objective(objective, table)
 
 

@@ -223,7 +223,7 @@ BROKEN = [
     (Texts(), "Texts must make points of numbers or truth values, got <U"),
     (Flat(), "Flat must make points of 3 variables, got shape (1, 4)"),
     (FloatRandomSampling(), "FloatRandomSampling must make points of integers, got float64 such as ["),
-    (Widening(), "Widening must not change the problem, got bounds "),
+    (Widening(), "Widening must not change the bounds of the problem, got "),
     (Uncopied(), "Uncopied must be copied, got TypeError: not me"),
     (Unpickled(), "Unpickled must be pickled, got TypeError: not me"),
     (

@@ -11,7 +11,7 @@ from vectors import REAL, groups, table_of
 from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import BreachProbability, ClassSize, PropertyVector, TupleLoss
 from pymoo_anon.visualization import plot_quantiles, plot_tuples
-from pymoo_anon.visualization.bias import quantile_picture, tuple_picture
+from pymoo_anon.visualization.curves import quantile_picture, tuple_picture
 
 
 def vectors_of(prop):

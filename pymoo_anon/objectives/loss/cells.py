@@ -19,8 +19,8 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import LossObjective, one_class
-from pymoo_anon.objectives.bounds.base import AdditiveLoss, ClassGains
-from pymoo_anon.objectives.recount import Counted, Recount, weighed_logarithms
+from pymoo_anon.objectives.bounds import AdditiveLoss, ClassGains
+from pymoo_anon.objectives.recount import Recount, Recounted, weighed_logarithms
 from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
@@ -53,11 +53,6 @@ class _WeightedLoss(LossObjective):
         return weights.ndim == 1 and bool((weights >= 0).all()) and bool(0 < weights.sum() < np.inf)
 
     def check(self, table: Microdata) -> None:
-        """Check that the weights fit the quasi-identifiers.
-
-        Raises:
-            ValueError: They do not.
-        """
         names, given = list(table.quasi_identifiers), self.weights
         unknown = [name for name in given if name not in names] if isinstance(given, dict) else []
         if unknown:
@@ -90,13 +85,11 @@ class _WeightedLoss(LossObjective):
         return 1 / self._factors(tuples)[1]
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
-        """Return the loss of each attribute without suppression."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         losses = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
         return losses * (self.weights_of(tuples.names) / columns) / rows
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
-        """Return the remaining loss of a tuple with each domain value. (n, n_codes) float array."""
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
         kept = 1 - group_extents(maps, tuples.offsets) / np.repeat(_divisors(tuples), tuples.domain_sizes)
         left: Floats = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
@@ -161,7 +154,7 @@ class GeneralLossMetric(_WeightedLoss):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, tuples.n_rows * float(self.weights_of(tuples.names).sum())
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         return self._recounted(recount)
 
 
@@ -199,7 +192,7 @@ class NormalizedWeightedPenalty(_WeightedLoss):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, 1
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         return self._recounted(recount) / prod(self._parts(recount.n_rows, len(recount.names)))
 
 
@@ -255,7 +248,7 @@ class NonUniformEntropy(LossObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, float(self.evaluate(one_class(tuples))[0])
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         total, all_rows = Decimal(0), Decimal(recount.n_rows).ln()
         for i, name in enumerate(recount.names):
             rows = recount.original.groupby(f"column {i}", sort=False).n.sum()
@@ -287,7 +280,7 @@ class Precision(LossObjective):
         lengths = self._lengths(tuples)
         if classes.maps is None:
             forest, nodes = classes.cells()
-            left = classes.totals((lengths - forest.levels[nodes]) * _kept_rows(classes))
+            left = classes.totals((lengths - forest.levels[nodes]) * _rows_of_kept(classes))
         else:
             levels = self._levels(tuples, classes.maps)
             left = (lengths - levels) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
@@ -323,7 +316,7 @@ class Precision(LossObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, 1
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         cost, kept = Fraction(0), recount.n_rows - recount.n_suppressed
         for name in recount.names:
             hierarchy, labels = recount.hierarchies[name], recount.labels[name]
@@ -352,11 +345,11 @@ def _numerators_of(classes: EquivalenceClasses) -> Ints:
     extents = group_extents(classes.maps, tuples.offsets)
     numerators = _unsuppressed(tuples, extents)
     own = classes.starts, classes.sizes, classes.representatives, classes.kept
-    _add_suppressed(numerators, extents, tuples.offsets, tuples.codes, *own)
+    _add_suppressed_losses(numerators, extents, tuples.offsets, tuples.codes, *own)
     return numerators
 
 
-def _kept_rows(classes: EquivalenceClasses) -> Ints:
+def _rows_of_kept(classes: EquivalenceClasses) -> Ints:
     return np.where(classes.kept, classes.sizes, 0)[:, np.newaxis]
 
 
@@ -364,7 +357,7 @@ def _bits_of_cells(classes: EquivalenceClasses) -> Floats:
     """Return the bits lost by each of n local recodings."""
     tuples = classes.tuples
     forest, nodes = classes.cells()
-    held, rows = forest.held(tuples.offsets, tuples.marginals), _kept_rows(classes)
+    held, rows = forest.held(tuples.offsets, tuples.marginals), _rows_of_kept(classes)
     logs, bits = logs_up_to(tuples.n_rows), np.empty(len(classes))
     for i, (a, b) in enumerate(pairwise(classes.starts.tolist())):
         # How many rows each node stands in, and how many cells are suppressed.
@@ -406,7 +399,7 @@ def _unsuppressed(tuples: DistinctTuples, extents: Ints) -> Ints:
 
 
 @njit(allocates=False)
-def _add_suppressed(  # type: ignore[no-untyped-def]
+def _add_suppressed_losses(  # type: ignore[no-untyped-def]
     numerators, extents, offsets, codes, starts, sizes, representatives, kept
 ):
     """Add the cost of suppression to losses before they are divided.
@@ -425,10 +418,7 @@ def _add_suppressed(  # type: ignore[no-untyped-def]
 
 @njit()
 def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
-    """Return the lowest level that holds the groups of each map. (n,) int64 array.
-
-    A level holds a map if no group of the map lies in two groups of the level. The highest level is taken unseen.
-    """
+    """Return the lowest level whose groups hold those of each map, or the highest. (n,) int64 array."""
     n_levels, n_values = levels.shape
     lowest = np.empty(len(maps), dtype=np.int64)
     group_above = np.empty(n_values, dtype=np.int64)
@@ -451,10 +441,7 @@ def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
 
 @njit()
 def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """Return the bits that each attribute loses without suppression. (n, n_attributes) float array.
-
-    A cell costs log2(rows that hold its group / rows that hold its value).
-    """
+    """Return the bits that each attribute loses without suppression. (n, n_attributes) float array."""
     bits = np.zeros((len(maps), len(offsets) - 1), dtype=np.float64)
     held = np.zeros(offsets[-1], dtype=np.int64)
     for i in range(len(maps)):
@@ -526,7 +513,6 @@ def _lost_bits_of_nodes(held, became, n_gone, marginals, n_rows, logs):  # type:
 
 @njit()
 def _rows_of_groups(groups, offsets, marginals, held):  # type: ignore[no-untyped-def]
-    """Count the rows that hold each group into `held`."""
     held[:] = 0
     for j in range(len(offsets) - 1):
         for v in range(offsets[j], offsets[j + 1]):

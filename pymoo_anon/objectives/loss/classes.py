@@ -26,8 +26,8 @@ from pymoo_anon.engine.sums import (
 )
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, LossObjective, sums_of_squares
-from pymoo_anon.objectives.bounds.base import RisingLoss, RisingSum, SuppressionBudget
-from pymoo_anon.objectives.recount import Counted, Labels, Recount, logarithm
+from pymoo_anon.objectives.bounds import RisingLoss, RisingSum, SuppressionBudget
+from pymoo_anon.objectives.recount import Labels, Recount, Recounted, logarithm
 from pymoo_anon.typing import Floats
 
 
@@ -57,7 +57,7 @@ class ClassificationMetric(LossObjective, ColumnObjective):
         return penalised
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
-        """Return the penalty of suppression: the majorities of gone classes.
+        """Return the majorities of gone classes.
 
         Merging classes puts no tuple into a majority that was outside one, and splitting makes majorities no smaller.
         """
@@ -68,7 +68,7 @@ class ClassificationMetric(LossObjective, ColumnObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, tuples.n_rows
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         pairs = recount.counts(self.column)
         kept = pairs[~recount.marked.to_numpy()[pairs.cell]]
         return float(recount.n_rows - kept.groupby("cell").n.max().sum())
@@ -100,7 +100,7 @@ class NormalizedClassDispersion(LossObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, 1
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         if recount.kept.empty:
             return 0
         return Fraction(int(recount.kept.max() - recount.kept.min()), max(recount.n_rows - 1, 1))
@@ -129,7 +129,7 @@ class Discernibility(LossObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         return float((recount.kept**2).sum() + recount.n_suppressed * recount.n_rows)
 
 
@@ -155,7 +155,7 @@ class AverageClassSize(LossObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 1, tuples.n_rows
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         return Fraction(recount.n_rows, recount.n_classes)
 
 
@@ -186,7 +186,7 @@ class KLDivergence(LossObjective):
         # A little more, so that its rounding refuses nothing.
         return 0, float(np.log2(tuples.domain_sizes).sum()) * (1 + 1e-12)
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         total = sum((logarithm(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
         # Below 1 / (4 rows) there is none: see the loop that reckons it for a search.
         return total / Decimal(2).ln() / recount.n_rows if total > Decimal("0.25") / recount.n_rows else Decimal(0)
@@ -200,7 +200,7 @@ def _ratios(recount: Recount) -> Counter[Fraction]:
     if recount.is_local:
         # All rows of a class have one density, whichever rows these are.
         kept = recount.cells[~recount.marked]
-        for rows, cells in zip(kept.n.tolist(), _cells(kept, keys, labels), strict=True):
+        for rows, cells in zip(kept.n.tolist(), _cells_covered(kept, keys, labels), strict=True):
             ratios[1 / (Fraction(rows, int(cells)) + suppressed)] += rows
         for rows in original.n.tolist():
             ratios[Fraction(rows)] += rows
@@ -211,14 +211,13 @@ def _ratios(recount: Recount) -> Counter[Fraction]:
     for key, name in zip(keys, recount.names, strict=True):
         recoded[key] = recount.became(name, recount.places(name, original[key].tolist())).to_numpy()
     size = recoded.merge(recount.cells[~recount.marked], on=keys, how="left").n.fillna(0).astype(int)
-    among = _cells(recoded, keys, labels)
+    among = _cells_covered(recoded, keys, labels)
     for rows, own, cells in zip(original.n.tolist(), size.tolist(), among, strict=True):
         ratios[rows / (Fraction(own, int(cells)) + suppressed)] += rows
     return ratios
 
 
-def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.Series:
-    """Return the number of tuples that each row of labels covers."""
+def _cells_covered(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.Series:
     cells = pd.Series(1, index=released.index, dtype=object)
     for key, own in zip(keys, labels, strict=True):
         cells *= released[key].map(own.extents).astype(object)
@@ -227,7 +226,6 @@ def _cells(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.
 
 @njit()
 def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignore[no-untyped-def]
-    """Return the tuples outside of majorities, and all suppressed ones."""
     penalised = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(penalised)):
         first, last = starts[i], starts[i + 1]
@@ -259,7 +257,7 @@ def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # 
     held = np.empty(extents.shape[1], dtype=np.int64)
     for i in range(len(divergence)):
         first, last = starts[i], starts[i + 1]
-        n_suppressed = _kept_rows(cells[first:last], sizes[first:last], kept[first:last], held)
+        n_suppressed = _count_kept_rows(cells[first:last], sizes[first:last], kept[first:last], held)
         total, rest = original
         high, low = own_logs(in_classes[first:last], logs)
         total, rest = add_pairs(total, rest, -high, -low)
@@ -281,12 +279,8 @@ def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # 
 
 
 @kernel
-def _kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
-    """Count the kept rows of each group into `held`.
-
-    Returns:
-        The number of suppressed rows.
-    """
+def _count_kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
+    """Count the kept rows of each group into `held`, and return the number of suppressed rows."""
     n_suppressed = np.int64(0)
     for v in range(len(held)):
         held[v] = 0
@@ -301,10 +295,7 @@ def _kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
 
 @kernel
 def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ignore[no-untyped-def]
-    """Return the terms of suppressed rows in the logarithms of densities.
-
-    It is a pair, the sum and its rest.
-    """
+    """Return the terms of suppressed rows in the logarithms of densities, as a pair."""
     # Of no class, but the density of those that are everywhere.
     total, rest = log_of(n_suppressed, logs)
     for j in range(len(offsets) - 1):
@@ -313,7 +304,7 @@ def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ig
     total, rest = multiply_pairs(np.float64(n_suppressed), 0.0, total, rest)
     for c in range(len(sizes)):
         if sizes[c] > 0:
-            high, low = _share(extents, offsets, cells[c], n_suppressed, sizes[c])
+            high, low = _share_of_suppressed(extents, offsets, cells[c], n_suppressed, sizes[c])
             if high > 2.0**-10:
                 high, low = add_pairs(1.0, 0.0, high, low)
                 high, low = log_pair(high, low, logs)
@@ -326,12 +317,12 @@ def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ig
 
 
 @kernel
-def _share(extents, offsets, cells, n_suppressed, size):  # type: ignore[no-untyped-def]
-    """Return the share of suppressed rows in the density of a class.
+def _share_of_suppressed(extents, offsets, cells, n_suppressed, size):  # type: ignore[no-untyped-def]
+    """Return the share of suppressed rows in the density of a class, as a pair.
 
-    It is a pair: the suppressed rows over the rows of the class, times the part of the domain that the class may stand
-    for. Invariant: the pair times `above` over `below` is the share of the columns so far. Both are exact, being whole
-    and below 2^53.
+    It is the suppressed rows over the rows of the class, times the part of the domain that the class may stand for.
+    Invariant: the pair times `above` over `below` is the share of the columns so far. Both are exact, being whole and
+    below 2^53.
     """
     high, low = 1.0, 0.0
     above, below = np.float64(n_suppressed), np.float64(size)

@@ -18,8 +18,8 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective
-from pymoo_anon.objectives.bounds.worst_class import Shares, WorstShare
-from pymoo_anon.objectives.recount import Counted, Recount, logarithm
+from pymoo_anon.objectives.bounds import Shares, WorstShare
+from pymoo_anon.objectives.recount import Recount, Recounted, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -35,7 +35,6 @@ class _FromTable(WorstClassObjective, ColumnObjective):
     maximize = False
 
     def _compared(self, classes: EquivalenceClasses) -> tuple[Any, ...]:
-        """Return the arguments of the loops."""
         counts, tuples = self._counts(classes), classes.tuples
         totals = tuples.totals(self.column)
         return classes.sizes, counts.starts, counts.values, counts.counts, totals, tuples.n_rows
@@ -126,9 +125,6 @@ class TCloseness(_FromTable):
     def scale(self, tuples: DistinctTuples) -> tuple[Ints, int]:
         """Return the places of the values in a tree or an order.
 
-        Args:
-            tuples: The distinct tuples of the table.
-
         Returns:
             (n_levels, n_values) int64 array, the group of every value at each level of the tree below its root, and 0;
             or (1, n_values) int64 array, the place of every value in the order, and the number of its places.
@@ -148,9 +144,8 @@ class TCloseness(_FromTable):
         return held, int(np.count_nonzero(totals))
 
     def _places(self, values: tuple[Any, ...]) -> Ints:
-        """Return the place of each value, or -1."""
         order = self.distance if isinstance(self.distance, tuple) else ()
-        return _places(self.distance, values, tuple(map(type, (*values, *order))))
+        return _places_in_order(self.distance, values, tuple(map(type, (*values, *order))))
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """Bound the share of the surplus in a class by t."""
@@ -167,7 +162,7 @@ class TCloseness(_FromTable):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, 1
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         pairs, whole = recount.shares(self.column), recount.whole(self.column)
         if self.distance == "equal":
             # Half of all differences: of the values in the class, and all rows with values that it lacks.
@@ -180,7 +175,6 @@ class TCloseness(_FromTable):
         return max(self._farthest(own, whole) for _, own in pairs.groupby(some))
 
     def _farthest(self, pairs: pd.DataFrame, whole: pd.Series[int]) -> Fraction:
-        """Return the greatest distance of some classes."""
         held = pairs.pivot_table(index="cell", columns="value", values="n").reindex(columns=whole.index).fillna(0)
         sizes, rows = pairs.groupby("cell")["size"].first(), int(whole.sum())
         # The surplus of each value in each class, times its size and the rows.
@@ -236,7 +230,7 @@ class BasicBetaLikeness(_FromTable):
         rarest = totals[totals > 0].min()
         return 0, (tuples.n_rows - rarest) / rarest
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         shares = recount.shares(self.column)
         return max(_ratio(shares, (shares.p / shares.q).argmax()) - 1, Fraction(0))
 
@@ -263,7 +257,7 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, np.inf
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         shares = recount.shares(self.column)
         gain = ((shares.p - shares.q) / shares.q).clip(lower=0)
         return np.inf if (gain > -np.log(shares.q)).any() else super().recount(recount)
@@ -305,7 +299,7 @@ class DeltaDisclosure(_FromTable):
         # A little more, so that its rounding refuses nothing.
         return 0, np.inf if self.strict else float(np.log2(tuples.n_rows)) * (1 + 1e-12)
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         shares = recount.shares(self.column)
         n_values = (recount.whole(self.column) > 0).sum()
         if self.strict and (shares.groupby("cell").value.nunique() < n_values).any():
@@ -318,7 +312,9 @@ class DeltaDisclosure(_FromTable):
 
 
 @lru_cache(maxsize=64)
-def _places(distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...], kinds: tuple[type, ...]) -> Ints:
+def _places_in_order(
+    distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...], kinds: tuple[type, ...]
+) -> Ints:
     """Return the places of values in an order.
 
     The types of the values tell apart cached answers: Python takes True for 1.
@@ -336,7 +332,6 @@ def _greatest(moved: pd.Series[int], whole: pd.Series[int]) -> Fraction:
 
 
 def _ratio(shares: pd.DataFrame, row: int | np.integer[Any]) -> Fraction:
-    """Return the gain p / q in a row of shares."""
     n, size, whole, rows = (int(shares[name].iloc[row]) for name in ("n", "size", "whole", "rows"))
     return Fraction(n * rows, size * whole)
 
@@ -423,10 +418,7 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
 
 @njit()
 def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
-    """Return tuples and expected share of too frequent values.
-
-    These are (n_classes,) float arrays. A third is the share in the table of all values of the class.
-    """
+    """Return tuples and expected share of too frequent values, and the share of all values of each class."""
     held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
     for c in range(len(sizes)):
         for e in range(value_starts[c], value_starts[c + 1]):
@@ -440,7 +432,6 @@ def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ig
 
 @njit()
 def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # type: ignore[no-untyped-def]
-    """Return the greatest relative gain of a value in each class."""
     gains = np.zeros(len(sizes))
     for c in range(len(sizes)):
         own = np.float64(sizes[c])
@@ -457,7 +448,6 @@ def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # ty
 
 @njit()
 def _disclosures(sizes, value_starts, values, counts, totals, n_rows, logs):  # type: ignore[no-untyped-def]
-    """Return the greatest |log2(p / q)| of each class."""
     disclosures = np.zeros(len(sizes))
     for c in range(len(sizes)):
         own, greatest, most = np.float64(sizes[c]), 1.0, -1

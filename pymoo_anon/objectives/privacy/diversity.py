@@ -17,10 +17,18 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective, checked_column
-from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses, SuppressionBudget, fewest_unavoidable
-from pymoo_anon.objectives.bounds.worst_class import Monotone, Shares, WorstDiversity, WorstShare
+from pymoo_anon.objectives.bounds import (
+    Bounding,
+    Monotone,
+    Shares,
+    SquaresOverClasses,
+    SuppressionBudget,
+    WorstDiversity,
+    WorstShare,
+    fewest_unavoidable,
+)
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
-from pymoo_anon.objectives.recount import Counted, Recount, logarithms
+from pymoo_anon.objectives.recount import Recount, Recounted, logarithms
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.typing import Floats, Ints
 
@@ -61,7 +69,7 @@ class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 1, min(int(np.count_nonzero(tuples.totals(column))) for column in self.reads(tuples.sensitive))
 
-    def _recount(self, recount: Recount) -> Counted:
+    def _recount(self, recount: Recount) -> Recounted:
         counts = (recount.counts(column) for column in self.reads(recount.sensitive))
         return float(min(own.groupby("cell").value.nunique().min() for own in counts))
 
@@ -101,7 +109,7 @@ class SquaredValueCounts(ColumnObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return tuples.n_rows, float((tuples.totals(self.column).astype(float) ** 2).sum())
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         pairs = recount.counts(self.column)
         of_marked = recount.marked.to_numpy()[pairs.cell]
         kept = pairs[~of_marked]
@@ -151,7 +159,7 @@ class EntropyLDiversity(_WorstDiversity):
         )
         return diversity
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         shares = recount.shares(self.column)
         logs = (shares.n.astype(object) * logarithms(shares.n)).groupby(shares.cell, sort=True).sum()
         sizes = shares.groupby("cell", sort=True)["size"].first()
@@ -189,13 +197,7 @@ class RecursiveCLDiversity(_WorstDiversity):
         self.c = c
 
     def fraction(self, n_rows: int) -> Fraction:
-        """Return c as the written decimal.
-
-        A c beyond the rows of a table equals them in effect.
-
-        Args:
-            n_rows: Number of rows of the table.
-        """
+        """Return c as the written decimal, at most the rows of a table and one, which equal it in effect."""
         c = max(Fraction(str(self.c)).limit_denominator(10**6), Fraction(1, 10**6))
         return min(c, Fraction(n_rows + 1))
 
@@ -204,7 +206,7 @@ class RecursiveCLDiversity(_WorstDiversity):
         largest: Floats = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
         return largest
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         c, found = self.fraction(recount.n_rows), []
         for _, own in recount.counts(self.column).groupby("cell").n:
             *others, most = sorted(own.tolist())
@@ -254,8 +256,8 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
         """Return the bound by the number of values, or by all known sets.
 
         A class of few values cannot have small shares of all of them, so 1 / values is a bound. Rows that agree on a
-        known set are a class of a table of these columns alone. Its specializations are those of the whole table, so
-        all bounds of whole tables hold for it. All rows are counted there, since others may be suppressed.
+        known set are a class of a table of these columns alone, whose bounds hold. All rows are counted there, since
+        others may be suppressed.
         """
         if self.known is None:
             return 1 / fewest_unavoidable(np.diff(self._counts(classes).starts), classes, below)
@@ -274,7 +276,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 1 / tuples.columns[self.column].n_values, 1
 
-    def _recount(self, recount: Recount) -> Counted:
+    def _recount(self, recount: Recount) -> Recounted:
         shares = recount.shares(self.column)
         row = shares.p.argmax()
         return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))
@@ -284,10 +286,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
 def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
     starts, kept, value_starts, values, counts, n_values
 ):
-    """Return the sum of the squared counts of each generalization.
-
-    All suppressed tuples are one class.
-    """
+    """Return the sum of the squared counts of each generalization, with all suppressed tuples as one class."""
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     suppressed = np.zeros(n_values, dtype=np.int64)
     for i in range(len(sums)):

@@ -17,10 +17,9 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, WorstClassObjective, sums_of_squares
-from pymoo_anon.objectives.bounds.base import Bounding, SquaresOverClasses, SuppressionBudget
-from pymoo_anon.objectives.bounds.worst_class import FollowsK, Monotone
+from pymoo_anon.objectives.bounds import Bounding, FollowsK, Monotone, SquaresOverClasses, SuppressionBudget
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
-from pymoo_anon.objectives.recount import Counted, Recount
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
@@ -81,11 +80,6 @@ class KAnonymity(WithBackgroundKnowledge):
         return k.astype(float)
 
     def check(self, table: Microdata) -> None:
-        """Check that the column of the persons has a role.
-
-        Raises:
-            ValueError: It has none.
-        """
         super().check(table)
         if self.column is not None:
             table.tuples.check_role(self.column, self)
@@ -93,7 +87,7 @@ class KAnonymity(WithBackgroundKnowledge):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 1, tuples.n_rows if self.column is None else int(np.count_nonzero(tuples.totals(self.column)))
 
-    def _recount(self, recount: Recount) -> Counted:
+    def _recount(self, recount: Recount) -> Recounted:
         if self.column is None:
             return float(recount.sizes.min())
         return float(recount.counts(self.column).groupby("cell").value.nunique().min())
@@ -130,7 +124,7 @@ class SquaredClassSizes(Objective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return tuples.n_rows, float(tuples.n_rows) ** 2
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         return float((recount.kept**2).sum() + recount.n_suppressed**2)
 
 
@@ -160,7 +154,7 @@ class ProsecutorRisk(WorstClassObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 1 / tuples.n_rows, 1
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         return Fraction(1, int(recount.sizes.min()))
 
 
@@ -199,21 +193,16 @@ class MarketerRisk(Objective):
         return "marketer risk" if self.register is None else "marketer risk with a register"
 
     def check(self, table: Microdata) -> None:
-        """Check that the table has the quasi-identifiers of the register.
-
-        Raises:
-            ValueError: Names, order or domains differ.
-        """
         if self.register is not None:
             self.register.check(table)
 
     def persons(self, classes: EquivalenceClasses) -> Ints:
-        """Return the persons of the register that each class fits. They are at least its tuples."""
+        """Return the persons of the register that each class fits, at least its tuples."""
         assert self.register is not None
         return np.maximum(self.register.of_classes(classes).astype(np.int64), classes.sizes)
 
     def everybody(self, n_rows: int) -> int:
-        """Return the number of persons in the register. They are at least the rows."""
+        """Return the number of persons in the register, at least the rows."""
         assert self.register is not None
         return max(self.register.population.n_rows, n_rows)
 
@@ -229,8 +218,7 @@ class MarketerRisk(Objective):
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the risk after the best suppression.
 
-        Splitting classes makes them no fewer. A part of a class fits no more persons than the class, so its tuples add
-        no less to the sum than they add in the class. Suppressed tuples add 1 / everybody each.
+        Splitting makes classes no fewer. A part fits no more persons than its class, so its tuples add no less.
         """
         found = []
         if self.register is None:
@@ -251,7 +239,7 @@ class MarketerRisk(Objective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 1 / (tuples.n_rows if self.register is None else self.everybody(tuples.n_rows)), 1
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         if self.register is None:
             return Fraction(recount.n_classes, recount.n_rows)
         kept = recount.cells[~recount.marked]
@@ -264,7 +252,6 @@ class MarketerRisk(Objective):
 
 
 def _sum_of_ratios(tuples: Ints, persons: Ints) -> Fraction:
-    """Return the exact sum of tuples over persons, class by class."""
     different, ids = np.unique(persons, return_inverse=True)
     together = np.zeros(len(different), dtype=np.int64)
     np.add.at(together, ids, tuples)
@@ -317,8 +304,7 @@ class RecordsAtRisk(Objective):
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the rows of small classes that suppression cannot hide.
 
-        Parts of a small class are small. So in a specialization its rows are in small classes or suppressed. Where
-        fewer tuples than `enough` are suppressed, these are a small class, too.
+        Parts of a small class are small, and so are the suppressed tuples where they are fewer than `enough`.
         """
         rows = classes.totals(np.where(classes.sizes < self.enough, classes.sizes, 0))
         hidden = below.limit if below.limit >= self.enough else 0
@@ -327,7 +313,7 @@ class RecordsAtRisk(Objective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, 1
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         sizes = [*recount.kept.tolist(), recount.n_suppressed]
         return Fraction(sum(size for size in sizes if size * meant(self.risk) < 1), recount.n_rows)
 
@@ -401,7 +387,6 @@ class KMap(WorstClassObjective):
         return np.concatenate(found)
 
     def _fitting_cells(self, classes: EquivalenceClasses) -> Floats:
-        """Return the persons that each class of local recodings fits."""
         forest, nodes = classes.cells()
         theirs = self.population.tuples
         places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
@@ -411,7 +396,7 @@ class KMap(WorstClassObjective):
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, self.population.n_rows
 
-    def recount(self, recount: Recount) -> Counted:
+    def recount(self, recount: Recount) -> Recounted:
         return min(self.fitting(recount), default=self.population.n_rows)
 
     def fitting(self, recount: Recount) -> list[int]:
@@ -435,7 +420,6 @@ class KMap(WorstClassObjective):
         return [int(tuples.counts[one].sum()) for one in fits]
 
     def __eq__(self, other: object) -> bool:
-        """Compare the populations, by value."""
         if not isinstance(other, KMap):
             return NotImplemented
         own, theirs = self.population, other.population
@@ -469,10 +453,7 @@ def smallest_k(risk: float) -> int:
 
 @njit()
 def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
-    """Count the persons below the nodes of each class.
-
-    Their places are from `first` to before `stop` in every attribute.
-    """
+    """Count the persons below the nodes of each class: from `first` to before `stop` in every attribute."""
     n_classes, n_attributes = first.shape
     persons = np.zeros(n_classes, dtype=np.int64)
     for c in range(n_classes):

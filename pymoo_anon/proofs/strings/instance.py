@@ -1,4 +1,4 @@
-"""Instance of a search over bit strings, and its plan.
+"""Instance of a search over bit strings, its plan, and its tables.
 
 A valid string of one attribute is a path 0 -> n over the places between the values of its domain, and a group is an
 edge from its first value to the value after its last. Allowed are all intervals of the domain or, where there is a
@@ -7,18 +7,20 @@ taxonomy, the spans of its nodes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds.worst_class import FollowsK
+from pymoo_anon.objectives.bounds import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import BitStringProblem
+from pymoo_anon.proofs.base import Limits
+from pymoo_anon.proofs.strings.tables import StringWalk, fill_table, nested_bound, split_classes
 from pymoo_anon.table.suppression import AtMost, Below
 from pymoo_anon.typing import Bools, Floats, Ints
 
@@ -28,11 +30,16 @@ LARGEST = 1 << 53
 # Without a common denominator the greatest gain is about so many units.
 _FINEST = 1 << 46
 
-Four = tuple[int, int, int, int]
-
-# Most numbers in a table of three attributes, and most bytes of one of four.
+# Most numbers in a table of three attributes.
 _LARGEST_OF_THREE = 1 << 22
-_LARGEST_OF_FOUR = 1 << 27
+
+# Cost of filling and bounding a table, in readings of each of its numbers.
+_READ = 8
+
+# Factors by which multipliers change: at first, and after a similar part has found one.
+_FIRST_STEPS, _STEPS = (2.0, 1.25), (1.4,)
+
+Four = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +132,7 @@ def _all_intervals(n: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class StringGoal:
     """Part of a problem that bounds cover."""
 
     loss: int  # The column of F with the loss
@@ -149,17 +156,14 @@ class Goal:
         return int(enough[np.argmin(F[enough, self.loss])]) if len(enough) else None
 
 
-def goal(problem: BitStringProblem) -> Goal:
+def goal_of(problem: BitStringProblem) -> StringGoal:
     """Return the goal of a proof.
 
-    Under `AtMost`, k of a string is at least K where its classes of fewer than K rows hold no more than the limit. It
-    suppresses those, and perhaps larger ones while the limit allows. Under `Below` and `Violating` it suppresses the
-    classes below their own k, and perhaps others that break a constraint. In all cases a string whose k is at least K
-    keeps no class of fewer than K rows and suppresses no more than the limit. Its loss is at least that of suppressing
-    its classes below K alone. So bounds of that loss are bounds of F, and a search that evaluates all strings that they
-    leave open finds the optimum of F at every K.
+    A string whose k is at least K keeps no class of fewer than K rows and suppresses no more than the limit, under any
+    rule. Its loss is at least that of suppressing its classes below K alone. So bounds of that loss are bounds of F,
+    and a search that evaluates all strings that they leave open finds the optimum of F at every K.
     """
-    columns = _columns(problem)
+    columns = _loss_and_privacy(problem)
     if columns is None:
         raise ValueError(
             "BranchAndBound proves one loss over bit strings, alone or beside k, got the objectives "
@@ -175,7 +179,7 @@ def goal(problem: BitStringProblem) -> Goal:
     if privacy is not None:
         objective: Any = problem.objectives[privacy]
         of_k = objective.of_k(np.arange(1, n_rows + 1)) * (-1.0 if objective.maximize else 1.0)
-    return Goal(loss, privacy, k, n_rows if limit is None else limit, of_k)
+    return StringGoal(loss, privacy, k, n_rows if limit is None else limit, of_k)
 
 
 def asks_no_more(problem: BitStringProblem) -> bool:
@@ -184,7 +188,7 @@ def asks_no_more(problem: BitStringProblem) -> bool:
     At every k of the goal, the least loss is then that of strings that suppress their classes below k and no others:
     under `AtMost` those within the limit, under `Below` and `Violating` those below the one required k.
     """
-    columns = _columns(problem)
+    columns = _loss_and_privacy(problem)
     if columns is None or type(problem.objectives[columns[0]]).class_gains is Objective.class_gains:
         return False
     required = [_required_k(constraint, problem.table.n_rows) for constraint in problem.constraints]
@@ -195,18 +199,17 @@ def asks_no_more(problem: BitStringProblem) -> bool:
         # Under `Below` and `Violating` a larger k suppresses no more, and smaller classes stay.
         return isinstance(rule, AtMost)
     if isinstance(rule, Below):
-        return rule.k == goal(problem).k
+        return rule.k == goal_of(problem).k
     # Without a required k, `AtMost` may suppress classes of any size.
     return len(required) > 0 or rule.limit_of(problem.table.n_rows) == 0
 
 
-def _columns(problem: BitStringProblem) -> tuple[int, int | None] | None:
+def _loss_and_privacy(problem: BitStringProblem) -> tuple[int, int | None] | None:
     """Return the columns of the loss and of a function of k, if any."""
     follows = [_follows_k(objective) for objective in problem.objectives]
-    losses = [column for column, own in enumerate(follows) if not own]
-    if len(losses) != 1 or sum(follows) > 1:
+    if follows.count(False) != 1 or follows.count(True) > 1:
         return None
-    return losses[0], follows.index(True) if any(follows) else None
+    return follows.index(False), follows.index(True) if any(follows) else None
 
 
 def _follows_k(measure: Any) -> bool:
@@ -234,39 +237,223 @@ class Plan:
     tables: tuple[tuple[Four, ...], ...]
 
 
-def plan(instance: StringInstance, max_bytes: int) -> Plan:
+def plan(instance: StringInstance, limits: Limits) -> Plan:
     """Choose the order of attributes.
 
-    The spread of rows over values matters, not the number of values: if nine of ten rows have one of 41 countries, few
-    cuts differ much. So the three attributes of the greatest entropy are tabled, of those whose table is not too large.
-    The others are fixed in the order of their entropy, the greatest first, which raises bounds soonest. The one of the
-    most groups comes last, where its cuts are walked and make no parts.
+    The three attributes of the greatest entropy are tabled, of those whose table is not too large. The others are fixed
+    in the order of their entropy, the greatest first, which raises bounds soonest. The one of the most groups comes
+    last, where its cuts are walked and make no parts.
     """
     n = instance.n_attributes
     groups = [*map(len, instance.spans), 1]
     spread = [*(_entropy(instance, attribute) for attribute in range(n)), 0.0]
+
+    def size(tabled: tuple[int, ...]) -> int:
+        return prod(groups[attribute] for attribute in tabled)
+
     candidates = [*range(n), *[n] * max(3 - n, 0)]
     found = sorted(combinations(candidates, 3), key=lambda three: -sum(spread[a] for a in three))
     # If no table is small enough, take the smallest.
-    most = max(_LARGEST_OF_THREE, min(_product(groups, three) for three in found))
-    tabled = next(three for three in found if _product(groups, three) <= most)
+    most = max(_LARGEST_OF_THREE, min(map(size, found)))
+    tabled = next(three for three in found if size(three) <= most)
     e, p, q = sorted(tabled, key=lambda a: (groups[a], a))
     others = set(range(n)) - set(tabled)
     last = max(others, key=lambda a: (groups[a], -spread[a], a), default=n)
     order = sorted(others, key=lambda a: (a == last, -spread[a], a))
     # A walk keeps several tables, and each thread has its own.
-    fitting = min(max_bytes // 16, _LARGEST_OF_FOUR) // 8
+    fitting = min(limits.max_bytes // 16, limits.table_bytes) // 8
     tables: list[tuple[Four, ...]] = [
-        ((a, e, p, q),) if _product(groups, (a, e, p, q)) <= fitting else ((a, n, p, q), (n, e, p, q)) for a in order
+        ((a, e, p, q),) if size((a, e, p, q)) <= fitting else ((a, n, p, q), (n, e, p, q)) for a in order
     ]
     return Plan(tuple(order), (*tables, ((n, e, p, q),)))
-
-
-def _product(groups: list[int], tabled: tuple[int, ...]) -> int:
-    return prod(groups[attribute] for attribute in tabled)
 
 
 def _entropy(instance: StringInstance, attribute: int) -> float:
     rows = np.bincount(instance.codes[:, attribute], instance.counts)
     shares = rows[rows > 0] / rows.sum()
     return float(-(shares * np.log2(shares)).sum())
+
+
+@dataclass(frozen=True)
+class Subproblem:
+    """Strings of one k within a limit of suppression."""
+
+    k: int  # No kept class has fewer rows
+    limit: int  # No more rows are suppressed; the number of rows for no limit
+    # Further gain of a kept row, in units. A string of gain G that suppresses s rows then gains G + multiplier (rows -
+    # s), at most a bound B. As s is at most the limit, G <= B - multiplier (rows - limit) for every multiplier from 0.
+    multiplier: float
+
+
+class Begun(NamedTuple):
+    """Bound and walk of the strings below a node."""
+
+    gain: float  # Upper bound of their gain without the multiplier; -inf if all suppress too many rows
+    multiplier: float  # The multiplier of this bound
+    walk: StringWalk | None  # None if the strings do not gain enough
+    n_read: int  # About the count of numbers of tables that it took
+
+
+class StringSpace:
+    """Tables of one instance."""
+
+    def __init__(self, instance: StringInstance) -> None:
+        self.instance = instance
+        # Number of an attribute with one value, in the place of a missing one.
+        self.none = instance.n_attributes
+        self.sizes = [*instance.sizes.tolist(), 1]
+        self.spans = [*instance.spans, np.array([[0, 1]])]
+        self.worths = [*instance.worths, np.zeros(1)]
+        # By attribute, since a table reads one column after the other.
+        self._codes = [np.ascontiguousarray(own) for own in instance.codes.T] + [
+            np.zeros(len(instance.codes), np.int64)
+        ]
+        self._counts = np.ascontiguousarray(instance.counts)
+        # Free arrays of zeros, by their shape.
+        self._zeros: dict[tuple[int, ...], list[Floats]] = {}
+
+    def largest_multiplier(self) -> float:
+        """Return the greatest multiplier with exact sums.
+
+        If it fits, a row more than the limit costs more than anything can gain.
+        """
+        whole = np.ceil(self.instance.most / self.instance.unit) + self.instance.slack + 1
+        return float(min(whole, (LARGEST // 2 - whole) // self.instance.n_rows))
+
+    def need(self, loss: float, exact: bool) -> float:
+        """Return the gain that smaller losses exceed."""
+        if np.isinf(loss):
+            return -1.0
+        gain = (self.instance.most - loss) / self.instance.unit
+        if exact and not self.instance.slack:
+            gain = float(np.rint(gain))
+        return gain + self.instance.slack
+
+    def least_loss(self, gain: float) -> float:
+        """Return the least loss of a gain."""
+        return self.instance.most - gain * self.instance.unit
+
+    def walk(self, cuts: Mapping[int, Ints], tabled: Sequence[int], wanted: Subproblem, need: float) -> Begun:
+        """Bound the strings below a node and begin a walk."""
+        ids, base, gone = self.classes(cuts, wanted.k)
+        if gone > wanted.limit:
+            return Begun(-np.inf, wanted.multiplier, None, len(ids))
+        free = set(range(self.none)) - {*cuts, *tabled}
+        table, filled = self.table(ids, base, tabled, free, wanted)
+        shape, spans = self._shape(tabled)
+        # Every string within the limit keeps at least so many rows.
+        fewest = self.instance.n_rows - wanted.limit
+        multiplier, gain = wanted.multiplier, nested_bound(table, shape, spans) - wanted.multiplier * fewest
+        n_read = len(ids) + _READ * table.size
+        if gain <= need:
+            self.take_back(table, filled)
+            return Begun(gain, multiplier, None, n_read)
+        if not 0 < wanted.limit < self.instance.n_rows:
+            return Begun(gain, multiplier, StringWalk(table, filled, shape, spans, 0 if free else 3), n_read)
+        rows, changed = self.rows(ids, len(base), tabled, wanted.k), self._take(table.shape)
+
+        def change(multiplier: float) -> None:
+            np.multiply(rows, multiplier - wanted.multiplier, out=changed)
+            np.add(changed, table, out=changed)
+
+        def bound(multiplier: float) -> float:
+            nonlocal n_read
+            n_read += _READ * table.size
+            change(multiplier)
+            return nested_bound(changed, shape, spans) - multiplier * fewest
+
+        within = float(np.ceil(self.average_multiplier() / 64)), self.largest_multiplier()
+        multiplier, gain = _best_multiplier(bound, (multiplier, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
+        change(multiplier)
+        self.take_back(table, filled)
+        if gain <= need:
+            self.take_back(changed, filled)
+            self.take_back(rows, filled)
+            return Begun(gain, multiplier, None, n_read)
+        if not free and tabled[0] == self.none:
+            return Begun(gain, multiplier, StringWalk(changed, filled, shape, spans, 3, rows, fewest), n_read)
+        # Every path of the first attribute gets a multiplier of its own.
+        self.take_back(rows, filled)
+        return Begun(gain, multiplier, StringWalk(changed, filled, shape, spans, 0), n_read)
+
+    def _shape(self, tabled: Sequence[int]) -> tuple[Ints, Ints]:
+        """Return numbers of values and groups, and the groups."""
+        shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
+        return shape, np.concatenate([self.spans[a] for a in tabled])
+
+    def _take(self, shape: tuple[int, ...]) -> Floats:
+        # New memory costs more than the work with it.
+        try:
+            return self._zeros[shape].pop()
+        except (KeyError, IndexError):
+            return np.zeros(shape)
+
+    def take_back(self, table: Floats, filled: Bools) -> None:
+        """Take back a table that is zero outside of its filled parts."""
+        table[filled] = 0.0
+        self._zeros.setdefault(table.shape, []).append(table)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_zeros": {}}
+
+    def average_multiplier(self) -> float:
+        """Return the average gain of a row, rounded up."""
+        return float(np.ceil(self.instance.most / self.instance.unit / self.instance.n_rows))
+
+    def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Floats, int]:
+        """Return ids and gains of classes, and the rows below k."""
+        ids, base, gone = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1), 0
+        for attribute, cut in cuts.items():
+            spans = self.spans[attribute][cut]
+            groups = np.repeat(np.arange(len(cut)), spans[:, 1] - spans[:, 0])[self._codes[attribute]]
+            ids, base, dropped = split_classes(ids, base, groups, self.worths[attribute][cut], self._counts, k)
+            gone += dropped
+        return ids, base, gone
+
+    def table(
+        self, ids: Ints, base: Floats, tabled: Sequence[int], free: set[int], wanted: Subproblem
+    ) -> tuple[Floats, Bools]:
+        """Return the table of four attributes."""
+        worths = np.concatenate([self.worths[a] for a in tabled])
+        # A projection: see the module of the tables.
+        most = sum(float(self.worths[a].max()) for a in free)
+        return self._filled(ids, base, tabled, worths, wanted.k, most + wanted.multiplier)
+
+    def rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Floats:
+        """Return the rows that every block keeps."""
+        worths = np.zeros(sum(len(self.spans[a]) for a in tabled))
+        return self._filled(ids, np.zeros(n_classes), tabled, worths, k, 1.0)[0]
+
+    def _filled(
+        self, ids: Ints, base: Floats, tabled: Sequence[int], worths: Floats, k: int, saved: float
+    ) -> tuple[Floats, Bools]:
+        kept = ids >= 0
+        columns = [ids, *(self._codes[attribute] for attribute in tabled), self._counts]
+        tuples: Any = np.column_stack([own[kept] for own in columns])
+        shape, spans = self._shape(tabled)
+        table = self._take(tuple(shape[1].tolist()))
+        return table, fill_table(tuples, base, spans, worths, shape, float(k), float(saved), table)
+
+
+def _best_multiplier(
+    bound: Callable[[float], float],
+    known: tuple[float, float],
+    within: tuple[float, float],
+    need: float,
+    steps: tuple[float, ...],
+) -> tuple[float, float]:
+    """Return the multiplier of the lowest bound.
+
+    A bound is the greatest of sums that are linear in the multiplier, and so convex in it: the first step that does not
+    lower it ends the search in that direction. All multipliers are whole.
+    """
+    multiplier, lowest = known
+    for step in steps:
+        for factor in (step, 1 / step):
+            while lowest > need:
+                tried = float(np.rint(np.clip(multiplier * factor, *within)))
+                value = bound(tried) if tried != multiplier else np.inf
+                if value >= lowest:
+                    break
+                multiplier, lowest = tried, value
+    return multiplier, lowest

@@ -5,10 +5,9 @@ that the attribute may have, a group of the values first..last - 1 leading from 
 attribute are an (n_groups, 2) int64 array of first and last, in lexicographic order: a group comes after all that can
 precede it on a path.
 
-The **gain** of a block, one group of each attribute, is the loss that its rows save against being suppressed, as in
-`ClassGains`: its rows times the worths of its groups, or 0 below k rows. Every kept row also gains a multiplier, which
-favours strings that suppress less. The gain of a string is the sum over its blocks. With all attributes but two fixed,
-it is the sum of a table over pairs of groups, one in the cut of each of the two.
+The **gain** of a block, one group of each attribute, is its rows times the worths of its groups, or 0 below k rows, as
+in `ClassGains`. Every kept row also gains a multiplier, which favours strings that suppress less. The gain of a string
+is the sum over its blocks. With all attributes but two fixed, it is the sum of a table over pairs of groups.
 """
 
 from __future__ import annotations
@@ -19,15 +18,12 @@ from itertools import combinations
 import numpy as np
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.proofs.strings.instance import StringInstance
-from pymoo_anon.proofs.strings.space import StringSpace, Subproblem
+from pymoo_anon.proofs.strings.instance import StringSpace, Subproblem
 from pymoo_anon.proofs.strings.tables import completions, longest_path
 from pymoo_anon.typing import Floats, Ints
 
 Cuts = Sequence[Ints]
-
-# Prefixes that are tried for one pair before the best so far is taken, about a tenth of a second.
-_MOST_PREFIXES = 200_000
+Pair = tuple[int, int]
 
 # Gains are whole numbers, exact below 2^53.
 _LARGEST_GAIN = 2.0**52
@@ -59,7 +55,7 @@ def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
 
 @njit()
 def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-untyped-def]
-    """Return the pair of cuts with the largest gain.
+    """Return the pair of cuts with the largest gain, and whether it is proven.
 
     The search goes depth first over the cuts of the first attribute, group by group. Let a prefix reach value x, and
     let `own[j]` be its gain with group j of the second attribute. For every completion and every cut of the second
@@ -67,16 +63,9 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
     - the prefix gains at most the longest path of `own`, and each further group i at most the longest path of table[i];
     - group j of the second attribute gains at most own[j] and, from x on, the best completion for j alone.
 
-    The first lets the second cut depend on the first attribute's groups, the other lets the first cut depend on the
-    second attribute's groups: both only enlarge the maximum. At the end of a prefix both are its exact value. Prefixes
-    whose smaller bound does not exceed the best so far are skipped. Before that, the two cuts are improved in turns, so
-    that the best is mostly known before the proof.
-
-    The first attribute should be the one with fewer cuts.
-
-    Returns:
-        The two cuts as int64 arrays of the places of their groups, empty if none exceeds the floor, and whether that is
-        proven: after `most_nodes` prefixes the best so far is returned.
+    Prefixes whose smaller bound does not exceed the best so far are skipped. Before that, the two cuts are improved in
+    turns, so that the best is mostly known before the proof. Cuts are places of groups, empty if none exceeds the
+    floor. After `most_nodes` prefixes the best so far is returned.
     """
     n_other = other_spans[-1, 1]
     own_best = np.empty(len(spans))
@@ -171,108 +160,97 @@ def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  #
     return best, True
 
 
-def improve(
-    space: StringSpace, cuts: Cuts, k: int, random_state: np.random.Generator, multiplier: float = 0.0
-) -> list[Ints]:
-    """Improve a string until no pair gains more.
+class PairSearch:
+    """Search for strings that gain more, two attributes at a time.
 
-    Every kept row also gains the multiplier. The pairs take turns in a random order until each of them was tried since
-    the last change. Every change makes the gain larger, so it ends. A pair whose search is too long gets the best cuts
-    so far.
+    Every pair of attributes gets its best cuts while the others stay, in a random order, until each was tried since the
+    last change. A change makes the gain larger, so that it ends.
+
+    Args:
+        space: The tables.
+        k: The fewest rows of a class that is kept.
+        limit: The most rows that are suppressed.
+        random_state: Decides the order of pairs.
     """
-    now = _Assignment(space, cuts)
 
-    def better(pair: tuple[int, int]) -> tuple[Ints, Ints] | None:
-        return now.best(pair, now.table(pair, k, multiplier))
-
-    _improve_pairs(now, better, random_state)
-    return now.cuts
-
-
-def improve_within(
-    space: StringSpace, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator, multiplier: float = 0.0
-) -> tuple[list[list[Ints]], float]:
-    """Improve a string within a limit of suppressed rows.
-
-    The multiplier rises until the limit is kept, and is then halved towards the last that was too low. The best string
-    is then improved without a common multiplier: two attributes get the best cuts within the limit, under a multiplier
-    of their own.
-
-    If no multiplier is enough, the search begins at the most general string. It suppresses nothing, and neither does
-    any string that the highest multiplier makes of it.
-
-    Returns:
-        All strings that were found, and the lowest multiplier that was enough. The first string has the largest gain of
-        those within the limit, if there are any.
-    """
-    if limit >= space.instance.n_rows:
-        # There is no limit to keep.
-        return [improve(space, cuts, k, random_state)], 0.0
-    found = _Found(space, k, limit, random_state)
-    low, high = found.raise_multiplier(cuts, multiplier)
-    for _ in range(_BISECTIONS if high > 0 and limit > 0 else 0):
-        middle = np.floor((low + high) / 2)
-        if found.at(middle, found.best[2]):
-            high = middle
-        else:
-            low = middle
-    if found.best[0] and high > 0:
-        found.note(_improve_under(space, found.best[2], k, limit, random_state))
-    best = found.best
-    return [best[2], *(one[2] for one in found.all if one is not best)], high
-
-
-class _Found:
-    """Strings that were found under several multipliers."""
+    # Prefixes that are tried for one pair before the best so far is taken, about a tenth of a second.
+    most_prefixes = 200_000
 
     def __init__(self, space: StringSpace, k: int, limit: int, random_state: np.random.Generator) -> None:
-        self._space, self._k, self._limit, self._random_state = space, k, limit, random_state
+        self.space, self.k, self.limit, self._random_state = space, k, limit, random_state
+        instance, none = space.instance, space.none
+        by_groups = sorted(range(none), key=lambda attribute: len(space.spans[attribute]))
+        free = [attribute for attribute in by_groups if len(space.spans[attribute]) > 1]
+        self.pairs: list[Pair] = list(combinations(free, 2)) if len(free) > 1 else [(none, a) for a in free]
+        most = instance.most / instance.unit
+        # The greatest average gain of a row, and the largest multiplier with exact sums.
+        self._average = np.ceil(most / instance.n_rows)
+        self._largest = np.floor(min(most, _LARGEST_GAIN / instance.n_rows))
+
+    def within(self, cuts: Cuts, multiplier: float = 0.0) -> tuple[list[list[Ints]], float]:
+        """Improve a string within the limit.
+
+        The multiplier rises until the limit is kept, and is then halved towards the last that was too low. The best
+        string is then improved without a common multiplier. If no multiplier is enough, the search begins at the most
+        general string. It suppresses nothing, and neither does any string that the highest multiplier makes of it.
+
+        Returns:
+            All strings that were found, and the lowest multiplier that was enough. The first string has the largest
+            gain of those within the limit, if there are any.
+        """
+        if self.limit >= self.space.instance.n_rows:
+            # There is no limit to keep.
+            return [self.improve(cuts)], 0.0
         # Of every string whether it keeps the limit, its gain, and its cuts.
-        self.all: list[tuple[bool, float, list[Ints]]] = []
+        found: list[tuple[bool, float, list[Ints]]] = []
 
-    @property
-    def best(self) -> tuple[bool, float, list[Ints]]:
-        """Best string, within the limit if possible."""
-        return max(self.all, key=lambda one: one[:2])
+        def note(made: list[Ints]) -> bool:
+            gain, suppressed = self.gain_of(made)
+            found.append((suppressed <= self.limit, gain, made))
+            return suppressed <= self.limit
 
-    def note(self, made: list[Ints]) -> bool:
-        """Store a string, and tell whether it is within the limit."""
-        gain, suppressed = gain_of(self._space, made, self._k)
-        self.all.append((suppressed <= self._limit, gain, made))
-        return suppressed <= self._limit
+        def best() -> tuple[bool, float, list[Ints]]:
+            return max(found, key=lambda one: one[:2])
 
-    def at(self, multiplier: float, start: Cuts) -> bool:
-        """Improve a string under a multiplier."""
-        return self.note(improve(self._space, start, self._k, self._random_state, multiplier))
-
-    def raise_multiplier(self, cuts: Cuts, multiplier: float) -> tuple[float, float]:
-        """Raise the multiplier until the limit is kept."""
-        most, largest = _multipliers(self._space.instance)
         low, high = 0.0, multiplier
-        while not self.at(high, self.all[-1][2] if self.all else cuts) and high < largest:
-            low, high = high, min(max(8 * high, most), largest)
-        if not self.all[-1][0]:
-            whole = [np.array([_whole(spans)]) for spans in self._space.instance.spans]
-            self.note(whole)
-            self.at(largest, whole)
-        return low, high
+        while not note(self.improve(found[-1][2] if found else cuts, high)) and high < self._largest:
+            low, high = high, min(max(8 * high, self._average), self._largest)
+        if not found[-1][0]:
+            whole = [np.flatnonzero(np.ptp(spans, axis=1) == spans[-1, 1]) for spans in self.space.instance.spans]
+            note(whole)
+            note(self.improve(whole, self._largest))
+        for _ in range(_BISECTIONS if high > 0 and self.limit > 0 else 0):
+            middle = np.floor((low + high) / 2)
+            if note(self.improve(best()[2], middle)):
+                high = middle
+            else:
+                low = middle
+        if best()[0] and high > 0:
+            note(self.improve_each(best()[2]))
+        first = best()
+        return [first[2], *(one[2] for one in found if one is not first)], high
 
+    def improve(self, cuts: Cuts, multiplier: float = 0.0) -> list[Ints]:
+        """Improve a string without a limit, where kept rows also gain the multiplier."""
 
-def _improve_under(space: StringSpace, cuts: Cuts, k: int, limit: int, random_state: np.random.Generator) -> list[Ints]:
-    """Improve a string, each pair under multipliers of its own."""
-    now = _Assignment(space, cuts)
-    instance = space.instance
-    _, largest = _multipliers(instance)
+        def better(now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:
+            gains = self.gains(now, pair, multiplier)
+            return self.best(pair, gains, self._sum_of(now, pair, gains))
 
-    def better(pair: tuple[int, int]) -> tuple[Ints, Ints] | None:
-        gains, rows = now.table(pair, k), now.rows(pair, k)
-        gained, found = now.sum_of(pair, gains), None
+        return self._improve_pairs(cuts, better)
+
+    def improve_each(self, cuts: Cuts) -> list[Ints]:
+        """Improve a string within the limit, each pair under a multiplier of its own."""
+        return self._improve_pairs(cuts, self._best_within)
+
+    def _best_within(self, now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:
+        gains, rows = self.gains(now, pair), self._rows(now, pair)
+        gained, found = self._sum_of(now, pair, gains), None
         # Invariant: `low` suppresses too many rows or is -1, and `high` keeps the limit.
-        low, high = -1.0, largest
-        multiplier = 0.0
+        low, high, multiplier = -1.0, self._largest, 0.0
         while low < multiplier < high:
-            pairs = now.best(pair, gains + multiplier * rows, floor=-np.inf)
-            if pairs is None or instance.n_rows - rows[np.ix_(*pairs)].sum() > limit:
+            pairs = self.best(pair, gains + multiplier * rows, -np.inf)
+            if pairs is None or self.space.instance.n_rows - rows[np.ix_(*pairs)].sum() > self.limit:
                 low = multiplier
             else:
                 high = multiplier
@@ -285,92 +263,53 @@ def _improve_under(space: StringSpace, cuts: Cuts, k: int, limit: int, random_st
                 break
         return found
 
-    _improve_pairs(now, better, random_state)
-    return now.cuts
+    def _improve_pairs(self, cuts: Cuts, better: Callable[[list[Ints], Pair], tuple[Ints, Ints] | None]) -> list[Ints]:
+        now, unchanged = list(cuts), 0
+        while unchanged < len(self.pairs):
+            for place in self._random_state.permutation(len(self.pairs)):
+                found = better(now, self.pairs[place])
+                unchanged += 1
+                if found is not None:
+                    for attribute, cut in zip(self.pairs[place], found, strict=True):
+                        if attribute < self.space.none:
+                            now[attribute] = cut
+                    # This pair has its best cuts.
+                    unchanged = 1
+                if unchanged >= len(self.pairs):
+                    break
+        return now
 
+    def gain_of(self, cuts: Cuts) -> tuple[float, int]:
+        """Return the gain of a string and its suppressed rows."""
+        ids, base, gone = self.space.classes(dict(enumerate(cuts)), self.k)
+        kept = ids >= 0
+        rows = np.bincount(ids[kept], self.space.instance.counts[kept], len(base))
+        return float((rows * base).sum()), gone
 
-def _improve_pairs(
-    now: _Assignment, better: Callable[[tuple[int, int]], tuple[Ints, Ints] | None], random_state: np.random.Generator
-) -> None:
-    """Improve pairs in random order until none changes."""
-    pairs = now.pairs
-    unchanged = 0
-    while unchanged < len(pairs):
-        for place in random_state.permutation(len(pairs)):
-            found = better(pairs[place])
-            unchanged += 1
-            if found is not None:
-                for attribute, cut in zip(pairs[place], found, strict=True):
-                    if attribute < now.space.none:
-                        now.cuts[attribute] = cut
-                # This pair has its best cuts.
-                unchanged = 1
-            if unchanged >= len(pairs):
-                break
-
-
-def gain_of(space: StringSpace, cuts: Cuts, k: int) -> tuple[float, int]:
-    """Return the gain of a string and its suppressed rows."""
-    instance = space.instance
-    ids, base, gone = space.classes(dict(enumerate(cuts)), k)
-    kept, n_classes = ids >= 0, len(base)
-    rows = np.bincount(ids[kept], instance.counts[kept], n_classes)
-    return float((rows * base).sum()), gone
-
-
-class _Assignment:
-    """String with two cuts at a time to change."""
-
-    def __init__(self, space: StringSpace, cuts: Cuts) -> None:
-        self.space, self.cuts = space, list(cuts)
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Pairs of attributes with a choice."""
-        spans, none = self.space.spans, self.space.none
-        by_groups = sorted(range(none), key=lambda attribute: len(spans[attribute]))
-        free = [attribute for attribute in by_groups if len(spans[attribute]) > 1]
-        return list(combinations(free, 2)) if len(free) > 1 else [(none, attribute) for attribute in free]
-
-    def classes(self, pair: Sequence[int], k: int) -> tuple[Ints, Floats, int]:
-        """Return the classes by all other attributes."""
-        return self.space.classes({a: cut for a, cut in enumerate(self.cuts) if a not in pair}, k)
-
-    def table(self, pair: tuple[int, int], k: int, multiplier: float = 0.0) -> Floats:
+    def gains(self, cuts: Cuts, pair: Pair, multiplier: float = 0.0) -> Floats:
         """Return the gains of all pairs of groups."""
-        none, wanted = self.space.none, Subproblem(k, self.space.instance.n_rows, multiplier)
-        ids, base, _ = self.classes(pair, k)
+        none, wanted = self.space.none, Subproblem(self.k, self.space.instance.n_rows, multiplier)
+        ids, base = self._classes(cuts, pair)
         gains: Floats = self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
         return gains
 
-    def rows(self, pair: tuple[int, int], k: int) -> Floats:
+    def _rows(self, cuts: Cuts, pair: Pair) -> Floats:
         """Return the kept rows of all pairs of groups."""
-        none = self.space.none
-        ids, base, _ = self.classes(pair, k)
-        rows: Floats = self.space.rows(ids, len(base), (none, none, *pair), k)[0, 0]
+        ids, base = self._classes(cuts, pair)
+        rows: Floats = self.space.rows(ids, len(base), (self.space.none, self.space.none, *pair), self.k)[0, 0]
         return rows
 
-    def sum_of(self, pair: tuple[int, int], table: Floats) -> float:
-        """Return the sum of a table over current cuts."""
-        own = [self.cuts[a] if a < self.space.none else np.zeros(1, dtype=np.int64) for a in pair]
+    def _classes(self, cuts: Cuts, pair: Pair) -> tuple[Ints, Floats]:
+        """Return the classes by all other attributes."""
+        return self.space.classes({a: cut for a, cut in enumerate(cuts) if a not in pair}, self.k)[:2]
+
+    def _sum_of(self, cuts: Cuts, pair: Pair, table: Floats) -> float:
+        """Return the sum of a table over the cuts of a pair."""
+        own = [cuts[a] if a < self.space.none else np.zeros(1, dtype=np.int64) for a in pair]
         return float(table[np.ix_(*own)].sum())
 
-    def best(self, pair: tuple[int, int], table: Floats, floor: float | None = None) -> tuple[Ints, Ints] | None:
-        """Return the best cuts by a table, if above a floor.
-
-        Without one, the floor is the gain of the current cuts.
-        """
-        least, (p, q) = self.sum_of(pair, table) if floor is None else floor, pair
-        cut, other, _ = best_pair(table, self.space.spans[p], self.space.spans[q], least, _MOST_PREFIXES)
+    def best(self, pair: Pair, table: Floats, floor: float) -> tuple[Ints, Ints] | None:
+        """Return the best cuts by a table, if above a floor."""
+        p, q = pair
+        cut, other, _ = best_pair(table, self.space.spans[p], self.space.spans[q], floor, self.most_prefixes)
         return (cut, other) if len(cut) else None
-
-
-def _multipliers(instance: StringInstance) -> tuple[float, float]:
-    """Return the greatest cost of a row and largest multiplier."""
-    most = instance.most / instance.unit
-    return np.ceil(most / instance.n_rows), np.floor(min(most, _LARGEST_GAIN / instance.n_rows))
-
-
-def _whole(spans: Ints) -> int:
-    """Return the place of the most general group."""
-    return int(np.flatnonzero((spans[:, 0] == 0) & (spans[:, 1] == spans[-1, 1]))[0])

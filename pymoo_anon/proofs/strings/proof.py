@@ -8,21 +8,16 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from heapq import heapify, heappop, heappush
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon.problems.bitstrings import BitStringProblem
-from pymoo_anon.proofs.base import Proof, Tolerance
-from pymoo_anon.proofs.strings.instance import Plan, StringInstance, goal, plan
-from pymoo_anon.proofs.strings.pairs import improve_within
-from pymoo_anon.proofs.strings.space import StringSpace, Subproblem
-from pymoo_anon.proofs.strings.tables import DONE, FOUND, Walk
+from pymoo_anon.proofs.base import Limits, Proof, Tolerance
+from pymoo_anon.proofs.strings.instance import Plan, StringInstance, StringSpace, Subproblem, goal_of, plan
+from pymoo_anon.proofs.strings.pairs import PairSearch
+from pymoo_anon.proofs.strings.tables import DONE, FOUND, StringWalk
 from pymoo_anon.typing import Bools, Floats, Ints
-
-# Count of numbers of tables that are read in a slice, about a fifth of a second, and in the turn of a part.
-_SLICE = 480_000_000
-_TURN = 60_000_000
 
 # Number of parts that take turns together. The number of threads changes nothing in the result.
 _TOGETHER = 8
@@ -41,26 +36,23 @@ _STARTS = 8
 class _Part:
     """Strings with the same paths of the first attributes."""
 
-    __slots__ = ("cuts", "floor", "gain", "multiplier", "position", "walk")
+    __slots__ = ("cuts", "floor", "gain", "multiplier", "walk")
 
     def __init__(self, gain: float, cuts: tuple[bytes, ...], multiplier: float) -> None:
         # Upper bound of their gains without the multiplier. Of a divided part it leaves out the strings of its parts.
         self.gain = gain
         self.cuts = cuts  # Their paths, each as the bytes of an int32 array of groups
         self.multiplier = multiplier  # Best for the part before or, once begun, for the part itself
-        self.walk: Walk | None = None  # The walk that divides the part, once begun
+        self.walk: StringWalk | None = None  # The walk that divides the part, once begun
         self.floor = np.inf  # Upper bound of the gains that the walk leaves out
-        self.position: tuple[Ints, Ints] | None = None  # Position of the walk that a copy has to make again
 
     def __lt__(self, other: _Part) -> bool:
         # The greatest gain first, and of equal ones the part nearest to a string.
         return (-self.gain, -len(self.cuts), self.cuts) < (-other.gain, -len(other.cuts), other.cuts)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        # The tables of a walk are large, so that a copy makes them again.
-        state = {name: getattr(self, name) for name in self.__slots__}
-        position = self.position if self.walk is None else self.walk.position
-        return None, {**state, "walk": None, "position": position}
+        # The tables of a walk are large, so that a copy begins it anew.
+        return None, {**{name: getattr(self, name) for name in self.__slots__}, "walk": None}
 
 
 class _Turn(NamedTuple):
@@ -83,23 +75,22 @@ class StringSearch:
 
     With a larger k every string suppresses more, so that bounds stay valid. Parts that are fathomed for one k are kept:
     for the next k, which needs a smaller gain, the search goes on with those whose bounds are enough again. A divided
-    part is kept, too, for the strings that its walk has left out.
-
-    The best parts take turns together, each under the gain that is needed when the turn begins. Work is counted in
-    numbers that are read. So neither the clock nor the number of threads decides the result or its order.
+    part is kept, too, for the strings that its walk has left out. Work is counted in numbers that are read, so that
+    neither the clock nor the number of threads decides the result or its order.
     """
 
     def __init__(
-        self, space: StringSpace, plan: Plan, wanted: Subproblem, gain: float, max_bytes: int, goes_on: bool = False
+        self, space: StringSpace, plan: Plan, wanted: Subproblem, gain: float, limits: Limits, goes_on: bool = False
     ) -> None:
-        self.space, self.plan, self.wanted, self.max_bytes, self.goes_on = space, plan, wanted, max_bytes, goes_on
+        self.space, self.plan, self.wanted, self.limits, self.goes_on = space, plan, wanted, limits, goes_on
         # Number of parts that bounds fathomed, counted again for every k.
         self.n_fathomed = 0
         self._open = [_Part(gain, (), wanted.multiplier)]
         # Parts that are being divided.
         self._begun: list[_Part] = []
         # A walk keeps several tables.
-        room = max_bytes // (32 * max(space.n_numbers(tabled) for tables in plan.tables for tabled in tables))
+        largest = max(prod(len(space.spans[a]) for a in tabled) for tables in plan.tables for tabled in tables)
+        room = limits.max_bytes // (32 * largest)
         self._n_together = int(max(1, min(_TOGETHER, room)))
         # Parts that are fathomed for this k, None without memory for them, and the paths of all parts.
         self._later: list[_Part] | None = [] if goes_on else None
@@ -141,7 +132,7 @@ class StringSearch:
                 except BaseException:
                     # The last results of the walks may be lost, so that they begin anew.
                     for part in parts:
-                        part.walk = part.position = None
+                        part.walk = None
                     raise
                 budget -= sum(turn.n_read for turn in turns)
 
@@ -158,7 +149,6 @@ class StringSearch:
             self._begun.remove(part)
 
     def _next(self, need: float) -> list[_Part]:
-        """Return the next parts to divide."""
         while self._open and len(self._begun) < self._n_together:
             place = self._place(need)
             if not self._open:
@@ -181,10 +171,10 @@ class StringSearch:
     def _place(self, need: float) -> int:
         """Return the place of the next part, after making room in memory."""
         later = 0 if self._later is None else len(self._later)
-        if (len(self._open) + later) * _BYTES_OF_A_PART <= self.max_bytes:
+        if (len(self._open) + later) * _BYTES_OF_A_PART <= self.limits.max_bytes:
             return 0
         self._later, self._found = None, set()
-        if len(self._open) * _BYTES_OF_A_PART <= self.max_bytes:
+        if len(self._open) * _BYTES_OF_A_PART <= self.limits.max_bytes:
             return 0
         self.n_fathomed += len(self._open)
         self._open = [part for part in self._open if part.gain > need]
@@ -208,21 +198,18 @@ class StringSearch:
         # The needed gain only rises, so that the last one is the floor of the walk.
         part.floor = need if walk.last else self._reach(need)
         made: list[_Part] = []
-        told, string = FOUND, None
-        while told == FOUND and string is None:
-            told = walk.go(part.floor + paid, _TURN + before - walk.n_read)
-            if told != FOUND:
-                break
-            if walk.last == 0:
-                path = walk.cuts[0].astype(np.int32).tobytes()
-                made.append(_Part(min(part.gain, walk.found_gain - paid), (*part.cuts, path), part.multiplier))
-            else:
+        string = None
+        while (told := walk.go(part.floor + paid, self.limits.read_a_turn + before - walk.n_read)) == FOUND:
+            if walk.last > 0:
                 tabled = self.plan.tables[len(part.cuts)][0]
                 by_attribute = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))
                 string = walk.found_gain - paid, [by_attribute[attribute] for attribute in range(self.space.none)]
+                break
+            path = walk.cuts[0].astype(np.int32).tobytes()
+            made.append(_Part(min(part.gain, walk.found_gain - paid), (*part.cuts, path), part.multiplier))
         n_read += walk.n_read - before
         if told == DONE:
-            self.space.release(walk)
+            self.space.take_back(walk.table, walk.filled)
             part.walk = None
         return _Turn(made, string, part.floor if told == DONE else None, n_read)
 
@@ -233,7 +220,6 @@ class StringSearch:
         return need - _REACH * max(smaller, 0.0) if self.goes_on else need
 
     def _push(self, made: _Part, need: float) -> None:
-        """Open a part unless it is known."""
         if made.cuts in self._found:
             return
         if made.gain > need:
@@ -249,11 +235,6 @@ class StringSearch:
         if part.walk is not None:
             return 0
         cuts, tables = self._cuts_of(part), self.plan.tables[len(part.cuts)]
-        if part.position is not None:
-            part.walk = self.space.walk_again(cuts, tables[0], replace(self.wanted, multiplier=part.multiplier))
-            part.walk.go_to(part.position)
-            part.position = None
-            return 0
         part.floor, n_read = -np.inf, 0
         for tabled in tables[::-1]:
             begun = self.space.walk(cuts, tabled, replace(self.wanted, multiplier=part.multiplier), need)
@@ -282,13 +263,11 @@ class StringProof(Proof):
 
     certified = False
 
-    def __init__(
-        self, problem: BitStringProblem, tolerance: Tolerance, max_bytes: int, random_state: np.random.Generator
-    ) -> None:
-        super().__init__(problem, tolerance, max_bytes, random_state)
-        self._goal = goal(problem)
+    def _prepare(self) -> None:
+        problem, tolerance = self.problem, self.tolerance
+        self._goal = goal_of(problem)
         self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
-        self._plan = plan(self._space.instance, max_bytes)
+        self._plan = plan(self._space.instance, self.limits)
         # By k the greatest value of a member that covers its strings.
         own = self._goal.of_k[:, np.newaxis]
         self._widened = np.empty(0)
@@ -305,32 +284,23 @@ class StringProof(Proof):
         self._search: StringSearch | None = None
         self.certified = self._k > problem.table.n_rows
 
-    @classmethod
-    def check(cls, problem: BitStringProblem, max_bytes: int) -> None:
-        """Raise if the objectives cannot be proven."""
-        StringInstance.of(problem, problem.objectives[goal(problem).loss])
-
     @property
     def n_undecided(self) -> int:
-        """Number of open parts at the current threshold."""
         return 0 if self._search is None else self._search.n_open
 
     @property
     def n_pruned(self) -> int:
-        """Number of parts that bounds fathomed."""
         return 0 if self._search is None else self._search.n_fathomed
 
     def advance(self) -> None:
-        """Go on with the current threshold."""
         if self._search is None or self._search.wanted.k < self._k:
             self._begin()
             return
-        self._search.work(_SLICE, self.problem.n_threads, self._need, self._evaluate)
+        self._search.work(self.limits.read, self.problem.n_threads, self._need, self._evaluate)
         if self._search.n_open == 0:
             self._end()
 
     def open_bounds(self) -> Floats:
-        """Return one row: greatest k and least open loss."""
         if self.certified:
             return np.empty((0, self.problem.n_obj))
         bounds = np.empty((1, self.problem.n_obj))
@@ -349,7 +319,6 @@ class StringProof(Proof):
         return bounds
 
     def offer(self, X: Bools) -> None:
-        """Evaluate strings from elsewhere."""
         super().offer(X)
         self.n_evaluated += len(X)
 
@@ -370,10 +339,8 @@ class StringProof(Proof):
         multiplier = {0: self._space.largest_multiplier(), instance.n_rows: 0.0}.get(
             limit, self._space.average_multiplier()
         )
-        goes_on = self._goal.privacy is not None
-        self._search = StringSearch(
-            self._space, self._plan, Subproblem(self._k, limit, multiplier), gain, self.max_bytes, goes_on
-        )
+        wanted, goes_on = Subproblem(self._k, limit, multiplier), self._goal.privacy is not None
+        self._search = StringSearch(self._space, self._plan, wanted, gain, self.limits, goes_on)
 
     def _first_strings(self) -> list[Bools]:
         """Return the strings where local searches begin."""
@@ -386,10 +353,9 @@ class StringProof(Proof):
         return [*general, *self.problem.sample(_STARTS, self.random_state)]
 
     def _improve(self, start: Bools) -> None:
-        """Evaluate the results of a local search."""
-        instance, k, limit = self._space.instance, self._k, self._goal.limit
-        cuts = instance.cuts_of(start)
-        found, self._multiplier = improve_within(self._space, cuts, k, limit, self.random_state, self._multiplier)
+        instance = self._space.instance
+        search = PairSearch(self._space, self._k, self._goal.limit, self.random_state)
+        found, self._multiplier = search.within(instance.cuts_of(start), self._multiplier)
         self.offer(np.array([instance.bits_of(one) for one in found]))
 
     def _end(self) -> None:

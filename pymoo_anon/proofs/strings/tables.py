@@ -4,19 +4,17 @@ A cut of an attribute is a path over its groups. The gain of a string is the sum
 paths.
 
 **Nested bound.** Let the path of an inner attribute depend on the group of an outer one. That only enlarges the
-maximum, and makes it a longest path of longest paths, each over a directed acyclic graph. The edges come in the order
-of their first place: when an edge is read, the best way to its first place is final, since every edge that ends there
-begins before. Every order of nesting is a bound, and so is their minimum. With one attribute free it is exact.
+maximum, and makes it a longest path of longest paths. Edges come in the order of their first place: when an edge is
+read, the best way to its first place is final. Every order of nesting is a bound, and so is their minimum.
 
 **Table.** A node of the search has fixed the cuts of some attributes. Four others are tabled, in the order a, e, p, q.
 Attributes that are neither fixed nor tabled are left out, and the classes are then projections. A block is one group of
 each tabled attribute. The table holds for every block a sum over the classes of the fixed attributes: the greatest gain
 of the tuples of the class in the block.
 
-**A projection does not lower the gain.** Let a projected class of n tuples split into parts of at least k tuples that
-are kept, and others that are suppressed. A kept part of n_i tuples gains n_i w_i. The attributes left out save at most
-their greatest worth, which every tuple of the table gains. A class of fewer than k tuples has no kept part and gains
-nothing. So a bound from the table holds for every string below the node.
+**A projection does not lower the gain.** The attributes left out save at most their greatest worth, which every tuple
+of the table gains. A class of fewer than k tuples has no kept part and gains nothing. So a bound from the table holds
+for every string below the node.
 """
 
 from __future__ import annotations
@@ -79,14 +77,6 @@ def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> fl
     return min(inner_p, longest_path(best[n_q], spans_p, n_p))  # type: ignore[no-any-return]
 
 
-@kernel
-def _is_zero(block: Any) -> bool:
-    for value in block:  # noqa: SIM110
-        if value != 0.0:
-            return False
-    return True
-
-
 @njit()
 def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     """Return the nested bound of a block.
@@ -95,7 +85,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     """
     if stage == 3:
         return block[0]  # type: ignore[no-any-return]
-    if _is_zero(block):
+    if not block.any():
         return 0.0
     g_a, g_e, g_p, g_q = shape[1, 0], shape[1, 1], shape[1, 2], shape[1, 3]
     of_p, of_q = spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
@@ -112,24 +102,24 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     outside = np.empty(g_e)
     for e in range(g_e):
         own = block[e * g_p * g_q : (e + 1) * g_p * g_q]
-        outside[e] = 0.0 if _is_zero(own) else pair_bound(own.reshape((g_p, g_q)), of_p, n_p, of_q, n_q)
+        outside[e] = pair_bound(own.reshape((g_p, g_q)), of_p, n_p, of_q, n_q) if own.any() else 0.0
     return min(inside, longest_path(outside, of_e, n_e))  # type: ignore[no-any-return]
 
 
 @njit()
-def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
-    """Split classes by the groups of an attribute.
+def split_classes(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
+    """Split classes by the groups of an attribute, and drop those below k rows.
 
     Args:
         ids: (n_distinct,) int64 array, the class of every distinct tuple, or -1 for dropped ones.
-        base: (n_classes,) float array, what a tuple saves in the groups of each class.
+        base: (n_classes,) float array, the gain of a row in the groups of each class.
         groups: (n_distinct,) int64 array, the group of every distinct tuple in its attribute's cut.
-        worths: (n_groups,) float array, what a tuple saves in each group of the cut.
+        worths: (n_groups,) float array, the gain of a row in each group of the cut.
         counts: (n_distinct,) int64 array, the rows of every distinct tuple.
-        k: The fewest rows of a class that is not dropped.
+        k: Fewest rows.
 
     Returns:
-        New ids and base, in place of those given, and the number of rows that were dropped.
+        The new ids and base, and the number of dropped rows.
     """
     n_groups = len(worths)
     rows = np.zeros(len(base) * n_groups, dtype=np.int64)
@@ -137,8 +127,7 @@ def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -
         if ids[t] >= 0:
             rows[ids[t] * n_groups + groups[t]] += counts[t]
     number = np.full(len(rows), -1, dtype=np.int64)
-    found = 0
-    dropped = 0
+    found = dropped = 0
     for key in range(len(rows)):
         if rows[key] >= k:
             number[key] = found
@@ -156,38 +145,19 @@ def refine(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -
 
 
 @njit(inner=True)
-def _sorted_by_class(tuples: Any, n_classes: int, n_values: int) -> Any:
-    """Sort tuples by class and value of p."""
-    starts = np.zeros(n_classes * n_values + 1, dtype=np.int64)
-    for t in range(len(tuples)):
-        starts[tuples[t, 0] * n_values + tuples[t, 3] + 1] += 1
-    for key in range(len(starts) - 1):
-        starts[key + 1] += starts[key]
-    fill = starts[:-1].copy()
-    order = np.empty(len(tuples), dtype=np.int64)
-    for t in range(len(tuples)):
-        key = tuples[t, 0] * n_values + tuples[t, 3]
-        order[fill[key]] = t
-        fill[key] += 1
-    return order, starts
-
-
-@njit(inner=True)
 def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
     """Sum counts over the values of e below every x."""
     n_e, n_q = cells.shape
     n_groups = len(spans)
     before = np.empty(n_q + 1)
     before[0] = 0.0
-    for g in range(n_groups + 1):
-        sums[0, g] = 0.0
+    sums[0] = 0.0
     # Invariant: sums[x] holds the counts of the values of e below x.
     for x in range(n_e):
         for y in range(n_q):
             before[y + 1] = before[y] + cells[x, y]
         if before[n_q] == 0.0:
-            for g in range(n_groups + 1):
-                sums[x + 1, g] = sums[x, g]
+            sums[x + 1] = sums[x]
             continue
         for g in range(n_groups):
             sums[x + 1, g] = sums[x, g] + (before[spans[g, 1]] - before[spans[g, 0]])
@@ -210,7 +180,7 @@ def _add_blocks(rows: Any, spans: Any, worths: Any, k: float, saved: float, out:
 
 
 @kernel
-def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any) -> None:
+def _count_below(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any) -> None:
     """Count rows of a class below every value of p."""
     for y in range(len(starts) - 1):
         held[y + 1] = held[y]
@@ -221,7 +191,7 @@ def _count(tuples: Any, order: Any, starts: Any, low: int, high: int, held: Any)
 
 @njit()
 def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: float, saved: float, out: Any) -> Any:
-    """Compute the gains of all blocks.
+    """Fill the gains of all blocks into zeros, and return which parts by a are filled.
 
     Args:
         tuples: (n, 6) int64 array: class, value of a, of e, of p, of q, and rows of every distinct tuple.
@@ -231,21 +201,21 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
         shape: (2, 4) int64 array: values and groups of a, e, p, q.
         k: Fewest rows of a class that is kept.
         saved: Further gain of every kept row.
-        out: (n_groups of a, ..., n_groups of q) float array of zeros that is filled.
-
-    Returns:
-        (n_groups of a,) Boolean array: whether anything was filled into each part of the table.
+        out: Float array with an axis for the groups of each.
     """
     n_e, n_p, n_q, g_a, g_e, g_p = shape[0, 1], shape[0, 2], shape[0, 3], shape[1, 0], shape[1, 1], shape[1, 2]
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     worths_eq = np.concatenate((worths[g_a : g_a + g_e], worths[g_a + g_e + g_p :]))
-    order, starts = _sorted_by_class(tuples, len(base), n_p)
+    # Tuples by class and value of p.
+    keys = tuples[:, 0] * n_p + tuples[:, 3]
+    order = np.argsort(keys, kind="mergesort")
+    starts = np.searchsorted(keys[order], np.arange(len(base) * n_p + 1))
     cells, sums = np.zeros((n_e, n_q)), np.zeros((n_e + 1, len(of_q) + 1))
     held, filled = np.zeros(n_p + 1, dtype=np.int64), np.zeros(g_a, dtype=np.bool_)
     for g in range(g_a):
         low, high = spans[g, 0], spans[g, 1]
         for c in range(len(base)):
-            _count(tuples, order, starts[c * n_p : (c + 1) * n_p + 1], low, high, held)
+            _count_below(tuples, order, starts[c * n_p : (c + 1) * n_p + 1], low, high, held)
             if held[n_p] < k:
                 continue
             filled[g] = True
@@ -268,31 +238,28 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
     return filled
 
 
-@njit(allocates=False)
-def add_multiplier(table: Any, rows: Any, filled: Any, multiplier: float, out: Any) -> None:
-    """Write a table with a further gain per row.
-
-    Parts that are not filled are 0.
-    """
-    for g in range(len(filled)):
-        if filled[g]:
-            own, kept, total = table[g].reshape(-1), rows[g].reshape(-1), out[g].reshape(-1)
-            for i in range(len(own)):
-                total[i] = own[i] + multiplier * kept[i]
-
-
-class Walk:
+class StringWalk:
     """Walk over all paths that can gain enough.
 
-    The attributes are the stages of the walk. A stage follows the groups of its attribute from the first value to the
-    last, and adds up their slices of the table: after the last group the sum is the table of the next stage. No string
-    that begins with the path so far gains more than the nested bound of the sum, plus the best completion of the path,
-    which adds up nested bounds of single slices. A path ends where that is not more than the needed gain.
+    The attributes are its stages. A stage follows the groups of its attribute from the first value to the last, and
+    adds up their slices of the table: after the last group the sum is the table of the next stage. No string that
+    begins with the path gains more than the nested bound of the sum, plus the best completion of the path, which adds
+    up nested bounds of single slices. A path ends where that is not more than the needed gain.
     """
 
-    def __init__(self, table: Floats, filled: Bools, shape: Ints, spans: Ints, last: int) -> None:
+    def __init__(
+        self,
+        table: Floats,
+        filled: Bools,
+        shape: Ints,
+        spans: Ints,
+        last: int,
+        rows: Floats | None = None,
+        fewest: float = 0.0,
+    ) -> None:
         self.table, self.filled, self.shape, self.spans, self.last = table, filled, shape, spans, last
-        self._rows, self._fewest = np.empty(0), 0.0
+        # Rows that every block keeps, and the fewest of a string. numba would compile again for a whole number.
+        self._rows, self._fewest = np.empty(0) if rows is None else rows.reshape(-1), float(fewest)
         blocks = [int(np.prod(shape[1, stage + 1 :])) for stage in range(4)]
         # Sums of a stage after each of its groups. Row 0 stays zero.
         self._sums = tuple(np.empty((int(shape[0, stage]) + 1, blocks[stage])) for stage in range(4))
@@ -312,12 +279,7 @@ class Walk:
         self._path = np.zeros((2, longest + 1), dtype=np.int64)
         # By depth the nested bound of the sum of its stage.
         self._gained = np.zeros(longest + 1)
-        _enter(0, table.reshape(-1), shape, spans, self._slices, self._rests)
-
-    def keep_rows(self, rows: Floats, fewest: float) -> None:
-        """Restrict the walk to strings with enough rows."""
-        # numba would compile the walk again for a whole number.
-        self._rows, self._fewest = rows.reshape(-1), float(fewest)
+        _enter_stage(0, table.reshape(-1), shape, spans, self._slices, self._rests)
 
     def go(self, need: float, budget: int) -> int:
         """Go on to the next complete path: `FOUND`, `DONE` or `SPENT`."""
@@ -330,26 +292,6 @@ class Walk:
     def n_read(self) -> int:
         """Count of numbers of tables that were read."""
         return int(self._place[6])
-
-    @property
-    def position(self) -> tuple[Ints, Ints]:
-        """State of the walk, as `go_to` takes it."""
-        return self._place.copy(), self._path.copy()
-
-    def go_to(self, position: tuple[Ints, Ints]) -> None:
-        """Go to the position of another walk."""
-        self._place[:], self._path[:] = position
-        stage, table = 0, self.table.reshape(-1)
-        # Repeat the sums of `_walk`, group after group and stage after stage.
-        for depth in range(int(self._place[1])):
-            begin = self._place[2 + stage]
-            total = self._sums[stage][depth - begin + 1]
-            g = self._path[0, depth]
-            _add(self._sums[stage][depth - begin], table[g * len(total) : (g + 1) * len(total)], total)
-            self._gained[depth + 1] = bound_block(total, stage, self.shape, self.spans)
-            if stage < self._place[0] and depth + 1 == self._place[3 + stage]:
-                stage, table = stage + 1, total
-                _enter(stage, table, self.shape, self.spans, self._slices, self._rests)
 
     @property
     def cuts(self) -> list[Ints]:
@@ -366,11 +308,11 @@ class Walk:
 def nested_bound(table: Floats, shape: Ints, spans: Ints) -> float:
     """Return the nested bound of a whole table."""
     slices, rests = np.zeros(len(spans)), np.zeros((4, int(shape[0].max()) + 1))
-    return float(_enter(0, table.reshape(-1), shape, spans, slices, rests))
+    return float(_enter_stage(0, table.reshape(-1), shape, spans, slices, rests))
 
 
 @njit()
-def _enter(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: Any) -> float:
+def _enter_stage(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: Any) -> float:
     """Compute the bounds of a stage."""
     first = shape[1, :stage].sum()
     n_values, n_groups = shape[0, stage], shape[1, stage]
@@ -404,7 +346,7 @@ def _add(first: Any, second: Any, total: Any) -> None:
 
 @njit()
 def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignore[no-untyped-def]
-    """Go on with a walk, as `Walk.go`.
+    """Go on with a walk, as `StringWalk.go`.
 
     Invariant: path[0, :depth] are the current groups, stage after stage, and path[1, depth] is the next group to try.
     Every path before it was found, or does not gain enough.
@@ -446,7 +388,7 @@ def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignor
                 continue
             told = FOUND
             break
-        if _enter(stage + 1, total, shape, spans, slices, rests) <= need:
+        if _enter_stage(stage + 1, total, shape, spans, slices, rests) <= need:
             continue
         stage, depth = stage + 1, depth + 1
         place[2 + stage], path[1, depth] = depth, 0

@@ -11,6 +11,7 @@ import numpy as np
 import vl_convert
 
 from pymoo_anon.objectives.privacy.identity import KAnonymity, ProsecutorRisk
+from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, Measure, measures
 from pymoo_anon.publishing.report.people import BELOW
@@ -101,7 +102,7 @@ def axes(subject: Subject) -> list[Spec]:
 def first_axes(subject: Subject) -> list[int | None]:
     """Return the first measures for x, y and colour."""
     order = [one.measure for one in measures(subject)]
-    x, *others = [order.index(objective) for objective in subject.front.axes()]
+    x, *others = [order.index(objective) for objective in axes_of(subject.front.objectives)]
     y, *more = others or [x]
     return [x, y, more[0] if more else None]
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pymoo_anon._messages import listed, plain
 from pymoo_anon.comparison.properties import TupleLoss
-from pymoo_anon.comparison.utility import distance, means, numbers_of, of_release, of_table
+from pymoo_anon.comparison.utility import distance, domain_numbers, means, of_release, of_table
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.release import said_of
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
@@ -137,7 +137,7 @@ def is_ordered(subject: Subject, name: Any) -> bool:
 
 def is_of_numbers(hierarchy: Hierarchy) -> bool:
     """Return whether the values of a domain are ordered numbers or days."""
-    numbers = numbers_of(hierarchy)
+    numbers = domain_numbers(hierarchy)
     return numbers is not None and bool((np.diff(numbers[~np.isnan(numbers)]) >= 0).all())
 
 

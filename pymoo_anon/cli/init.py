@@ -17,20 +17,21 @@ from rich.console import Console
 
 from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import check_free, clear_errors, new_table, standard_output, tell, tell_some, working
-from pymoo_anon.cli.declaring import parts_of
-from pymoo_anon.cli.engines import BLANKS, dialect_of, head_of, open_frame
-from pymoo_anon.cli.interrupt import put_in_place
-from pymoo_anon.cli.names import ENGINES, Reading, Source, file_names, source_of
-from pymoo_anon.cli.project import ROLES
-from pymoo_anon.cli.requests import InitRequest
+from pymoo_anon.cli.console import check_free, new_table, tell, tell_some, working
+from pymoo_anon.cli.options import InitRequest
+from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.study.interrupt import put_in_place
+from pymoo_anon.study.names import ENGINES, Reading, Source, file_names, source_of
+from pymoo_anon.study.options import parts_of
+from pymoo_anon.study.project import ROLES
 from pymoo_anon.table.delimited import rows_of
-from pymoo_anon.table.domain_values import ROOT, is_number, spelled
+from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
 from pymoo_anon.table.redundancy import decided_columns, equal_columns
+from pymoo_anon.table.words import WORDS
 
 #: The folder of the drafts, beside the project file.
 HIERARCHIES = "hierarchies"
@@ -38,8 +39,6 @@ HIERARCHIES = "hierarchies"
 # Rows that decide whether blanks belong to the fields.
 _HEAD_ROWS = 1000
 
-# Texts that always stand for no value. "NA" and "-" may be values.
-_UNKNOWN = ("?", ROOT)
 # Reasons for dropping a column that tells nothing beside another one.
 _EQUAL, _DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
 # Most questions that are printed.
@@ -48,60 +47,59 @@ _SHOWN = 3
 _SEVERAL = 5
 
 
-def initialize(request: InitRequest) -> None:
+def run(request: InitRequest, console: Console) -> None:
     """Guess the role of every column, and write a project file and drafts."""
-    with clear_errors(), standard_output() as console:
-        source = source_of(request.data, Path())
-        if source.path is not None and source.path.suffix.lower() == ".deid":
-            _take_over(request, source, console)
-            return
-        reading = _reading(request, source)
-        stem = Path(file_names([source.table or (source.path.stem if source.path is not None else "")])[0]).stem
-        with working("Step 1 of 2: reading the table") as show:
-            frame = at_hand(open_frame(reading, list)) if source.kind == "csv" else open_frame(reading, list)
-            profiles = profiles_of(frame, nw.from_native(frame).collect_schema().names())
-            empty = [text for text in _UNKNOWN if any(text in profile.values for profile in profiles)]
+    source = source_of(request.data, Path())
+    if source.path is not None and source.path.suffix.lower() == ".deid":
+        _take_over(request, source, console)
+        return
+    reading = _reading(request, source)
+    stem = Path(file_names([source.table or (source.path.stem if source.path is not None else "")])[0]).stem
+    with working("Step 1 of 2: reading the table") as show:
+        frame = at_hand(open_frame(reading, list)) if source.kind == "csv" else open_frame(reading, list)
+        profiles = profiles_of(frame, nw.from_native(frame).collect_schema().names())
+        empty = [text for text in WORDS["never values"] if any(text in profile.values for profile in profiles)]
+        profiles = _without(reading, profiles, empty)
+        show("Step 2 of 2: guessing roles and drafting hierarchies")
+        names = [profile.name for profile in profiles]
+        hierarchies = _given(request, source, names)
+        asked = _asked(request.role, names)
+        asked |= dict.fromkeys(hierarchies, ("quasi-identifier", "--hierarchies has a file for it"))
+        decisions = _decisions(profiles, asked)
+        redundant = _redundant(profiles, decisions, asked, frame)
+        columns = first = _columns(profiles, decisions, redundant, hierarchies)
+        proposed = _proposed(columns)
+        if proposed:
+            empty += proposed
             profiles = _without(reading, profiles, empty)
-            show("Step 2 of 2: guessing roles and drafting hierarchies")
-            names = [profile.name for profile in profiles]
-            hierarchies = _given(request, source, names)
-            asked = _asked(request.role, names)
-            asked |= dict.fromkeys(hierarchies, ("quasi-identifier", "--hierarchies has a file for it"))
-            decisions = _decisions(profiles, asked)
-            redundant = _redundant(profiles, decisions, asked, frame)
-            columns = first = _columns(profiles, decisions, redundant, hierarchies)
-            proposed = _proposed(columns)
-            if proposed:
-                empty += proposed
-                profiles = _without(reading, profiles, empty)
-                columns = _columns(profiles, _decisions(profiles, asked), redundant, hierarchies, first)
-        questions = _questions(first, proposed)
-        used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
-        data = {
-            "file": _relative(source, request.output),
-            "engine": reading.engine,
-            "missing": request.missing or ("keep" if any(profile.n_missing for profile in used) else "raise"),
-            "empty": empty,
-            "questions": questions,
-            "names": reading.names,
-            "strip": reading.strip,
-        }
-        text = project_text(data, profiles[0].n_rows, columns, stem)
-        project = request.output / f"{stem}.toml"
-        drafts = {column.hierarchy: column.draft for column in columns if column.draft is not None}
-        _write(request, source, {**drafts, f"{stem}.toml": text})
-        asked_here = {name: words for name, words in _questions(first).items() if name not in questions}
-        for name, words in islice(asked_here.items(), _SHOWN):
-            tell(console, f"{name}: {words}")
-        if others := [*asked_here][_SHOWN:]:
-            tell_some(console, "Odd values in more columns", others)
-        _say(console, columns, proposed, project)
+            columns = _columns(profiles, _decisions(profiles, asked), redundant, hierarchies, first)
+    questions = _questions(first, proposed)
+    used = [c.profile for c in columns if c.role in ("quasi-identifier", "sensitive", "label", "person")]
+    data = {
+        "file": _relative(source, request.output),
+        "engine": reading.engine,
+        "missing": request.missing or ("keep" if any(profile.n_missing for profile in used) else "raise"),
+        "empty": empty,
+        "questions": questions,
+        "names": reading.names,
+        "strip": reading.strip,
+    }
+    text = project_text(data, profiles[0].n_rows, columns, stem)
+    project = request.output / f"{stem}.toml"
+    drafts = {column.hierarchy: column.draft for column in columns if column.draft is not None}
+    _write(request, source, {**drafts, f"{stem}.toml": text})
+    asked_here = {name: words for name, words in _questions(first).items() if name not in questions}
+    for name, words in islice(asked_here.items(), _SHOWN):
+        tell(console, f"{name}: {words}")
+    if others := [*asked_here][_SHOWN:]:
+        tell_some(console, "Odd values in more columns", others)
+    _say(console, columns, proposed, project)
 
 
 def _take_over(request: InitRequest, source: Source, console: Console) -> None:
     """Make a project of one of ARX."""
     # No other project needs it.
-    from pymoo_anon.cli.arx import taken_over
+    from pymoo_anon.study.arx import taken_over
 
     assert source.path is not None
     for name in ("names", "role", "hierarchies", "missing", "engine"):
@@ -193,14 +191,14 @@ def _given(request: InitRequest, source: Source, names: Sequence[str]) -> dict[s
     if request.hierarchies is None:
         return {}
     # It loads all measures.
-    from pymoo_anon.cli.tables import by_column, check_known, csv_files
+    from pymoo_anon.study.tables import by_column, check_known, csv_files
 
     files = csv_files(request.hierarchies, source.path)
     if not files:
         raise ValueError(f"--hierarchies must be a folder with CSV files, got {str(request.hierarchies)!r}")
     table = source.path if source.path is not None and source.table is None else Path(source.table or "")
     found = by_column(files, table, names)
-    check_known(str(source), found, names)
+    check_known(source, found, names)
     return {name: _relative(Source("csv", path), request.output) for name, path in found.items()}
 
 

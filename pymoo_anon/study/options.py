@@ -8,12 +8,9 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, Field, dataclass, field, fields
-from inspect import Parameter, Signature
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, get_args
-
-import typer
+from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
 
 from pymoo_anon._messages import repeated
 
@@ -46,6 +43,14 @@ class Invocation:
 
     given: Collection[str] = frozenset()  # Names of the options that were not left out
 
+    def check(self) -> None:
+        """Raise ValueError for options that are wrong by themselves."""
+        check_values(self)
+        for name, known in options_of(self).items():
+            path = getattr(self, name)
+            if known.argument and isinstance(path, Path):
+                check_path(path, folder="FOLDER" in str(known.metavar))
+
 
 #: Excludes the options that a project file answers.
 PROJECT = "a project file"
@@ -53,7 +58,6 @@ PROJECT = "a project file"
 #: Excludes the options about recoding whole columns.
 LOCAL = "local recodings"
 
-A = TypeVar("A", bound=Invocation)
 T = TypeVar("T")
 
 
@@ -72,38 +76,11 @@ def options_of(asked: type[Invocation] | Invocation) -> dict[str, Option]:
     return {own.name: own.metadata["option"] for own in fields(asked) if "option" in own.metadata}
 
 
-def takes(asked: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]]:
-    """Make a command for typer of a function of an invocation."""
-
-    def made(run: Callable[[A], None]) -> Callable[..., None]:
-        def command(ctx: typer.Context, **values: Any) -> None:
-            sources = {name: getattr(ctx.get_parameter_source(name), "name", "") for name in values}
-            run(asked(**values, given=frozenset(name for name, source in sources.items() if source != "DEFAULT")))
-
-        context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-        own = [_parameter(one, one.metadata["option"]) for one in fields(asked) if "option" in one.metadata]
-        command.__name__, command.__doc__ = run.__name__, run.__doc__
-        command.__signature__ = Signature([context, *own])  # type: ignore[attr-defined]
-        return command
-
-    return made
-
-
-def _parameter(own: Field[Any], known: Option) -> Parameter:
-    """Return an option as a parameter that typer reads."""
-    said: dict[str, Any] = {
-        "help": known.help,
-        "metavar": known.metavar or "|".join(known.choices) or None,
-        "show_default": known.shown or True,
-        "rich_help_panel": known.panel,
-        "min": known.least,
-    }
-    flag = known.flag or f"--{dashed(own.name)}"
-    info: Any = typer.Argument(**said) if known.argument else typer.Option(flag, **said)
-    default = own.default
-    if default is MISSING:
-        default = Parameter.empty if own.default_factory is MISSING else own.default_factory()
-    return Parameter(own.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[own.type, info])
+def check_path(path: Path, folder: bool = False) -> None:
+    """Raise ValueError unless the path is a file, or an allowed folder."""
+    if not (path.is_file() or (folder and path.is_dir())):
+        hint = "; pymoo-anon init writes a project file" if is_project(path) else " or folder" * folder
+        raise ValueError(f"{path}: no such file{hint}")
 
 
 def is_project(path: str | Path) -> bool:
@@ -149,8 +126,8 @@ def options_named(asked: Invocation, project: Any = None) -> Iterator[None]:
         if name not in options_of(asked):
             raise
         in_file = project is not None and project.search.get(name) == getattr(asked, name)
-        where = f"{project.path}: [search] " if in_file else "--"
-        raise ValueError(f"{where}{error}") from None
+        where = f"{project.path}: [search] {name}" if in_file else f"--{dashed(name)}"
+        raise ValueError(f"{where}{str(error)[len(name) :]}") from None
 
 
 def idle_with(asked: type[Invocation], choice: str) -> list[str]:

@@ -1,19 +1,20 @@
-"""Pictures of bias: a property of all tuples under several anonymizations."""
+"""Pictures of curves: a property of all tuples under several anonymizations, and the convergence of searches."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
+from pymoo.core.algorithm import Algorithm
 
 from pymoo_anon.comparison.vectors import PropertyVector, align
 from pymoo_anon.problems.tradeoffs import logarithmic
-from pymoo_anon.typing import Floats
+from pymoo_anon.typing import Array, Floats
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
 
 #: Greatest number of tuples drawn one by one.
@@ -21,15 +22,15 @@ _TUPLES = 200
 
 
 @dataclass(frozen=True)
-class VectorPicture:
-    """Data of a picture of property vectors.
+class CurvePicture:
+    """Data of a picture of curves.
 
     Attributes:
-        label: Property and better direction, in words.
-        log: Whether the scale is logarithmic (positive values over more than two decades).
-        whole: Whether all values are whole numbers.
-        curves: By anonymization an (n, 2) float array: position or share of the tuples, and value.
-        ticks: Names of the tuples, or empty for shares.
+        label: Property and better direction in words, or name of the indicator.
+        log: Whether the scale of the property, or of the evaluations, is logarithmic (more than two decades).
+        whole: Whether its values are whole numbers.
+        curves: By name an (n, 2) float array: place or share of the tuples, or evaluations; and value.
+        ticks: Names of the tuples, if any.
     """
 
     label: str
@@ -39,9 +40,9 @@ class VectorPicture:
     ticks: tuple[str, ...] = ()
 
 
-def tuple_picture(vectors: Mapping[Hashable, PropertyVector], names: Sequence[object] | None = None) -> VectorPicture:
+def tuple_picture(vectors: Mapping[Hashable, PropertyVector], names: Sequence[object] | None = None) -> CurvePicture:
     """Collect the data of a picture of single tuples, from the arguments of `plot_tuples`."""
-    _check(vectors)
+    _check_vectors(vectors)
     n_rows = next(iter(vectors.values())).n_rows
     if n_rows > _TUPLES:
         raise ValueError(
@@ -57,12 +58,12 @@ def tuple_picture(vectors: Mapping[Hashable, PropertyVector], names: Sequence[ob
     return _picture(vectors, curves, tuple(map(str, known[order])))
 
 
-def quantile_picture(vectors: Mapping[Hashable, PropertyVector]) -> VectorPicture:
+def quantile_picture(vectors: Mapping[Hashable, PropertyVector]) -> CurvePicture:
     """Collect the data of a picture of distributions.
 
     A curve holds the share of worse tuples and the value from there on. Its last point, at 1, repeats the best value.
     """
-    _check(vectors)
+    _check_vectors(vectors)
     curves = {}
     for name, vector in vectors.items():
         order = np.argsort(vector.oriented, kind="stable")
@@ -117,11 +118,7 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
         ValueError: There is no vector, or some are not comparable.
     """
     picture = quantile_picture(vectors)
-    figure = new_figure(8, 5)
-    ax = figure.add_subplot()
-    for number, points in enumerate(picture.curves.values()):
-        colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
-        ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style)
+    figure, ax = _stepped(picture)
     ax.set_xlabel("share of the people, from the worst off to the best off")
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlim(0, 1)
@@ -129,7 +126,7 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
     return saved(figure, path)
 
 
-def _check(vectors: Mapping[Hashable, PropertyVector]) -> None:
+def _check_vectors(vectors: Mapping[Hashable, PropertyVector]) -> None:
     if not vectors or not all(isinstance(vector, PropertyVector) for vector in vectors.values()):
         raise ValueError(f"vectors must be a dict of at least one name and its PropertyVector, got {vectors!r:.80}")
     align(list(vectors.values()))
@@ -137,14 +134,14 @@ def _check(vectors: Mapping[Hashable, PropertyVector]) -> None:
 
 def _picture(
     vectors: Mapping[Hashable, PropertyVector], curves: dict[str, Floats], ticks: tuple[str, ...] = ()
-) -> VectorPicture:
+) -> CurvePicture:
     first = next(iter(vectors.values()))
     values = np.concatenate([points[:, 1] for points in curves.values()])
     label = f"{first.words} ({'higher' if first.maximize else 'lower'} is better)"
-    return VectorPicture(label, logarithmic(values), bool((values == np.floor(values)).all()), curves, ticks)
+    return CurvePicture(label, logarithmic(values), bool((values == np.floor(values)).all()), curves, ticks)
 
 
-def _add_scale_and_legend(ax: Axes, picture: VectorPicture) -> None:
+def _add_scale_and_legend(ax: Axes, picture: CurvePicture) -> None:
     greatest = max(float(points[:, 1].max()) for points in picture.curves.values())
     scale(ax, "y", picture.label, picture.log, picture.whole, greatest)
     ax.grid(axis="x", alpha=0.3)
@@ -152,3 +149,80 @@ def _add_scale_and_legend(ax: Axes, picture: VectorPicture) -> None:
         legend(ax, ax.lines, list(picture.curves))
     else:
         ax.set_title(literal(next(iter(picture.curves))))
+
+
+def _stepped(picture: CurvePicture) -> tuple[Figure, Axes]:
+    figure = new_figure(8, 5)
+    ax = figure.add_subplot()
+    for number, points in enumerate(picture.curves.values()):
+        colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
+        ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style)
+    return figure, ax
+
+
+def convergence_picture(
+    histories: Mapping[str, Sequence[Algorithm]], indicator: Callable[[Array], float], label: str
+) -> CurvePicture:
+    """Collect the data of a picture of convergence, from the arguments of `plot_convergence`."""
+    if not histories:
+        raise ValueError("histories must name at least one search, got none")
+    curves = {}
+    for name, history in histories.items():
+        points = []
+        for algorithm in history:
+            found = _feasible_front(algorithm)
+            if len(found):
+                points.append((float(algorithm.evaluator.n_eval), float(indicator(found))))
+        if not points:
+            raise ValueError(
+                f"histories[{name!r}] must hold an algorithm with a feasible point, got {len(history)} without one; "
+                "minimize(..., save_history=True) keeps them in res.history"
+            )
+        curve = np.array(points)
+        if not np.isfinite(curve).all():
+            wrong = curve[~np.isfinite(curve).all(axis=1)][0].tolist()
+            raise ValueError(f"indicator must give finite numbers, got {wrong[1]} after {wrong[0]:,.0f} evaluations")
+        curves[name] = curve
+    evaluations = np.concatenate([curve[:, 0] for curve in curves.values()])
+    return CurvePicture(label, logarithmic(evaluations), True, curves)
+
+
+def plot_convergence(
+    histories: Mapping[str, Sequence[Algorithm]],
+    indicator: Callable[[Array], float],
+    label: str,
+    path: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw the quality of the front over the evaluations of several searches.
+
+    Generations before the first feasible point are left out.
+
+    Args:
+        histories: By name of a search its algorithm after every generation, such as `res.history` of
+            `minimize(..., save_history=True)`.
+        indicator: Function of an (n, n_obj) array of minimised values, such as `RepresentationRatio(exact)` or
+            pymoo's `HV(ref_point)`.
+        label: Name of the indicator on its axis.
+        path: PNG file to write, whole or not at all. None writes nothing.
+
+    Raises:
+        ValueError: There is no history, a search never found a feasible point, or a value of the indicator is not
+            finite.
+    """
+    picture = convergence_picture(histories, indicator, label)
+    figure, ax = _stepped(picture)
+    greatest = max(float(curve[:, 0].max()) for curve in picture.curves.values())
+    scale(ax, "x", "evaluations", picture.log, picture.whole, greatest)
+    ax.set_ylabel(literal(picture.label))
+    ax.grid(axis="y", alpha=0.3)
+    if len(ax.lines) > 1:
+        legend(ax, ax.lines, list(picture.curves))
+    return saved(figure, path)
+
+
+def _feasible_front(algorithm: Algorithm) -> Array:
+    opt = algorithm.opt
+    if opt is None or len(opt) == 0:
+        return np.empty((0, 0))
+    feasible: Array = np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]
+    return feasible

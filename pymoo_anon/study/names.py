@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,20 +45,21 @@ ALGORITHMS = {
     "sweep": Method("a sweep of targets", local=True),
 }
 
+#: Front and record of a search.
+FRONT, RECORD = "front.csv", "run.json"
+
 #: The files that a search writes. The last one is moved into place last, and says which front it belongs to.
-FILES = ("front.csv", "front.png", "run.json")
+FILES = (FRONT, "front.png", RECORD)
 
 #: Table and recodings of a search, for the commands that follow.
 STORED = "search.npz"
 
-#: The file with the choice, beside the front.
-CHOICE = "choice.json"
-
-#: Records of the releases of a front, beside it.
-RELEASES = "releases.json"
+#: The choice, and records of the releases, beside the front.
+CHOICE, RELEASES = "choice.json", "releases.json"
 
 #: Evaluations of a search, in its output folder until it ends.
 JOURNAL = "search.journal"
+
 #: Kinds of values of `hierarchy draft --kind`, and their levels.
 KINDS = {
     "auto": "the kind that fits",
@@ -69,9 +70,11 @@ KINDS = {
     "categories": "groups of similar weight",
 }
 
-
 #: The engines that `engine` names. auto is DuckDB, but Spark for a table of its catalog.
 ENGINES = ("auto", "duckdb", "spark")
+
+#: What becomes of rows without a value, and of suppressed rows.
+MISSING, SUPPRESSED = ("raise", "drop", "keep"), ("mark", "drop")
 
 # Bytes that are read at a time for a checksum.
 _BLOCK = 1 << 20
@@ -122,31 +125,6 @@ class Reading(NamedTuple):
     empty: tuple[str, ...] = ()  # Texts that stand for no value, as an empty field of a CSV file does
     names: tuple[str, ...] | None = None  # Names of the columns of a CSV file without a header, else None
     strip: bool = False  # Whether blanks around the fields of a CSV file are no part of them
-
-
-class Inputs(NamedTuple):
-    """Inputs of a search."""
-
-    reading: Reading  # The user's table
-    hierarchies: Mapping[str, Path]  # By quasi-identifier the file with its hierarchy
-    sensitive: Sequence[str] = ()  # Names of the sensitive columns
-    label: str | None = None  # Name of the column with the class labels, or None
-    person: str | None = None  # Name of the column that identifies the person of a row, or None
-    missing: str = "raise"  # Treatment of rows without a value: "raise", "drop" or "keep"
-    # Names of all columns of the table, or None if it may have others.
-    columns: Sequence[str] | None = None
-
-    @property
-    def paths(self) -> list[Path]:
-        """All input files."""
-        own = self.reading.source.path
-        return [*([] if own is None else [own]), *self.hierarchies.values()]
-
-    def checksums(self) -> dict[str, str | None]:
-        """Return the sha256 of every file, or None for a table in a database."""
-        source = self.reading.source
-        own = None if source.path is None or source.table is not None else checksum(source.path)
-        return {str(source): own} | {str(path): checksum(path) for path in self.hierarchies.values()}
 
 
 def source_of(text: str, folder: Path) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+# Drawing loads now: an error after a search of hours would lose it.
+import pymoo_anon.visualization.fronts  # noqa: F401
 from pymoo_anon import __version__
 from pymoo_anon._files import alone, tried
 from pymoo_anon._messages import counted, plain
@@ -34,13 +37,7 @@ from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
-from pymoo_anon.cli.console import GAP, clear_errors, count, new_table, standard_output, tell, working
-from pymoo_anon.cli.declaring import dashed, idle_with, options_named, record_of
-from pymoo_anon.cli.interrupt import ExitCode, check_interrupted, forget_interrupt, put_in_place
-from pymoo_anon.cli.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
-from pymoo_anon.cli.results import write_front
-from pymoo_anon.cli.settings import Settings
-from pymoo_anon.cli.tables import problem_of, table_of
+from pymoo_anon.cli.console import GAP, count, new_table, tell, working
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, any_of
 from pymoo_anon.operators.crossover import LevelCrossover
@@ -50,6 +47,12 @@ from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.journal import Journal, journaled
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+from pymoo_anon.study.interrupt import ExitCode, check_interrupted, forget_interrupt, put_in_place
+from pymoo_anon.study.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum
+from pymoo_anon.study.options import dashed, idle_with, options_named, record_of
+from pymoo_anon.study.settings import Settings
+from pymoo_anon.study.stored import write_front
+from pymoo_anon.study.tables import problem_of, table_of
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Suppression, Violating
@@ -209,57 +212,65 @@ def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
     return 0 if certified else undecided, certified
 
 
-def search_and_write(settings: Settings) -> None:
+def run(settings: Settings, console: Console) -> None:
     """Search, write the files, and print the front."""
-    with clear_errors("; --algorithm pbgea needs the least"), standard_output() as console:
-        project = settings.project
-        read = [] if project is None else project.files
-        with tried(settings.output, [STORED, *FILES], read, own=True) as temporary, alone(settings.output):
-            # Now, because somebody may edit the file while the search lasts.
-            checksums = {} if project is None else project.inputs.checksums()
-            own: dict[str, Any] = {}
-            if project is not None:
-                own["project"] = {"file": project.path.name, "sha256": checksum(project.path)}
-                own["project"] |= project.identity(checksums)
-            with working("Reading the table"), options_named(settings, project):
-                problem = problem_of(read_table(settings), record_of(settings))
-            algorithm = algorithm_for(problem, settings)
-            _say_the_start(console, problem, algorithm, settings)
-            start = time.perf_counter()
-            with working("Compiling or loading loops"):
-                # A few generations call all that is to be compiled, however long that takes.
-                few = replace(settings, generations=min(settings.generations, 5), time_limit=None)
-                search(tiny(problem), algorithm[0], few)
-                check_interrupted()
-            compile_seconds = time.perf_counter() - start
-            with _kept(console, problem, algorithm[0], settings) as journal:
-                found = _searched(problem, algorithm[0], settings)
-                if found.stopped == "Ctrl-C":
-                    forget_interrupt()
-                front = found.front
-                if len(front) == 0:
-                    journal.remove()
-                _check_found(problem, front, settings)
-                with working("Drawing and writing the front"):
-                    record = search_record(found, record_of(settings), checksums, algorithm, compile_seconds)
-                    write_front(front, {**record, **own}, temporary)
-                written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
-                put_in_place(temporary, settings.output, written)
-                if STORED not in written:
-                    # It is of an earlier search, and holds the tuples of its table.
-                    (settings.output / STORED).unlink(missing_ok=True)
-                if found.stopped != "Ctrl-C":
-                    journal.remove()
-        console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
-        _say_the_end(console, found, settings, settings.output / FILES[0])
+    project = settings.project
+    read = [] if project is None else project.files
+    with tried(settings.output, [STORED, *FILES], read, own=True) as temporary, alone(settings.output):
+        # Now, because somebody may edit the file while the search lasts.
+        checksums = {} if project is None else project.checksums()
+        own: dict[str, Any] = {}
+        if project is not None:
+            own["project"] = {"file": _path_from(settings.output, project.path), "sha256": checksum(project.path)}
+            own["project"] |= project.identity(checksums)
+        with working("Reading the table"), options_named(settings, project):
+            problem = problem_of(read_table(settings), record_of(settings))
+        algorithm = algorithm_for(problem, settings)
+        _say_the_start(console, problem, algorithm, settings)
+        start = time.perf_counter()
+        with working("Compiling or loading loops"):
+            # A few generations call all that is to be compiled, however long that takes.
+            few = replace(settings, generations=min(settings.generations, 5), time_limit=None)
+            search(tiny(problem), algorithm[0], few)
+            check_interrupted()
+        compile_seconds = time.perf_counter() - start
+        with _kept(console, problem, algorithm[0], settings) as journal:
+            found = _searched(problem, algorithm[0], settings)
+            if found.stopped == "Ctrl-C":
+                forget_interrupt()
+            front = found.front
+            if len(front) == 0:
+                journal.remove()
+            _check_found(problem, front, settings)
+            with working("Drawing and writing the front"):
+                record = search_record(found, record_of(settings), checksums, algorithm, compile_seconds)
+                write_front(front, {**record, **own}, temporary)
+            written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
+            put_in_place(temporary, settings.output, written)
+            if STORED not in written:
+                # It is of an earlier search, and holds the tuples of its table.
+                (settings.output / STORED).unlink(missing_ok=True)
+            if found.stopped != "Ctrl-C":
+                journal.remove()
+    console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
+    _say_the_end(console, found, settings, settings.output / FILES[0])
     if found.stopped == "Ctrl-C":
         raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+def _path_from(folder: Path, file: Path) -> str:
+    """Return the path of a file from a folder."""
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:
+        # Another drive has no path from here.
+        return str(file.resolve())
 
 
 def read_table(settings: Settings) -> Microdata:
     """Read the table of the project, or the demo."""
     if settings.project is not None:
-        return table_of(settings.project.inputs)
+        return table_of(settings.project)
     from pymoo_anon.datasets import fetch_adult, make_census
 
     if settings.demo == "census":

@@ -1,11 +1,15 @@
-"""The base of all families of bounds, and bounds of sums over classes."""
+"""Bounds for proofs: families of measures that conclude from an evaluated node about others.
+
+A measure names its family, or none. Without one, branch and bound refuses it as an objective, and every other algorithm
+takes it. A measure whose bound no other one shares names `Bounding` and defines `best_of_specializations` itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +17,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
+from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating, kept_by
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 # Whole values below this are counted one by one.
@@ -59,23 +63,17 @@ class SuppressionBudget:
     impossible: Bools
 
     def __len__(self) -> int:
-        """Return the number of cases."""
         return len(self.gone)
 
     def merged(self, ids: Ints, n: int) -> SuppressionBudget:
-        """Return the budget of n merged classes.
-
-        Args:
-            ids: (n_classes,) int64 array, the new class of each class.
-            n: The number of new classes.
-        """
+        """Return the budget of n merged classes, given the new class of each class."""
         gone = np.zeros((len(self.gone), n), dtype=np.int64)
         np.add.at(gone.T, ids[self.small], self.gone.T)
         small = np.flatnonzero(gone.any(axis=0))
         return replace(self, small=small, gone=gone[:, small])
 
     def wholly_gone(self, classes: EquivalenceClasses) -> Bools:
-        """Tell which of the small classes have no tuple left. (n_cases, m) Boolean array."""
+        """Return an (n_cases, m) Boolean array: whether the small classes are gone."""
         return self.gone >= classes.sizes[self.small]
 
 
@@ -98,17 +96,13 @@ class Bounding:
         self.measure = measure
 
     def attribute_floors(self, tuples: DistinctTuples, maps: Ints) -> Floats | None:
-        """Return floors of n generalizations without grouping. (n, n_attributes) float array.
-
-        A floor is the sum of a row.
-        """
+        """Return floors without grouping, summed by row, or None. (n, n_attributes) float array."""
         return None
 
     def leeway(self, tuples: DistinctTuples) -> float:
         """Return the share by which rounding may lower a bound.
 
-        No other value of the measure lies between. A member that is above a bound by no more is not worse than any
-        value that the bound allows.
+        No other value of the measure lies between.
         """
         return 0.0
 
@@ -129,21 +123,17 @@ class Bounding:
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
         """Return how many tuples of each class every specialization suppresses. (n_classes,) int64 array.
 
-        It holds under `Violating`, where parts that break the constraint are suppressed whole, and no others.
+        Under `Violating`, parts that break the constraint are suppressed whole, and no others.
         """
         return np.zeros(len(classes.sizes), dtype=np.int64)
 
 
 def fewest_unavoidable(numbers: Array, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
-    """Return the smallest number that not all kept classes can exceed.
+    """Return the smallest number that not all kept classes can exceed. (n_cases,) or (n_nodes,) float array.
 
     Let no part of a class have a larger number than the class, as with distinct values. Take the smallest t for which
     the classes with a number of at most t hold more tuples than can still be suppressed. Then some part of one of them
-    is kept, and its number is at most t. Tuples that are surely suppressed have used up their share of the limit.
-
-    Returns:
-        (n_cases,) or (n_nodes,) float array. Infinity where all can be suppressed, -inf where more than the limit
-        surely are.
+    is kept, and its number is at most t. It is infinite where all can be suppressed, -inf where the limit is exceeded.
     """
     fewest, tally = np.empty((len(below), len(classes))), np.empty(_SMALL, dtype=np.int64)
     for own, amounts in zip(fewest, below.gone, strict=True):
@@ -156,10 +146,7 @@ def fewest_unavoidable(numbers: Array, classes: EquivalenceClasses, below: Suppr
 def suppression_budget(
     classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint], by_k: bool
 ) -> SuppressionBudget:
-    """Return the suppression budget of the specializations of one node.
-
-    Without cases by the k of the specialization it takes several nodes.
-    """
+    """Return the suppression budget of the specializations of a node, or of several without `by_k`."""
     if isinstance(rule, Violating):
         return _violating_budget(classes, rule, constraints)
     if isinstance(rule, AtMost):
@@ -220,17 +207,13 @@ def _one(value: int) -> Ints:
 
 @njit(allocates=False)
 def _write_fewest(numbers, starts, sizes, gone, limit, tally, fewest):  # type: ignore[no-untyped-def]
-    """Write `fewest_unavoidable` of n nodes in one case.
-
-    `gone` tuples of each class are surely suppressed.
-    """
+    """Write `fewest_unavoidable` of n nodes in one case."""
     for i in range(len(fewest)):
         fewest[i] = _fewest(numbers, starts[i], starts[i + 1], sizes, gone, limit, tally)
 
 
 @kernel
 def _fewest(numbers, first, end, sizes, gone, limit, tally):  # type: ignore[no-untyped-def]
-    """Return `fewest_unavoidable` of the classes from `first` to `end`."""
     for v in range(len(tally)):
         tally[v] = 0
     room, everything, all_whole = np.int64(limit), np.int64(0), True
@@ -285,10 +268,7 @@ class AdditiveLoss(Bounding):
         return terms - np.abs(terms) * _rounding(tuples)
 
     def leeway(self, tuples: DistinctTuples) -> float:
-        """Return twice the share that floors lack.
-
-        It is 0 if the values of the measure may be closer than that.
-        """
+        """Return twice the share that floors lack, or 0 where values may be closer."""
         share, most = 2 * _rounding(tuples), max(map(abs, self.measure.value_range(tuples)))
         return share if self.measure.spacing(tuples) > 4 * share * most else 0.0
 
@@ -323,7 +303,6 @@ class RisingLoss(Bounding):
     slack = 0.0
 
     def floor_of_generalizations(self, classes: EquivalenceClasses) -> Floats:
-        """Return the loss of each node without suppression."""
         everything = replace(classes, kept=np.ones(len(classes.sizes), dtype=bool))
         losses: Floats = self.measure.evaluate(everything) * (1 - self.slack)
         return losses
@@ -347,7 +326,6 @@ class SquaresOverClasses(Bounding):
     kind = Kind.SQUARES
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
-        """Return the sum over remaining classes, plus the squared limit."""
         squares = self.measure.squares(classes)
         gone = np.where(below.wholly_gone(classes), squares[below.small], 0).sum(axis=1)
         # Python's whole numbers are rounded once: a value is exact beyond 2^53, so its bound has to be exact, too.
@@ -377,3 +355,217 @@ class ClassGains:
     most: float
     worths: tuple[Floats, ...]
     denominator: int = 0
+
+
+class Monotone(Bounding):
+    """A measure without better parts of classes: k, k-map, distinct l.
+
+    The measure has `of_classes`, where higher is better.
+
+    A part has no more rows, persons or different values than its class. Hence, under `Violating`, every part of a class
+    that breaks a constraint breaks it, too, and the whole class is suppressed in every specialization: from a node to
+    its specializations the suppressed tuples can only grow. And under any rule: where the value of a specialization is
+    above v, the tuples of classes of at most v are suppressed in it.
+
+    All this also holds against adversaries with background knowledge. The kept tuples of a specialization keep the
+    constraint among themselves, and so do the classes that they are part of. So they are part of the kept tuples of the
+    node, the largest such set. And no more rows agree with a part than with its class, all rows counted.
+
+    Attributes:
+        by_size: Whether the value of a class is its size, and the measure a function of it.
+    """
+
+    kind = Kind.THRESHOLD
+    by_size = False
+
+    def values_of(self, classes: EquivalenceClasses) -> Floats:
+        """Return a value of each class that its parts do not exceed. (n_classes,) float array."""
+        everybody = replace(classes, kept=np.ones_like(classes.kept))
+        values: Floats = self.measure.of_classes(everybody).astype(float)
+        return values
+
+    def at(self, values: Floats) -> Floats:
+        """Return the minimised measure for the least values of kept classes. (n,) float array."""
+        return -values
+
+    def reach(self, needs: Floats, n_rows: int) -> Floats:
+        """Return the greatest values with a minimised measure of at least `needs`, -inf for none."""
+        return -needs
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        return fewest_unavoidable(self.values_of(classes), classes, below)
+
+    def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
+        return np.where(kept_by([constraint], classes), 0, classes.sizes)
+
+
+class FollowsK(Monotone):
+    """A function of k alone. The measure has `of_k`, its value for each k, and `of_classes`."""
+
+    by_size = True
+
+    def __init__(self, measure: Any) -> None:
+        super().__init__(measure)
+        # The negated minimised values of k = 1, 2, ... They do not fall.
+        self._by_k: Floats = np.empty(0)
+
+    def values_of(self, classes: EquivalenceClasses) -> Floats:
+        return classes.sizes.astype(float)
+
+    def at(self, values: Floats) -> Floats:
+        found: Floats = self.measure.of_k(values)
+        return -found if self.measure.maximize else found
+
+    def reach(self, needs: Floats, n_rows: int) -> Floats:
+        if len(self._by_k) != n_rows:
+            self._by_k = -self.at(np.arange(1, n_rows + 1.0))
+        found = np.searchsorted(self._by_k, -needs, side="right").astype(float)
+        return np.where(np.isneginf(needs), np.inf, np.where(found > 0, found, -np.inf))
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        best: Floats = self.measure.of_k(below.most_k)
+        return best
+
+
+class Shares(NamedTuple):
+    """The shares of a class that a value of the measure allows.
+
+    For a value x of the measure, the tuples that an entry counts may be a share of min(offset + slope x, cap) of their
+    class. All but the last two are (n_entries,) float arrays.
+    """
+
+    held: Floats
+    starts: Ints
+    offsets: Floats
+    slopes: Floats
+    caps: Floats
+    floors: Floats
+
+
+class WorstShare(Bounding):
+    """A measure of too frequent values: alpha, t, beta.
+
+    The measure has `of_classes`, where lower is better, and `shares`, a `Shares` of the classes. It may know a tighter
+    bound in `best_of_specializations`.
+
+    A class is a mixture of its parts, and no share in a mixture is larger than in all of its parts. So if r tuples of a
+    class are suppressed and all kept parts are good enough, then the rest of the class, their mixture, is good enough,
+    too. Conversely, where fewer tuples are suppressed, some kept part is not good enough.
+    """
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        of_classes: Floats = self.measure.of_classes(classes)
+        worst = np.maximum.reduceat(of_classes, classes.starts[:-1])
+        if below.limit > 0:
+            shares: Shares = self.measure.shares(classes)
+            _lower_worst(worst, of_classes, classes.starts, classes.sizes, below.limit, *shares)
+        bounds, own = np.repeat(worst, len(below)), super().best_of_specializations(classes, below)
+        return bounds if own is None else np.maximum(bounds, own)
+
+    def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
+        shares: Shares = self.measure.shares(classes)
+        needed = np.empty(len(classes.sizes))
+        _write_too_many(float(constraint.bound), classes.sizes, needed, *shares)
+        # Rounding must not find a violation where the measure itself sees none.
+        return np.where(constraint.broken(classes), np.maximum(needed, 1), 0).astype(np.int64)
+
+
+class WorstDiversity(Bounding):
+    """A measure of the least diverse class: entropy l, recursive l.
+
+    The measure has `diversity(classes, removed)`, the best diversity of each class once `removed` of its tuples are
+    gone: (n_classes,) int64 array, fewer than it has. It does not fall with more removed.
+
+    A mixture of classes is at least as diverse as the least diverse of them. For the entropy that is its concavity. For
+    recursive l: the most frequent value of a mixture is at most as frequent as those of its parts together, and the
+    rest without the l - 1 most frequent values is at least that of the parts together (Machanavajjhala et al. 2006, on
+    monotonicity). So where all kept parts of a class are diverse enough, the rest of the class is, too.
+    """
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        removed = np.minimum(below.limit, classes.sizes - 1)
+        left: Floats = self.measure.diversity(classes, removed)
+        # Where the limit takes a whole class, the class says nothing.
+        best = np.minimum.reduceat(np.where(below.limit < classes.sizes, left, np.inf), classes.starts[:-1])
+        distinct = np.diff(classes.columns[self.measure.column].starts)
+        return np.minimum(best, fewest_unavoidable(distinct, classes, below))
+
+    def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
+        """Return the fewest tuples that a class has to lose for the constraint.
+
+        All tuples if nothing helps. By bisection, with the invariant: with `low` removed a class breaks the constraint;
+        with `high` it keeps it, or is gone.
+        """
+        broken = constraint.broken(classes)
+        low, high = np.zeros_like(classes.sizes), np.where(broken, classes.sizes, 0)
+        while (high - low > 1).any():
+            middle = (low + high) // 2
+            enough = constraint.keeps(self.measure.diversity(classes, middle))
+            high = np.where(broken & enough, middle, high)
+            low = np.where(broken & ~enough, middle, low)
+        return high
+
+
+@njit(allocates=False)
+def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # type: ignore[no-untyped-def]
+    """Lower the worst value of n nodes by the best suppression.
+
+    `limit` tuples are removed, and the value is a little less than exact. It stays infinite where there is no finite
+    one. `shares` are the arrays of a `Shares`.
+    """
+    starts, offsets, slopes, caps = shares[1], shares[2], shares[3], shares[4]
+    for i in range(len(worst)):
+        first, end = class_starts[i], class_starts[i + 1]
+        low, high, n_left = 0.0, worst[i], 24
+        if high == np.inf:
+            high = 0.0
+            for e in range(starts[first], starts[end]):
+                high = max(high, (caps[e] - offsets[e]) / slopes[e])
+            if _exceeds(high, limit, of_classes, first, end, sizes, shares):
+                n_left, low = 0, np.inf
+        # Invariant: for `low` too many tuples would have to go, or it is 0. For `high` they may go.
+        for _ in range(n_left):
+            middle = (low + high) / 2
+            if _exceeds(middle, limit, of_classes, first, end, sizes, shares):
+                low = middle
+            else:
+                high = middle
+        worst[i] = low
+
+
+@kernel
+def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: ignore[no-untyped-def]
+    """Tell whether a value needs more suppression than the limit."""
+    total = 0.0
+    for c in range(first, end):
+        if of_classes[c] > value:
+            total += _too_many(value, c, sizes, shares)
+            if total > limit:
+                return True
+    return False
+
+
+@kernel
+def _too_many(value, c, sizes, shares):  # type: ignore[no-untyped-def]
+    """Return how many tuples a class has to lose for a value.
+
+    Removal of r of the tuples that an entry counts leaves (held - r) / (size - r), which is a share s where r = (held -
+    s size) / (1 - s).
+    """
+    held, starts, offsets, slopes, caps, floors = shares
+    size = np.float64(sizes[c])
+    # A value below the floor by a rounding counts as the floor. For a lower one the class has to go whole.
+    removed = 0.0 if value >= floors[c] * (1 - 1e-9) else size
+    for e in range(starts[c], starts[c + 1]):
+        share = min(offsets[e] + slopes[e] * value, caps[e])
+        excess = held[e] - share * size
+        if excess > 0 and share < 1:
+            removed = max(removed, excess / (1 - share))
+    # Whole tuples, but for the rounding, and no more than there are.
+    return min(np.ceil(removed - 1e-6), size)
+
+
+@njit(allocates=False)
+def _write_too_many(value, sizes, needed, *shares):  # type: ignore[no-untyped-def]
+    for c in range(len(sizes)):
+        needed[c] = _too_many(value, c, sizes, shares)

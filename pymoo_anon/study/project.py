@@ -14,11 +14,10 @@ from tomlkit.exceptions import TOMLKitError
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
-from pymoo_anon.cli import declaring
-from pymoo_anon.cli.declaring import Reader
-from pymoo_anon.cli.names import Inputs, Reading, Source, source_of
-from pymoo_anon.cli.requests import InitRequest, ReleaseRequest, ReportRequest
-from pymoo_anon.cli.settings import Settings, levels_of, weights_of
+from pymoo_anon.study import options
+from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
+from pymoo_anon.study.options import Reader
+from pymoo_anon.study.settings import Settings, levels_of, weights_of
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.keeping import Kept
@@ -29,27 +28,27 @@ ROLES = ("quasi-identifier", "sensitive", "label", "person", "identifier", "keep
 _TABLES = ("data", "columns", "search", "release", "report")
 _ADVERSARIES = "adversary"
 _DATA = {
-    "file": declaring.read_text,
-    "engine": declaring.reader_of(InitRequest, "engine"),
-    "missing": declaring.reader_of(InitRequest, "missing"),
-    "empty": declaring.read_texts,
-    "names": declaring.read_names,
-    "strip": declaring.read_truth,
+    "file": options.read_text,
+    "engine": options.read_one_of(ENGINES),
+    "missing": options.read_one_of(MISSING),
+    "empty": options.read_texts,
+    "names": options.read_names,
+    "strip": options.read_truth,
 }
-_RELEASE = {"file": declaring.read_path, **declaring.file_keys(ReleaseRequest)}
+_RELEASE = {"file": options.read_path, "suppressed": options.read_one_of(SUPPRESSED)}
 _REPORT = {
-    **dict.fromkeys(("owner", "recipients", "purpose"), declaring.read_text),
-    **declaring.file_keys(ReportRequest),
+    **dict.fromkeys(("owner", "recipients", "purpose"), options.read_text),
+    "population-size": options.read_whole(1),
 }
 _COLUMN = {
-    "role": declaring.read_text,
-    "hierarchy": declaring.read_text,
-    "reason": declaring.read_text,
-    "levels": declaring.read_levels,
-    "weight": declaring.read_number,
-    "round": declaring.read_number,
-    "clip": declaring.read_ends,
-    "level": declaring.read_whole(0),
+    "role": options.read_text,
+    "hierarchy": options.read_text,
+    "reason": options.read_text,
+    "levels": options.read_levels,
+    "weight": options.read_number,
+    "round": options.read_number,
+    "clip": options.read_ends,
+    "level": options.read_whole(0),
 }
 # Keys for coarser kept columns, besides the hierarchy of a level.
 _COARSE = ("round", "clip", "level")
@@ -115,7 +114,9 @@ class Project:
     @property
     def files(self) -> list[Path]:
         """The project file and all files that it names."""
-        return [self.path, *self.inputs.paths, *self.kept_hierarchies.values()]
+        own = self.data.path
+        trees = [*self.quasi_identifiers.values(), *self.kept_hierarchies.values()]
+        return [self.path, *([] if own is None else [own]), *trees]
 
     @property
     def kept(self) -> dict[str, Kept]:
@@ -139,24 +140,18 @@ class Project:
     def _hierarchies(self, role: str) -> dict[str, Path]:
         return {name: file for name in self.with_role(role) if (file := self.columns[name].hierarchy) is not None}
 
-    @property
-    def inputs(self) -> Inputs:
-        """Inputs of a search of the table."""
-        named = (self.quasi_identifiers, self.sensitive, self.label, self.person)
-        return Inputs(self.reading, *named, self.missing, list(self.columns))
-
     def settings(self, asked: Settings) -> Settings:
         """Return the settings of a search.
 
         Options of the command line win over the file.
         """
-        declaring.check_meant(asked, declaring.PROJECT, declaring.PROJECT)
+        options.check_meant(asked, options.PROJECT, options.PROJECT)
         if any(own.coarse for own in self.columns.values()):
             # Errors in kept columns are raised before the search.
             list(self.kept)
         # Options of the file for another algorithm, or for whole columns, are left out.
-        choices = {"local": declaring.LOCAL, "algorithm": asked.algorithm}
-        idle = [declaring.idle_with(Settings, choice) for name, choice in choices.items() if name in asked.given]
+        choices = {"local": options.LOCAL, "algorithm": asked.algorithm}
+        idle = [options.idle_with(Settings, choice) for name, choice in choices.items() if name in asked.given]
         passed = {*asked.given} | {name for names in idle for name in names}
         taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in passed}
         if "output" not in asked.given:
@@ -170,6 +165,12 @@ class Project:
             project=self,
             **taken,
         )
+
+    def checksums(self) -> dict[str, str | None]:
+        """Return the sha256 of every input of a search, or None for a table in a database."""
+        own = self.data.path
+        data = None if own is None or self.data.table is not None else checksum(own)
+        return {str(self.data): data} | {str(path): checksum(path) for path in self.quasi_identifiers.values()}
 
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
         """Return the inputs, their reading and the search, which a front depends on."""
@@ -190,7 +191,7 @@ class Project:
 
     def changed(self, record: Mapping[str, Any]) -> list[str]:
         """List the changes since a search wrote a record: files, their reading, the search."""
-        now, then = self.identity(self.inputs.checksums()), record["project"]
+        now, then = self.identity(self.checksums()), record["project"]
         found = [str(self.data)] if now["data"] != then.get("data") else []
         for name, file in self.quasi_identifiers.items():
             if now["hierarchies"][name] != then["hierarchies"].get(name):
@@ -206,19 +207,19 @@ class Project:
             found.append(f"{' and '.join(names)} in {where} of {self.path}")
         return found
 
-    def _meaning(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _meaning(self, searched: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options that decide the points, in one spelling."""
-        objectives, rule = options.get("objectives"), options.get("suppression", Settings.suppression)
-        bounds = {declaring.bound_parts(one) for one in options.get("require", ())}
-        goals = declaring.usual(self.sensitive) if objectives is None else declaring.measures_in(objectives)
+        objectives, rule = searched.get("objectives"), searched.get("suppression", Settings.suppression)
+        bounds = {options.bound_parts(one) for one in searched.get("require", ())}
+        goals = options.usual(self.sensitive) if objectives is None else options.measures_in(objectives)
         kind, _, limit = rule.rpartition(":")
         return {
             "objectives": sorted(map(_same, goals)),
             "require": sorted(([_same(name), sign, _spelled(limit)] for name, sign, limit in bounds), key=str),
             "suppression": [kind.strip(), _spelled(limit)],
-            "recoding": "local" if options.get("local", False) else "full-domain",
-            **({"levels": sorted(levels_of(options["level"]).items())} if options.get("level") else {}),
-            **({"weights": sorted(weights_of(options["weight"]).items())} if options.get("weight") else {}),
+            "recoding": "local" if searched.get("local", False) else "full-domain",
+            **({"levels": sorted(levels_of(searched["level"]).items())} if searched.get("level") else {}),
+            **({"weights": sorted(weights_of(searched["weight"]).items())} if searched.get("weight") else {}),
         }
 
 
@@ -232,7 +233,7 @@ def _same(name: str) -> str:
 def _spelled(value: str) -> Any:
     """Return the number that a text spells, or the text."""
     try:
-        return declaring.numeral("", value.strip())
+        return options.numeral("", value.strip())
     except ValueError:
         return value.strip()
 
@@ -250,7 +251,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
         if not isinstance(given[name], Mapping):
             raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
     data = _values(path, "data", given["data"], _DATA)
-    search = _values(path, "search", given["search"], declaring.file_keys(Settings))
+    search = _values(path, "search", given["search"], options.file_keys(Settings))
     if "recoding" in search:
         search["local"] = search.pop("recoding")
     adversaries = _adversaries(path, content.get(_ADVERSARIES, []))
@@ -308,7 +309,7 @@ def _adversaries(path: Path, given: Any) -> list[str]:
     """Return the bounds of all adversaries."""
     if not isinstance(given, list):
         raise ValueError(f"{path}: each adversary must be a table of its own, [[{_ADVERSARIES}]], got {given!r:.80}")
-    read = declaring.bounds_of_adversary
+    read = options.bounds_of_adversary
     found = [_value(path, f"[[{_ADVERSARIES}]] {number}", read, one) for number, one in enumerate(given, start=1)]
     return [bound for bounds in found for bound in bounds]
 

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.cli.declaring import bound_parts, choice_of, measures_in, numeral, usual
-from pymoo_anon.cli.engines import dialect_of, open_frame
-from pymoo_anon.cli.names import Inputs, Source, file_names
-from pymoo_anon.cli.settings import levels_of, weights_of
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge
 from pymoo_anon.objectives.spelling import short_name, spelled
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.study.engines import dialect_of, open_frame
+from pymoo_anon.study.names import Reading, Source, file_names, source_of
+from pymoo_anon.study.options import bound_parts, choice_of, measures_in, numeral, usual
+from pymoo_anon.study.project import Project
+from pymoo_anon.study.settings import levels_of, weights_of
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
@@ -24,67 +25,79 @@ from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 ARX = "_hierarchy_"
 
 
-def table_of(inputs: Inputs) -> Microdata:
-    """Return the table with its hierarchies."""
-    others = [*inputs.sensitive, *(name for name in (inputs.label, inputs.person) if name is not None)]
-    frame = open_table(inputs, [*inputs.hierarchies, *others])
-    hierarchies = {name: Hierarchy.from_csv(path) for name, path in inputs.hierarchies.items()}
-    return Microdata.from_frame(
-        frame, hierarchies, inputs.sensitive, inputs.label, inputs.missing, person=inputs.person
-    )
+def table_of(project: Project) -> Microdata:
+    """Return the table of a project with its hierarchies."""
+    hierarchies = {name: Hierarchy.from_csv(path) for name, path in project.quasi_identifiers.items()}
+    roles = project.sensitive, project.label, project.missing
+    others = project.with_role("sensitive", "label", "person")
+    frame = open_table(project.reading, [*hierarchies, *others], list(project.columns))
+    return Microdata.from_frame(frame, hierarchies, *roles, person=project.person)
 
 
 def columns_of(path: Path) -> list[str]:
-    """Return the column names of a CSV file.
-
-    Raises:
-        ValueError: There is no such file, or it is one of another format.
-    """
+    """Return the column names of a CSV file."""
     Source("csv", path).check()
     return [column for column in dialect_of(path, None).names if column]
 
 
-def open_table(inputs: Inputs, wanted: Sequence[str]) -> Any:
-    """Return some columns of a table, as a frame of its engine."""
-    name = str(inputs.reading.source)
+def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] | None = None) -> Any:
+    """Return some columns of a table, as a frame of its engine.
+
+    Args:
+        reading: How the table is read.
+        wanted: The columns.
+        columns: All columns that the table must have, or None if it may have others.
+
+    Raises:
+        ValueError: The table has other columns, or cannot be read.
+    """
 
     def choose(found: list[str]) -> Sequence[str]:
-        if inputs.columns is None:
-            known = [column for column in found if column]
-            check_known(name, inputs.hierarchies, known)
-            _check_there(name, known, wanted)
+        if columns is None:
+            _check_there(reading.source, [column for column in found if column], wanted)
         else:
-            _check_same(name, found, inputs.columns)
+            _check_same(reading.source, found, columns)
         return wanted
 
-    return open_frame(inputs.reading, choose)
+    return open_frame(reading, choose)
 
 
-def check_known(name: str, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
+def population_of(project: Project, table: Microdata, named: str) -> Microdata:
+    """Read a table of the population, with the domains of the project's table."""
+    source = source_of(named, Path())
+    # Options for reading the project's CSV file do not fit other kinds.
+    own = project.reading._replace(source=source)
+    reading = own if source.kind == "csv" else Reading(source, empty=own.empty)
+    trees = table.quasi_identifiers
+    frame = open_table(reading, [*project.quasi_identifiers])
+    return Microdata.from_frame(frame, dict(trees), (), None, project.missing).recoded(dict(trees))
+
+
+def check_known(source: Source, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
     """Raise on hierarchies of unknown columns."""
     unknown = [str(path) for column, path in hierarchies.items() if column not in columns]
     if unknown:
         raise ValueError(
-            f"hierarchies must be of columns of {name}, got files of other names: {examples(unknown)}; "
+            f"hierarchies must be of columns of {source}, got files of other names: {examples(unknown)}; "
             f"the columns are {examples(columns)}"
         )
 
 
-def _check_there(name: str, found: Sequence[str], wanted: Sequence[str]) -> None:
+def _check_there(source: Source, found: Sequence[str], wanted: Sequence[str]) -> None:
     lacking = [column for column in wanted if column not in found]
     if lacking:
-        raise ValueError(f"{name} must have the columns {examples(lacking)}, got columns {examples(found)}")
+        raise ValueError(f"{source} must have the columns {examples(lacking)}, got columns {examples(found)}")
 
 
-def _check_same(name: str, found: list[str], columns: Sequence[str]) -> None:
+def _check_same(source: Source, found: list[str], columns: Sequence[str]) -> None:
     nameless = [place for place, column in enumerate(found, start=1) if not column]
     if nameless:
-        raise ValueError(f"{name} must name every column, got no name for column {examples(nameless)}")
-    _check_there(name, found, columns)
+        raise ValueError(f"{source} must name every column, got no name for column {examples(nameless)}")
+    _check_there(source, found, columns)
     undecided = [column for column in found if column not in columns]
     if undecided:
         raise ValueError(
-            f"the project file must say what becomes of the columns {examples(undecided)} of {name}: write a table "
+            f"the project file must say what becomes of the columns {examples(undecided)} of {source}: write a table "
             f'[columns."NAME"] with its role, such as role = "drop"'
         )
 

@@ -37,7 +37,7 @@ class _Command:
     works = False  # All modules are loaded
     interrupted = False  # A signal came, and the command has not ended yet
     moves = False  # It moves its files into place
-    written = False  # Its files are in place, or being moved there
+    written = False  # Its files are in place
 
 
 def modules_load() -> None:
@@ -98,14 +98,13 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
     from pymoo_anon._files import move_all
 
     check_interrupted()
-    _Command.moves = _Command.written = True
+    _Command.moves = True
     try:
-        return move_all(new, folder, names)
-    except OSError:
-        _Command.written = False
-        raise
+        paths = move_all(new, folder, names)
+        _Command.written = True
     finally:
         _Command.moves = False
+    return paths
 
 
 def interrupted_words() -> str:
@@ -116,7 +115,7 @@ def interrupted_words() -> str:
 def _on_signal(number: int, frame: FrameType | None) -> None:
     """Note a signal and raise KeyboardInterrupt, or end a process that still loads.
 
-    While files are moved, signals are only noted. So is the first one after that, when little is left to do. So is the
+    A signal is only noted while files are moved. So is the first one after that, when little is left to do, and the
     first one while numba compiles: its callbacks would swallow the error, and a half-compiled loop can crash the
     process.
     """

@@ -4,11 +4,21 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pymoo_anon.cli import declaring
-from pymoo_anon.cli.declaring import PROJECT, Invocation, option
-from pymoo_anon.cli.names import ENGINES, KINDS
+from pymoo_anon.study.names import ENGINES, KINDS, MISSING, SUPPRESSED
+from pymoo_anon.study.options import (
+    PROJECT,
+    Invocation,
+    check_meant,
+    check_path,
+    is_project,
+    measures_in,
+    numeral,
+    option,
+)
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
+
+_STUDY = "The project file, or the folder of its search."
 
 # The options that say which point to take.
 _WAYS = ("least", "most", "row", "knee", "weights")
@@ -40,7 +50,7 @@ class InitRequest(Invocation):
     missing: str | None = option(
         None,
         "Rows without a value: refuse them, leave them out, or keep the gap as a value.",
-        choices=("raise", "drop", "keep"),
+        choices=MISSING,
         shown="keep where there are any",
     )
     engine: str = option("auto", "Engine for the table.", choices=ENGINES)
@@ -49,10 +59,10 @@ class InitRequest(Invocation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish(Invocation):
+class PickRequest(Invocation):
     """Options of `pymoo-anon pick`."""
 
-    file: Path = option(..., "The project file, after a search.", metavar="FILE.toml", argument=True)
+    file: Path = option(..., _STUDY, metavar="FILE.toml|FOLDER", argument=True)
     require: list[str] = option(
         [],
         'A bound such as "k>=5" or "t<=0.3", on any measure; repeatable.',
@@ -87,7 +97,7 @@ class Wish(Invocation):
 
     def check(self) -> None:
         """Raise ValueError for options that are wrong with every front."""
-        declaring.check_values(self)
+        super().check()
         ways = [f"--{name}" for name in _WAYS if name in self.given]
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: each says which point to take")
@@ -98,14 +108,14 @@ class Wish(Invocation):
         """Return the weights by name of measure."""
         assert self.weights is not None
         found: dict[str, float] = {}
-        for part in declaring.measures_in(self.weights):
+        for part in measures_in(self.weights):
             # The last sign is the weight's: the name of a column may hold one, too.
             name, sign, weight = part.rpartition("=")
             if not sign or not name.strip():
                 raise ValueError(f"--weights must be NAME=W,..., such as k=1,GLM=2, got {part!r}")
             if name.strip() in found:
                 raise ValueError(f"--weights must name each measure once, got {name.strip()!r} twice")
-            found[name.strip()] = declaring.numeral("--weights", weight.strip())
+            found[name.strip()] = numeral("--weights", weight.strip())
         return found
 
 
@@ -113,14 +123,13 @@ class Wish(Invocation):
 class ReleaseRequest(Invocation):
     """Options of `pymoo-anon release`."""
 
-    file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
+    file: Path = option(..., _STUDY, metavar="FILE.toml|FOLDER", argument=True)
     row: int | None = option(None, "A row of the front, from 1, in place of the choice of pick.", metavar="N", least=1)
     suppressed: str | None = option(
         None,
         "Mark suppressed rows with * in their quasi-identifiers, or drop them.",
-        choices=("mark", "drop"),
+        choices=SUPPRESSED,
         shown="as the project file says",
-        in_file=True,
     )
     local: bool = option(
         False, "Give every class of rows levels of its own: no cell becomes coarser, and k and l are kept."
@@ -149,8 +158,9 @@ class VerifyRequest(Invocation):
 
     file: str = option(
         ...,
-        "A project file, for all its releases; or any table: a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.",
-        metavar="FILE.toml|TABLE",
+        "A project file or the folder of its search, for all releases; or any table:"
+        " a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.",
+        metavar="FILE.toml|FOLDER|TABLE",
         argument=True,
     )
     quasi_identifiers: list[str] = option(
@@ -173,11 +183,17 @@ class VerifyRequest(Invocation):
     )
     engine: str = option("auto", "TABLE: its engine.", choices=ENGINES, idle=(PROJECT,))
 
+    @property
+    def of_study(self) -> bool:
+        """Whether the releases of a search are counted, and not any table."""
+        return is_project(self.file) or Path(self.file).is_dir()
+
     def check(self) -> None:
         """Raise ValueError for a table without quasi-identifiers, and for options without use."""
-        declaring.check_values(self)
-        if declaring.is_project(self.file):
-            declaring.check_meant(self, PROJECT, PROJECT)
+        super().check()
+        if self.of_study:
+            check_meant(self, PROJECT, PROJECT)
+            check_path(Path(self.file), folder=True)
         elif not self.quasi_identifiers:
             raise ValueError("--quasi-identifier must name at least one column, got none")
 
@@ -186,7 +202,7 @@ class VerifyRequest(Invocation):
 class ReportRequest(Invocation):
     """Options of `pymoo-anon report`."""
 
-    file: Path = option(..., "The project file that init wrote.", metavar="FILE.toml", argument=True)
+    file: Path = option(..., _STUDY, metavar="FILE.toml|FOLDER", argument=True)
     external: bool = option(False, "Report for outsiders, from the released rows and the codebook alone.")
     threshold: float = option(0.09, "Risk shown for comparison. pick --risk requires one.", metavar="RISK")
     population: str | None = option(
@@ -200,7 +216,6 @@ class ReportRequest(Invocation):
         "Size of the population, for an estimate of its unique persons.",
         metavar="N",
         least=1,
-        in_file=True,
     )
     output: Path | None = option(
         None,
@@ -242,15 +257,15 @@ class CheckRequest(Invocation):
     path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
     data: Path | None = option(None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv")
 
+    def check(self) -> None:
+        """Raise ValueError for missing files."""
+        super().check()
+        if self.data is not None:
+            check_path(self.data)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShowRequest(Invocation):
     """Options of `pymoo-anon hierarchy show`."""
 
     path: Path = option(..., "A hierarchy.", metavar="FILE", argument=True)
-
-
-def check_path(path: Path, folder: bool = False) -> None:
-    """Raise ValueError unless the path is a file, or an allowed folder."""
-    if not (path.is_file() or (folder and path.is_dir())):
-        raise ValueError(f"{path}: no such file{' or folder' * folder}")

@@ -6,6 +6,7 @@ confidential as the table: it holds each distinct tuple with its sensitive value
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -18,11 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.cli.names import Inputs
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
+from pymoo_anon.problems.arguments import free_name
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.study.names import FILES, STORED, checksum
+from pymoo_anon.study.project import Project
 from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -34,6 +37,31 @@ _TYPES: Mapping[str, Callable[[str], Any]] = {
     "Decimal": Decimal,
     "Timestamp": pd.Timestamp,
 }
+
+
+def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
+    """Write the files of a front: table, picture, stored search, and record."""
+    # Reading a front needs no pictures.
+    from pymoo_anon.visualization.fronts import plot_front
+
+    table, picture, run = (folder / name for name in FILES)
+    frame = front.to_frame()
+    if not isinstance(front.problem, LatticeProblem):
+        # Groups and labels of columns do not tell the target.
+        frame[free_name("made for", frame.columns)] = front.problem.words(front.X)
+    frame.to_csv(table, index=False, lineterminator="\n")
+    plot_front(front.problem, front, picture)
+    own: dict[str, Any] = {"sha256": hashlib.sha256(table.read_bytes()).hexdigest()}
+    # A table without a checksum may change unseen.
+    if record.get("project", {}).get("data") is not None and write_search(front, folder / STORED):
+        own[STORED] = checksum(folder / STORED)
+    if not isinstance(front.problem, LatticeProblem):
+        # The table of the front does not hold the points.
+        own["x"] = front.X.tolist()
+    whole = {**record, "front": own}
+    text = json.dumps(whole, indent=2, default=str, ensure_ascii=False)
+    # File names need not be UTF-8: other bytes are escaped.
+    run.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 def write_search(front: Front, path: Path) -> bool:
@@ -110,12 +138,12 @@ class Stored(NamedTuple):
         return LocalGeneralization(self.table.quasi_identifiers, nodes[class_of])
 
 
-def read_search(data: bytes, inputs: Inputs) -> Stored:
+def read_search(data: bytes, project: Project) -> Stored:
     """Read the file of a search.
 
     Args:
         data: The content of the file, whose checksum is that of the record.
-        inputs: What the search read.
+        project: The project that was searched.
 
     Raises:
         ValueError: It holds something else.
@@ -130,7 +158,7 @@ def read_search(data: bytes, inputs: Inputs) -> Stored:
             [[own[i] for i in of_values] for own, of_values in zip(levels, groups, strict=True)]
         )
     columns = {name: _counts(arrays, i, len(domain), rows) for i, (name, domain) in enumerate(others)}
-    roles = inputs.sensitive, inputs.label, inputs.person
+    roles = project.sensitive, project.label, project.person
     codes = arrays["codes"].astype(np.int64)
     return Stored(Microdata(hierarchies, codes, rows, columns, dict(others), *roles), arrays)
 

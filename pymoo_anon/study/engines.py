@@ -20,7 +20,7 @@ import narwhals as nw
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.cli.names import Reading, Source
+from pymoo_anon.study.names import Reading, Source
 from pymoo_anon.table.delimited import bytes_of, decoded, has_nul, is_packed, rows_of, separator_of
 from pymoo_anon.table.frames import as_text
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pymoo_anon._messages import examples
-from pymoo_anon.cli import declaring
-from pymoo_anon.cli.declaring import LOCAL, PROJECT, Invocation, option
-from pymoo_anon.cli.names import ALGORITHMS, FILES, MEASURES, TABLES
+from pymoo_anon.study import options
+from pymoo_anon.study.names import ALGORITHMS, FILES, MEASURES, TABLES
+from pymoo_anon.study.options import LOCAL, PROJECT, Invocation, option
 
 T = TypeVar("T")
 
@@ -46,14 +46,14 @@ class Settings(Invocation):
         f"Among {', '.join(MEASURES)}. l is the least over all sensitive columns, l:NAME that of one column.",
         metavar="NAME,NAME,...",
         shown="k,l,GLM; without a sensitive column k,GLM",
-        read=declaring.read_measures,
+        read=options.read_measures,
         **_GOALS,
     )
     require: list[str] = option(
         [],
         'A bound on every point of the front, such as "k>=5" or "t<=0.3"; repeatable.',
         metavar="NAME>=N|NAME<=N",
-        read=declaring.read_bounds,
+        read=options.read_bounds,
         **_GOALS,
     )
     local: bool = option(
@@ -61,7 +61,7 @@ class Settings(Invocation):
         "Local recoding: every class of rows has levels of its own, which loses a fraction, and nothing is suppressed. "
         "At equal k the mean risk is greater: ask for l or t, too.",
         key="recoding",
-        read=declaring.read_recoding,
+        read=options.read_recoding,
         **_GOALS,
     )
     suppression: str = option(
@@ -69,7 +69,7 @@ class Settings(Invocation):
         "At most this share (0.01) or number (301) of the rows, smallest classes first; below:K all classes of fewer "
         "than K rows; violating:SHARE|N the classes that break a bound of --require, ARX's rule.",
         metavar="SHARE|N|below:K|violating:SHARE|N",
-        read=declaring.read_suppression,
+        read=options.read_suppression,
         idle=(LOCAL,),
         **_GOALS,
     )
@@ -114,7 +114,7 @@ class Settings(Invocation):
         "pbgea, pls: sides of the archive's boxes, one or one per objective; larger sides, fewer members.",
         metavar="SIDE,...",
         shown="pbgea: 1, less for what is between 0 and 1; pls: none",
-        read=declaring.read_sides,
+        read=options.read_sides,
         idle=("nsga2", "sweep", LOCAL, *_PROOFS),
         **_SEARCH,
     )
@@ -123,7 +123,7 @@ class Settings(Invocation):
         "Time limit of the search, which then returns its best points.",
         metavar="SECONDS",
         shown="none",
-        read=declaring.read_seconds,
+        read=options.read_seconds,
         **_SEARCH,
     )
     seed: int = option(1, "The same seed gives the same front.", metavar="N", least=0, **_SEARCH)
@@ -142,11 +142,11 @@ class Settings(Invocation):
 
     def check(self) -> None:
         """Raise ValueError for options that are wrong with every table."""
-        declaring.check_values(self)
-        declaring.check_meant(self, self.algorithm, f"--algorithm {self.algorithm}")
+        super().check()
+        options.check_meant(self, self.algorithm, f"--algorithm {self.algorithm}")
         levels, _ = levels_of(self.level), weights_of(self.weight)
         if self.local:
-            declaring.check_meant(self, LOCAL, "--local")
+            options.check_meant(self, LOCAL, "--local")
             if levels:
                 raise ValueError(
                     f"level cannot be combined with local recodings, where every class has levels of its own, got "
@@ -157,14 +157,14 @@ class Settings(Invocation):
             kind = "local recodings" if self.local else "levels of whole columns, as without --local"
             raise ValueError(f"algorithm must be one for {kind}: {', '.join(fitting)}; got {self.algorithm!r}")
         if self.project is None:
-            declaring.check_meant(self, self.demo, f"--demo {self.demo}")
+            options.check_meant(self, self.demo, f"--demo {self.demo}")
         if self.epsilon is not None:
             self.sides()
 
     def sides(self) -> list[float] | None:
         """Return the sides of the archive's boxes, or None."""
-        parts = [] if self.epsilon is None else declaring.parts_of(self.epsilon)
-        return [declaring.numeral("epsilon", part) for part in parts] or None
+        parts = [] if self.epsilon is None else options.parts_of(self.epsilon)
+        return [options.numeral("epsilon", part) for part in parts] or None
 
 
 def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:

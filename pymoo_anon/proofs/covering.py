@@ -4,14 +4,92 @@ A threshold is a value of a node that suppression can raise: k, distinct l, k in
 rows if sums of squares are measured. Let the thresholds of a node be above r. Members that are no worse in all other
 measures cover the node up to their own thresholds. So r rises to those, and again. The node is fathomed once r exceeds
 its greatest possible thresholds, and stays open if no member covers it.
+
+A compiled function is called quickly with many arrays and slowly with tuples of arrays. So all arrays go in one flat
+tuple, and `known_groups` gives them their names back.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.proofs.stored.known import ADDITIVE, SQUARES, THRESHOLD, known_groups
+from pymoo_anon.objectives.bounds import Kind
+from pymoo_anon.typing import Bools, Floats, Ints
+
+#: Kinds of bounds of a measure: a column of `NodeBounds.bounds`, a floor, a threshold, or a sum of squares.
+FIXED, ADDITIVE, THRESHOLD, SQUARES = (int(kind) for kind in Kind)
+
+
+class Rules(NamedTuple):
+    """Constants of the lattice and its measures."""
+
+    lengths: Ints  # (n_var,) int64, number of levels of each attribute above its least one; nodes count from there
+    strides: Ints  # (n_var,) int64, difference in number between nodes that differ by one level
+    kinds: Ints  # (n_measures,) int64, the kind of each measure
+    places: Ints  # (n_measures,) int64, the number of each among those of its kind
+    columns: Ints  # (n_measures,) int64, the column of each in `NodeBounds.bounds`, or -1
+    limits: Floats  # (n_measures,) float, the greatest minimised values that constraints allow, or infinity
+    first: Floats  # (n_thresholds,) float: at every feasible node each threshold is above this
+    terms: Floats  # (n_additive, n_var, n_levels) float, the floor of each level from the least one on
+    least: Floats  # (n_additive, n_var, n_levels) float, the least that a suppressed row loses on top of the floor
+    limit: int  # Greatest number of suppressed rows; all rows if there is no limit
+    n_inherited: int  # Number of columns of bounds that hold for all specializations
+
+
+class NodeBounds(NamedTuple):
+    """Bounds of each node."""
+
+    tops: Floats  # (n_nodes, n_values) float: no threshold is above its top
+    bounds: Floats  # (n_nodes, n_columns) float, lower bounds of minimised values
+    done: Bools  # (n_nodes,) Boolean, the nodes that were evaluated
+
+
+class Members(NamedTuple):
+    """Members of the front, the farthest first reach first."""
+
+    needs: Floats  # (m, n_measures) float: a member covers minimised values from this one on
+    reaches: Floats  # (m, n_values) float: it covers thresholds up to this one
+
+
+class NodeScratch(NamedTuple):
+    """Memory for one node."""
+
+    x: Ints  # (n_var,) int64, its levels above the least ones
+    floors: Floats  # (n_additive,) float
+    squares: Floats  # (n_squares,) float, bounds of the sums of squares without the square of the suppressed rows
+    thresholds: Floats  # (2, n_thresholds) float: each threshold is above the first; the proof ends at the second
+    bounds: Floats  # (n_measures,) float, bounds of the measures above the thresholds
+
+
+# End of each group among all arrays, in this order.
+_END_OF_RULES = len(Rules._fields)
+_END_OF_NODES = _END_OF_RULES + len(NodeBounds._fields)
+_END_OF_MEMBERS = _END_OF_NODES + len(Members._fields)
+
+
+@kernel
+def known_groups(arrays: Any) -> Any:
+    """Return the four groups of a flat tuple."""
+    return (
+        Rules(*arrays[:_END_OF_RULES]),
+        NodeBounds(*arrays[_END_OF_RULES:_END_OF_NODES]),
+        Members(*arrays[_END_OF_NODES:_END_OF_MEMBERS]),
+        NodeScratch(*arrays[_END_OF_MEMBERS:]),
+    )
+
+
+def node_scratch(rules: Rules) -> NodeScratch:
+    """Allocate memory for one node."""
+    return NodeScratch(
+        x=np.zeros(len(rules.lengths), dtype=np.int64),
+        floors=np.zeros(len(rules.terms)),
+        squares=np.zeros(np.count_nonzero(rules.kinds == SQUARES)),
+        thresholds=np.zeros((2, len(rules.first))),
+        bounds=np.empty(len(rules.kinds)),
+    )
 
 
 @kernel
@@ -34,7 +112,7 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
             if m < 0:
                 return False
             for d in range(1, len(above)):
-                ends[d] = min(ends[d], _reach(m, d, rules, members, scratch))
+                ends[d] = min(ends[d], _furthest_reach(m, d, rules, members, scratch))
             above[0] = members.reaches[m, 0]
             continue
         # The first threshold is done. Go on where the proof ends.
@@ -95,7 +173,7 @@ def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
 
 
 @kernel
-def _reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
+def _furthest_reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
     """Return the greatest covered value of a threshold."""
     if d < members.reaches.shape[1]:
         return members.reaches[m, d]
@@ -130,7 +208,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
         for d in range(1, len(above)):
             if not covers:
                 break
-            covers = _reach(m, d, rules, members, scratch) > above[d]
+            covers = _furthest_reach(m, d, rules, members, scratch) > above[d]
         if covers:
             return m
     return -1
@@ -180,6 +258,16 @@ def covers_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-u
     return True
 
 
+@kernel
+def _write_floors(rules, scratch):  # type: ignore[no-untyped-def]
+    for a in range(len(scratch.floors)):
+        # The measure adds from the first attribute on, too: the last bits have to agree.
+        floor = 0.0
+        for j in range(len(scratch.x)):
+            floor += rules.terms[a, j, scratch.x[j]]
+        scratch.floors[a] = floor
+
+
 @njit(allocates=False)
 def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
     """Bring bounds down to a layer and find open nodes.
@@ -188,9 +276,7 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
     of which occurs. The nodes are written to `found` in the order of their numbers, and their number is returned.
     """
     rules, known, members, scratch = known_groups(arrays)
-    n_var, n_additive = len(rules.lengths), len(scratch.floors)
-    x, floors, numbers = scratch.x, scratch.prefixes, scratch.numbers
-    n_found = np.int64(0)
+    x, n_found = scratch.x, np.int64(0)
     for first in range(lowest, highest + 1):
         x[0] = first
         _fill(np.int64(1), total - first, rules.lengths, x)
@@ -198,14 +284,10 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
         changed, hint = np.int64(0), np.int64(0)
         # Invariant: all nodes before x have their bounds, and the open ones among them were found.
         while changed >= 0:
-            for j in range(changed, n_var):
-                numbers[j + 1] = numbers[j] + x[j] * rules.strides[j]
-                for a in range(n_additive):
-                    # The measure adds from the first attribute on, too: the last bits have to agree.
-                    floors[a, j + 1] = floors[a, j] + rules.terms[a, j, x[j]]
-            node = numbers[n_var]
-            for a in range(n_additive):
-                scratch.floors[a] = floors[a, n_var]
+            node = np.int64(0)
+            for j in range(len(x)):
+                node += x[j] * rules.strides[j]
+            _write_floors(rules, scratch)
             _inherit(node, x, hint, rules, known, members, scratch)
             if not known.done[node]:
                 member = is_plainly_covered(node, hint, rules, known, members, scratch)
@@ -284,12 +366,7 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
         for j in range(len(rules.strides)):
             scratch.x[j] = rest // rules.strides[j]
             rest -= scratch.x[j] * rules.strides[j]
-        for a in range(len(scratch.floors)):
-            # The measure adds from the first attribute on, too: the last bits have to agree.
-            floor = 0.0
-            for j in range(len(rules.strides)):
-                floor += rules.terms[a, j, scratch.x[j]]
-            scratch.floors[a] = floor
+        _write_floors(rules, scratch)
         for o in range(len(rules.kinds)):
             if rules.kinds[o] == SQUARES:
                 scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
@@ -299,40 +376,3 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
             if n_open == len(found):
                 return position + 1, n_open
     return end, n_open
-
-
-@njit(allocates=False)
-def spread(X, read, *arrays):  # type: ignore[no-untyped-def]
-    """Apply bounds of evaluated nodes to all others.
-
-    X are nodes in levels above the least ones. `read` is (n, n_values + 2 n_columns) float, as `MeasureRules.read`.
-    """
-    rules, known, _, scratch = known_groups(arrays)
-    n_values, n_columns, x = known.tops.shape[1], known.bounds.shape[1], scratch.x
-    last = len(x) - 1
-    for i in range(len(X)):
-        for upwards in range(2):
-            # Tops hold for specializations alone.
-            n_tops, first = n_values * (1 - upwards), n_values + n_columns * upwards
-            number = np.int64(0)
-            for j in range(len(x)):
-                x[j] = X[i, j] if upwards else 0
-                number += x[j] * rules.strides[j]
-            width = rules.lengths[last] - x[last] if upwards else X[i, last]
-            j = 0
-            # Invariant: all nodes of the interval before x are done. The last level of x is its lowest.
-            while j >= 0:
-                for node in range(number, number + width + 1):
-                    for h in range(n_tops):
-                        known.tops[node, h] = min(known.tops[node, h], read[i, h])
-                    for c in range(n_columns):
-                        known.bounds[node, c] = max(known.bounds[node, c], read[i, first + c])
-                j = last - 1
-                while j >= 0 and x[j] == (rules.lengths[j] if upwards else X[i, j]):
-                    lowest = X[i, j] if upwards else 0
-                    number -= (x[j] - lowest) * rules.strides[j]
-                    x[j] = lowest
-                    j -= 1
-                if j >= 0:
-                    x[j] += 1
-                    number += rules.strides[j]

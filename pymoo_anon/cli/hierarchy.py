@@ -1,0 +1,174 @@
+"""The commands `pymoo-anon hierarchy`: draft, check and show."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from pymoo_anon._files import tried
+from pymoo_anon._messages import counted, examples, plain, repeated
+from pymoo_anon.cli.console import check_free, new_table, working
+from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
+from pymoo_anon.study.interrupt import ExitCode, put_in_place
+from pymoo_anon.study.names import Reading, Source, file_names
+from pymoo_anon.study.options import is_project
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.tables import by_column, check_known, columns_of, csv_files, open_table
+from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.drafts import draft_hierarchy
+from pymoo_anon.table.findings import check_hierarchy
+from pymoo_anon.table.frames import coded, combinations_of
+from pymoo_anon.table.hierarchy import Hierarchy
+
+# Fewer rows do not tell an identifier.
+_TELLING = 20
+
+# So many labels of a level are shown at its beginning, and one at its end.
+_SHOWN = 4
+
+
+def draft(request: DraftRequest, console: Console) -> None:
+    """Draft hierarchies, write their files, and list them."""
+    if repeated(request.column):
+        twice = examples(repeated(request.column))
+        raise ValueError(f"--column must name each column once, got more than once: {twice}")
+    reading, names, files, folder = _asked_for(request)
+    read = [] if reading.source.path is None else [reading.source.path]
+    drafts, why = {}, {}
+    with working("Reading the table") as show:
+        frame = open_table(reading, names)
+        for place, name in enumerate(names):
+            show(f"Drafting hierarchies: column {place + 1} of {len(names)}")
+            drafts[name], why[name] = _draft(request, frame, name)
+    kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
+    written = [files[name] for name in kept]
+    if not written:
+        raise ValueError(f"{request.data} has no column that needs a hierarchy; --column NAME drafts one anyway")
+    with tried(folder, written, [request.data, *read], own=True) as temporary:
+        check_free(
+            [folder / name for name in written],
+            request.force,
+            _others(folder, {name: files[name] for name in kept}),
+        )
+        for name, draft in kept.items():
+            draft.hierarchy.to_csv(temporary / files[name])
+        paths = put_in_place(temporary, folder, written)
+    table = new_table(["column", "kind", "groups by level", "from what, and how"])
+    for name, draft in kept.items():
+        groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
+        table.add_row(*map(plain, (name, draft.kind, groups, draft.reason)))
+    console.print(table, soft_wrap=False)
+    for name, draft in kept.items():
+        if draft.question is not None:
+            console.print(plain(f"{name}: {draft.question}"))
+    for name, reason in why.items():
+        if reason is not None:
+            console.print(plain(f"No draft for {name}: {reason}; --column {name} drafts one anyway."))
+    console.print(plain("Written: " + ", ".join(map(str, paths))))
+    more = f", and name them in {request.data}" if is_project(request.data) else f" --data {request.data}"
+    console.print(plain(f"Next: read and edit them, then: pymoo-anon hierarchy check {folder}{more}"))
+
+
+def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | None]:
+    """Draft a hierarchy, and say why it is of no use."""
+    found = combinations_of(frame, [name])
+    if not len(found.weights):
+        raise ValueError(f"{request.data} must have at least one row below its header, got none")
+    column = found.columns[name].astype(object)
+    values = column.where(column.notna(), None).tolist()
+    try:
+        draft = draft_hierarchy(values, found.weights.tolist(), request.kind, name)
+    except ValueError as error:
+        raise ValueError(f"column {name!r}: {error}") from None
+    return draft, None if request.column else _useless(draft, int(found.weights.sum()))
+
+
+def _others(folder: Path, files: Mapping[str, str]) -> str:
+    """Return a hint to draft the columns with missing files."""
+    lacking = [name for name, file in files.items() if not os.path.lexists(folder / file)]
+    if not lacking:
+        return ", --force --column NAME replaces one alone" if len(files) > 1 else ""
+    return f", {shlex.join(part for name in lacking for part in ('--column', name))} drafts what is not there"
+
+
+def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str], Path]:
+    """Return how the table is read, columns, the file of every column, and the folder."""
+    if is_project(request.data):
+        project = read_project(request.data, decided=False)
+        reading, every = project.reading, list(project.columns)
+        names = request.column or project.with_role("quasi-identifier")
+        folder = request.output if "output" in request.given else project.path.parent / request.output
+    else:
+        reading, every, folder = Reading(Source("csv", request.data)), columns_of(request.data), request.output
+        names = request.column or every
+    return reading, names, dict(zip(every, file_names(every), strict=True)), folder
+
+
+def _useless(draft: Draft, n_rows: int) -> str | None:
+    """Say why a hierarchy of a column is of no use, or return None."""
+    n_values = draft.hierarchy.n_values
+    if n_values == 1:
+        return "it has one value"
+    if n_values == n_rows >= _TELLING and draft.kind in ("codes", "categories"):
+        return f"its {n_values:,} values are all different, as in an identifier"
+    return None
+
+
+def check(request: CheckRequest, console: Console) -> None:
+    """Print all findings in a hierarchy file or a folder of them."""
+    files = csv_files(request.path, request.data) if request.path.is_dir() else [request.path]
+    if not files:
+        raise ValueError(f"hierarchies must be a folder with CSV files, got {str(request.path)!r}, which has none")
+    known: list[tuple[Path, list[Any] | None]] = [(file, None) for file in files]
+    if request.data is not None:
+        with working("Reading the table"):
+            found = by_column(files, request.data, columns_of(request.data))
+            check_known(Source("csv", request.data), found, columns_of(request.data))
+            frame = open_table(Reading(Source("csv", request.data)), list(found))
+        known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]
+    n_found = dict.fromkeys(("error", "warning", "note"), 0)
+    for file, values in known:
+        findings = check_hierarchy(file, values)
+        for finding in findings:
+            n_found[finding.severity] += 1
+            console.print(plain(f"{file}: {finding}"))
+        if not findings:
+            console.print(plain(f"{file}: no findings"))
+    console.print(", ".join(f"{n:,} {severity}{'s' * (n != 1)}" for severity, n in n_found.items()) + ".")
+    if n_found["error"]:
+        raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+
+
+def show(request: ShowRequest, console: Console) -> None:
+    """Print the levels of a hierarchy."""
+    hierarchy = Hierarchy.from_csv(request.path)
+    numbers = ("level", "groups", "values in a group")
+    table = new_table(numbers, right=numbers)
+    table.add_column("labels", no_wrap=True, overflow="ellipsis")
+    for level, labels in enumerate(hierarchy.labels):
+        sizes = np.bincount(hierarchy.groups[level])
+        least, most = int(sizes.min()), int(sizes.max())
+        size = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        table.add_row(str(level), f"{len(labels):,}", size, _some(labels))
+    console.print(
+        plain(
+            f"{request.path}: {counted(hierarchy.n_values, 'value', 'values')}, "
+            f"{counted(hierarchy.length, 'level', 'levels')} above."
+        )
+    )
+    console.print(table, soft_wrap=False)
+
+
+def _some(labels: Sequence[Hashable]) -> str:
+    """Return the first labels of a level and the last one."""
+    shown = ["(missing)" if label is None else plain(str(label)) for label in labels]
+    if len(shown) > _SHOWN + 1:
+        shown = [*shown[:_SHOWN], "…", shown[-1]]
+    return ", ".join(shown)

@@ -1,0 +1,71 @@
+"""The command `pick`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from pymoo_anon._messages import counted
+from pymoo_anon.cli.console import tell, working
+from pymoo_anon.cli.options import PickRequest
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.problems.front import risk_at_most
+from pymoo_anon.publishing.less_lost import less_lost
+from pymoo_anon.study.options import options_named
+from pymoo_anon.study.study import Study
+from pymoo_anon.study.tables import constraint, objective
+
+
+def run(asked: PickRequest, console: Console) -> None:
+    """Choose a point, write the choice, and print it."""
+    study = Study.open(asked.file)
+    suppressed = study.project.suppressed
+    with working("Step 1 of 2: reading the front") as show, options_named(asked):
+        front = study.front
+        show("Step 2 of 2: comparing its points")
+        bounds = [constraint(text, study.table, study.problem.measured) for text in asked.require]
+        bounds += [] if asked.risk is None else [risk_at_most(study.table, asked.risk)]
+        choice = study.pick(bounds, row=asked.row, knee=asked.knee, **_ways(asked, study))
+        less = less_lost(front, choice, suppressed)
+    tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.said}.")
+    if asked.explain:
+        _explain(study, console)
+    if less:
+        tell(console, less)
+    tell(console, f"Next: pymoo-anon release {asked.file}")
+
+
+def _ways(asked: PickRequest, study: Study) -> dict[str, Any]:
+    """Return the measure of --least or --most, and the weights of --weights."""
+    known, best, weights = study.problem.measured, None, None
+    for option, higher in (("least", False), ("most", True)):
+        if (name := getattr(asked, option)) is not None:
+            best = _directed(option, objective(option, name, study.table, known), name, higher)
+    if asked.weights is not None:
+        weights = {objective("weights", name, study.table, known): own for name, own in asked.weighted().items()}
+    return {"best": best, "weights": weights}
+
+
+def _directed(option: str, measure: Objective, name: str, higher: bool) -> Objective:
+    if measure.maximize != higher:
+        better, other = ("higher", "most") if measure.maximize else ("lower", "least")
+        raise ValueError(f"{option} {name}: {better} values of {name} are better; use --{other} {name}")
+    return measure
+
+
+def _explain(study: Study, console: Console) -> None:
+    """Print the meaning of the choice."""
+    # It loads the comparison of releases, which no other choice needs.
+    from pymoo_anon.publishing.explaining import explain
+
+    front, choice = study.front, study.choice
+    tell(console, f"It is {choice.reason}.")
+    left_out = [(row, why) for row, why in enumerate(study.refusals(choice.requirements), start=1) if why is not None]
+    if left_out:
+        row, why = left_out[0]
+        tell(console, f"{counted(len(left_out), 'point', 'points')} cannot be released. Row {row}: {why}.")
+    for requirement in front.requirements(front.place_of(choice), choice.requirements):
+        tell(console, f"Required: {requirement}.")
+    for line in str(explain(study.problem, front, choice, suppressed=study.project.suppressed)).splitlines():
+        tell(console, line)

@@ -1,0 +1,53 @@
+"""The command `release`."""
+
+from __future__ import annotations
+
+import typer
+from rich.console import Console
+
+from pymoo_anon._messages import counted, listed, number, plain
+from pymoo_anon.cli.console import check_free, tell, working
+from pymoo_anon.cli.options import ReleaseRequest
+from pymoo_anon.problems.arguments import measure_names
+from pymoo_anon.publishing.less_lost import less_lost
+from pymoo_anon.publishing.release import RecountError
+from pymoo_anon.study.engines import kind_of
+from pymoo_anon.study.interrupt import ExitCode
+from pymoo_anon.study.options import options_named
+from pymoo_anon.study.records import CODEBOOK, EVIDENCE, beside
+from pymoo_anon.study.study import Study
+
+
+def run(asked: ReleaseRequest, console: Console) -> None:
+    """Write a release, its evidence and its codebook."""
+    study = Study.open(asked.file)
+    target = study.project.release if asked.output is None else asked.output
+    # A wrong ending is refused before any work.
+    kind_of(target)
+    check_free([target, beside(target, CODEBOOK), beside(target, EVIDENCE)], asked.force)
+    with working("Step 1 of 4: reading the front"):
+        front = study.front
+    try:
+        with working("Step 2 of 4: recoding and writing") as show, options_named(asked):
+            made = study.release(
+                asked.output,
+                row=asked.row,
+                suppressed=asked.suppressed,
+                local=asked.local,
+                lower_bound=asked.lower_bound,
+                anyway=asked.anyway,
+                show=show,
+            )
+    except RecountError as error:
+        typer.echo(f"Error: {plain(str(error))}", err=True)
+        raise typer.Exit(ExitCode.DOES_NOT_HOLD) from None
+    names = list(measure_names(study.problem.measured).values())
+    counts = zip(names, made.claims.recounted.tolist()[: len(names)], strict=True)
+    found = listed(f"{name} = {number(value)}" for name, value in counts if value is not None)
+    tell(console, f"Counted again: {found}. {made.verdict}")
+    done = {"mark": "marked", "drop": "left out"}[made.suppressed]
+    rows = counted(made.n_suppressed, "row", "rows")
+    tell(console, f"Written: {target} ({rows} {done}), .{EVIDENCE}, .{CODEBOOK}")
+    choice = study.choice if asked.row is None else front.choose(row=asked.row - 1)
+    if not asked.local and (less := less_lost(front, choice, made.suppressed)):
+        tell(console, less)

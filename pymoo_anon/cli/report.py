@@ -1,0 +1,36 @@
+"""The command `report`."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+# Loading it here, an interrupt ends the command before its work.
+import pymoo_anon.publishing.report.page  # noqa: F401
+from pymoo_anon._messages import plain
+from pymoo_anon.cli.console import check_free, working
+from pymoo_anon.cli.options import ReportRequest
+from pymoo_anon.study.study import Study
+
+
+def run(asked: ReportRequest, console: Console) -> None:
+    """Write the report of the chosen point."""
+    study = Study.open(asked.file)
+    released, target = study.released, asked.output
+    if target is None:
+        target = released.with_suffix(".external.html" if asked.external else ".report.html")
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--output must be a file that ends in .html, got {str(target)!r}")
+    check_free([target], asked.force)
+    with working("Step 1 of 3: reading the front") as show:
+        evidence = study.report(
+            target,
+            external=asked.external,
+            threshold=asked.threshold,
+            population=asked.population,
+            population_size=asked.population_size,
+            show=show,
+        )
+    if evidence is None:
+        hint = f"pymoo-anon release {study.project.path} writes them"
+        console.print(plain(f"The report has no claims and no evidence: {hint}."))
+    console.print(plain(f"Written: {target}, about {released if evidence else 'a choice that is not released'}"))

@@ -1,0 +1,92 @@
+"""The command `verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pymoo_anon._messages import listed, number, plain
+from pymoo_anon.cli.console import new_table, tell, working
+from pymoo_anon.cli.options import VerifyRequest
+from pymoo_anon.publishing.release import said_of, uniqueness_of
+from pymoo_anon.publishing.verify import object_frame, verify
+from pymoo_anon.study.engines import open_frame
+from pymoo_anon.study.interrupt import ExitCode
+from pymoo_anon.study.names import Reading, source_of
+from pymoo_anon.study.options import options_named
+from pymoo_anon.study.study import Study
+from pymoo_anon.study.tables import Roles, constraint, objective
+
+
+def run(asked: VerifyRequest, console: Console) -> None:
+    """Count released tables again, and exit with 1 if something does not hold."""
+    holds = _releases_hold(asked, console) if asked.of_study else _table_holds(asked, console)
+    if not holds:
+        console.file.flush()
+        raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+
+
+def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
+    """Count all releases of a study again, and print a line for each."""
+    study = Study.open(asked.file)
+    with working("Reading the front") as show:
+        found = study.verify(show)
+    for path, broken in found.items():
+        told = f"{'does not hold: ' * path.is_file()}{listed(broken)}" if broken else "holds"
+        tell(console, f"{path}: {told}.")
+    return not any(found.values())
+
+
+def _table_holds(asked: VerifyRequest, console: Console) -> bool:
+    """Count any table again, and compare it with bounds."""
+    roles = Roles(asked.sensitive)
+    with options_named(asked):
+        measures: list[Any] = [constraint(text, roles) for text in asked.require]
+    if not measures:
+        measures = [objective("require", name, roles) for name in ("k", *(f"l:{name}" for name in asked.sensitive))]
+    with working("Reading and counting"):
+        whole = None if asked.original is None else _opened(asked.original, asked.engine)
+        frame = _opened(asked.file, asked.engine)
+        claims = verify(frame, asked.quasi_identifiers, measures, sensitive=asked.sensitive, original=whole)
+        known = nw.from_native(frame).collect_schema().names()
+        known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(asked.sensitive, "sensitive")
+        known_roles |= dict.fromkeys(asked.quasi_identifiers, "quasi-identifier")
+        columns = object_frame(("column", "role", "reason"), [(name, known_roles[name], None) for name in known])
+        said = said_of(columns, uniqueness_of(frame, columns))
+    tell(console, f"Counted again: {asked.file}")
+    console.print(_claims_table(claims), soft_wrap=False)
+    tell(console, said)
+    bounds = [holds for holds in claims.holds if holds is not None]
+    if bounds:
+        console.print("What was promised holds." if all(bounds) else "Something does not hold.")
+    return all(bounds)
+
+
+def _opened(table: str, engine: str) -> Any:
+    return open_frame(Reading(source_of(table, Path()), engine), list)
+
+
+_WORDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked", "dim")}
+
+
+def _claims_table(claims: pd.DataFrame) -> Table:
+    table = new_table(map(str, claims), right=("promised", "recounted", "required", "holds"))
+    for row in claims.to_dict("records"):
+        table.add_row(*(_cell(str(name), value) for name, value in row.items()))
+    return table
+
+
+def _cell(name: str, value: Any) -> str | Text:
+    if name == "holds":
+        words, style = _WORDS[str(value)]
+        return Text(words, style=style)
+    if value is None:
+        return ""
+    return number(value) if isinstance(value, int | float) else plain(str(value))

@@ -1,0 +1,12 @@
+"""The folder of a search as one object, and the files of a project."""
+
+from typing import TYPE_CHECKING
+
+from pymoo_anon._rooms import later
+
+if TYPE_CHECKING:
+    from pymoo_anon.study.study import Study
+
+__all__ = ["Study"]
+
+__getattr__ = later(__name__, {"study": ("Study",)})

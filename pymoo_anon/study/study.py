@@ -1,0 +1,598 @@
+"""The folder of a search as one object."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from pymoo_anon._files import content_of, replaced, tried
+from pymoo_anon._messages import examples, listed, number, plain
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.arguments import RefinementError, measure_names
+from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.publishing.codebook import codebook
+from pymoo_anon.publishing.evidence import as_json, read_evidence, write_evidence
+from pymoo_anon.publishing.evidence import evidence as evidence_of
+from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, uniqueness_of
+from pymoo_anon.study.engines import engine_of, kind_of, open_frame, write_table
+from pymoo_anon.study.interrupt import put_in_place
+from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED, Reading, Source, checksum
+from pymoo_anon.study.options import numeral
+from pymoo_anon.study.project import Project, read_project
+from pymoo_anon.study.records import (
+    CODEBOOK,
+    EVIDENCE,
+    TELLING,
+    Released,
+    agree,
+    as_written,
+    beside,
+    bound_text,
+    read_record,
+    warning_of,
+)
+from pymoo_anon.study.stored import Stored, read_search
+from pymoo_anon.study.tables import constraint, open_table, population_of, problem_of, table_of
+from pymoo_anon.table.frames import as_text
+from pymoo_anon.table.generalization import Decoded
+from pymoo_anon.table.microdata import Microdata
+
+
+class Study:
+    """Folder of a search: project, table, problem, front, choice and releases.
+
+    Each part is read when it is first used, once, and checked against the data and the project file: a front of other
+    data raises ValueError. The table is rebuilt from its distinct tuples, which the search has stored, so that no rows
+    are read before a release.
+
+    After a search of mine.toml in the folder front:
+
+        study = Study.open("front")
+        study.front.to_frame()
+        study.pick([KAnonymity() >= 5], best=GeneralLossMetric())
+        study.release("mine-release.csv")
+        assert not any(study.verify().values())
+    """
+
+    def __init__(self, project: Project, folder: Path | None = None) -> None:
+        #: The content of the project file.
+        self.project = project
+        #: The folder of the search.
+        self.folder = project.output if folder is None else folder
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Study:
+        """Open the folder of a search.
+
+        Args:
+            path: The folder, or the project file.
+
+        Raises:
+            ValueError: There is no search of a project.
+        """
+        folder = Path(path)
+        if not folder.is_dir():
+            return cls(read_project(folder))
+        record = folder / RECORD
+        if not record.is_file():
+            raise ValueError(f"{folder} must be the folder of a search, got one without {RECORD}; name a project file")
+        file = Path(os.path.normpath(folder / read_record(record)["project"]["file"]))
+        if not file.is_file():
+            raise ValueError(f"{file} must be the project file of the search in {folder}, got none; name that file")
+        return cls(read_project(file), folder)
+
+    # --- what a search found ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """Record of the search: options, algorithm, checksums, versions.
+
+        Raises:
+            ValueError: There is none, or data or project file have changed since.
+        """
+        for path in (self.folder / FRONT, self.folder / RECORD):
+            if not path.is_file():
+                own = self.project.path
+                hint = f"search {own}" + " --resume" * (self.folder / JOURNAL).exists()
+                raise ValueError(f"there is no front of {own}: {path} is missing; pymoo-anon {hint} writes it")
+        record = read_record(self.folder / RECORD)
+        if changed := self.project.changed(record):
+            raise ValueError(
+                f"the front in {self.folder} is out of date, changed since: {', '.join(changed)}; search again"
+            )
+        return record
+
+    @cached_property
+    def _front_csv(self) -> bytes:
+        path, known = self.folder / FRONT, self.record["front"]["sha256"]
+        content = content_of(path)
+        if hashlib.sha256(content).hexdigest() != known:
+            record = self.folder / RECORD
+            raise ValueError(f"{path} has changed since the search: its checksum in {record} differs; search again")
+        return content
+
+    @cached_property
+    def _stored(self) -> Stored | None:
+        """Stored search, or None if there is none."""
+        path, sha256 = self.folder / STORED, self.record["front"].get(STORED)
+        if sha256 is None:
+            return None
+        data = path.read_bytes() if path.is_file() else b""
+        if hashlib.sha256(data).hexdigest() != sha256:
+            got = "another file" if data else "none"
+            raise ValueError(f"{path} must be what the search in {self.folder} wrote, got {got}; search again")
+        with as_written(path, "search wrote", "; search again"):
+            return read_search(data, self.project)
+
+    @cached_property
+    def table(self) -> Microdata:
+        """The table with its hierarchies."""
+        return table_of(self.project) if self._stored is None else self._stored.table
+
+    @cached_property
+    def problem(self) -> Any:
+        """The problem that was searched."""
+        return problem_of(self.table, self.record["options"])
+
+    @cached_property
+    def front(self) -> Front:
+        """The front that the search wrote.
+
+        Raises:
+            ValueError: It is damaged or of other data.
+        """
+        # As text, so that every number is the one that was written.
+        content, stored, certified = BytesIO(self._front_csv), self._stored, self.record["certified"]
+        try:
+            written = pd.read_csv(content, dtype=str, keep_default_na=False)
+            names = list(self.table.quasi_identifiers)
+            lacking = [name for name in names if name not in written]
+            if lacking:
+                raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
+            if isinstance(self.problem, LatticeProblem):
+                X = np.array([[numeral(name, text) for text in written[name]] for name in names]).T
+            else:
+                X = np.array(self.record["front"].get("x", []))
+                if len(X) != len(written):
+                    raise ValueError(f"{self.folder / RECORD} must hold its {len(written)} points, got {len(X)}")
+            X = X.reshape(-1, self.problem.n_var)
+            if stored is None:
+                return Front(self.problem, X, certified=certified)
+            return stored.front(self.problem, X, certified)
+        except ValueError as error:
+            raise ValueError(f"{self.folder / FRONT} must be a front of {self.project.path}: {error}") from None
+
+    @property
+    def recodings(self) -> list[Decoded]:
+        """Recoding of each point of the front."""
+        return [self.problem.decode(x) for x in self.front.X]
+
+    # --- the choice ---------------------------------------------------------------------------------------------------
+
+    def refusals(self, require: Sequence[Constraint] = ()) -> list[str | None]:
+        """Return for each point why it cannot be released, or None if it can."""
+        return [self.front.refusal(place, self.project.suppressed, require) for place in range(len(self.front))]
+
+    def pick(self, require: Sequence[Constraint] = (), *, row: int | None = None, **ways: Any) -> Choice:
+        """Choose a point that can be released, and write it beside the front.
+
+        Args:
+            require: Bounds that must hold.
+            row: The row of the front, from 1.
+            ways: `best`, `knee` or `weights`, as in `Front.choose`.
+
+        Raises:
+            ValueError: No such point can be released.
+        """
+        front, refusals = self.front, self.refusals(require)
+        if row is not None:
+            self._check_row(row)
+            if (why := refusals[row - 1]) is not None:
+                raise ValueError(f"row {row} cannot be released: {why}; pick another row")
+        offered = front.only([place for place, why in enumerate(refusals) if why is None])
+        if len(front) and not len(offered):
+            raise ValueError(f"none of the {len(front)} points of the front can be released. Row 1: {refusals[0]}")
+        choice = offered.choose(require=require, row=None if row is None else row - 1, **ways)
+        self._write_choice(choice)
+        self.choice = choice
+        return choice
+
+    def _check_row(self, row: int) -> None:
+        if not 1 <= row <= len(self.front):
+            raise ValueError(f"row must be from 1 to {len(self.front)}, a row of the front, got {row}")
+
+    def _write_choice(self, choice: Choice) -> None:
+        point: dict[str, Any] = {"x": list(choice.x)}
+        if isinstance(self.problem, LatticeProblem):
+            point = {"levels": dict(zip(map(str, self.table.quasi_identifiers), choice.x, strict=True))}
+        content = {
+            "row": choice.row + 1,
+            **point,
+            "values": {name: as_json(value) for name, value in choice.values.items()},
+            "suppressed": choice.n_suppressed,
+            "reason": choice.reason,
+            "requirements": [bound_text(one) for one in choice.requirements],
+            "front": {"rows": len(self.front), "sha256": self.record["front"]["sha256"]},
+        }
+        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+        with tried(self.folder, [CHOICE], self.project.files) as temporary:
+            (temporary / CHOICE).write_text(text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n")
+            put_in_place(temporary, self.folder, [CHOICE])
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The chosen point, its reason and its requirements.
+
+        Raises:
+            ValueError: No point is chosen, or it is of another front.
+        """
+        path, front = self.folder / CHOICE, self.front
+        if not path.is_file():
+            raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
+        with as_written(path, "pick wrote"):
+            content = json.loads(content_of(path))
+            row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))
+            levels = list(content["levels"].values()) if "levels" in content else list(content["x"])
+            reason = str(content["reason"])
+        if sha256 != self.record["front"]["sha256"]:
+            raise ValueError(f"{path} was chosen from another front than {self.folder / FRONT}: pick again")
+        if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():
+            raise ValueError(
+                f"{path} must hold a row of the front and its levels, got row {row!r:.80} and {levels!r:.80}"
+            )
+        try:
+            choice = front.choose(row=row - 1, require=self._constraints(asked))
+        except ValueError as error:
+            raise ValueError(f"{path} must hold what the chosen point meets, got {asked!r:.80}: {error}") from None
+        return replace(choice, reason=reason)
+
+    def _constraints(self, texts: Sequence[str]) -> tuple[Constraint, ...]:
+        return tuple(constraint(text, self.table, self.problem.measured) for text in texts)
+
+    # --- releases -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def releases(self) -> list[Released]:
+        """The recorded releases, the last one last."""
+        path = self.folder / RELEASES
+        if not path.is_file():
+            return []
+        with as_written(path, "release wrote", "; remove it"):
+            return [Released(**one) for one in json.loads(content_of(path))]
+
+    @property
+    def released(self) -> Path:
+        """The table that was released last, or the one that the project names."""
+        paths = [self._path_of(one) for one in reversed(self.releases)]
+        return next((path for path in paths if path.is_file()), self.project.release)
+
+    def _path_of(self, one: Released) -> Path:
+        return self.project.path.parent / one.file
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that a release is made of, which none replaces."""
+        return [*self.project.files, *(self.folder / name for name in FILES)]
+
+    def release(
+        self,
+        output: str | os.PathLike[str] | None = None,
+        *,
+        row: int | None = None,
+        suppressed: str | None = None,
+        local: bool = False,
+        lower_bound: int | None = None,
+        anyway: str | None = None,
+        show: Callable[[str], object] = lambda words: None,
+    ) -> Release:
+        """Write the table of a point with evidence and codebook, after a recount.
+
+        Args:
+            output: The file, by default as the project says. A file of this name is replaced.
+            row: A row of the front, from 1, in place of the choice.
+            suppressed: "mark" or "drop" suppressed rows, by default as the project says.
+            local: Whether every class gets levels of its own.
+            lower_bound: Passes of a bound on the least loss of a local search.
+            anyway: Reason to release what breaks a requirement.
+            show: Called with the words of each step.
+
+        Raises:
+            ValueError: The point cannot be released.
+            RecountError: The recount of the written file contradicts a promise.
+        """
+        choice = self._point(row, local, lower_bound)
+        asked = {"suppressed": suppressed, "local": local, "output": output, "lower-bound": lower_bound}
+        target = self.project.release if output is None else Path(output)
+        recoding = "local" if local else None
+        paths = [target, *(beside(target, what) for what in (CODEBOOK, EVIDENCE))]
+        with tried(target.parent, [path.name for path in paths], self.files) as temporary:
+            new = temporary / target.name
+            try:
+                about = {"suppressed": suppressed or self.project.suppressed, "recoding": recoding, "anyway": anyway}
+                made = self._recoded(choice, kind_of(new), **about)
+            except RefinementError as error:
+                raise ValueError(f"local {error.change}. Nothing was written.") from None
+            write_table(made.frame, new)
+            show("Step 3 of 4: counting again")
+            release = made.counted_again(self._read_back(new))
+            show("Step 4 of 4: writing evidence and codebook")
+            done = self._entry(choice, release, target, checksum(new))
+            earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in TELLING)]
+            self._write_documents(new, choice, release, done, earlier, {**asked, "anyway": anyway})
+            put_in_place(temporary, target.parent, [path.name for path in paths])
+        self._remember(done)
+        for one in earlier:
+            warnings.warn(warning_of(one, one.file == done.file), stacklevel=2)
+        return release
+
+    def _write_documents(
+        self,
+        new: Path,
+        choice: Choice,
+        release: Release,
+        done: Released,
+        earlier: Sequence[Released],
+        asked: Mapping[str, Any],
+    ) -> None:
+        """Write evidence and codebook beside a new release."""
+        told = evidence_of(
+            self.problem,
+            self.front,
+            choice,
+            release,
+            checksums=self._checksums({new.name: done.sha256}),
+            search=self._search(choice, asked),
+            earlier=[{key: getattr(one, key) for key in Released._fields[:4]} for one in earlier],
+            made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        )
+        write_evidence(beside(new, EVIDENCE), told)
+        how: Any = {"suppressed": release.suppressed, "recoding": release.recoding, "keep": self.project.kept}
+        write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
+
+    def _point(self, row: int | None, local: bool, lower_bound: int | None) -> Choice:
+        """Return the point that is released."""
+        is_local = not isinstance(self.problem, LatticeProblem)
+        if lower_bound is not None and not is_local:
+            own = self.project.path
+            raise ValueError(f"lower_bound needs a local search; the front of {own} has levels of whole columns")
+        if local and is_local:
+            raise ValueError(f"local cannot refine the front of {self.project.path}, which is local already")
+        if row is None:
+            return self.choice
+        self._check_row(row)
+        return self.front.choose(row=row - 1)
+
+    def _recoded(self, choice: Choice, kind: str, **asked: Any) -> Recoded:
+        """Recode the table.
+
+        For a CSV file the columns that are not recoded become text.
+        """
+        project = self.project
+        frame = open_table(project.reading, list(project.columns), list(project.columns))
+        if kind == "csv" and project.data.kind != "csv":
+            table = nw.from_native(frame)
+            others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
+            frame = table.with_columns([as_text(name).alias(name) for name in others]).to_native()
+        roles = Asked(project.with_role("drop", "identifier"), project.kept, **asked)
+        return recode(frame, self.problem, choice, roles)
+
+    def _read_back(self, path: Path) -> Any:
+        return open_frame(Reading(Source(kind_of(path), path), engine_of(self.project.reading)), list)
+
+    def _checksums(self, output: Mapping[str, str]) -> dict[str, Any]:
+        """Return the checksums of inputs, hierarchies and output by file name."""
+        known, project = self.record["project"], self.project
+        data = {Path(str(project.data)).name: known["data"]}
+        trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
+        return {"input": data, "hierarchies": trees, "output": output}
+
+    def _search(self, choice: Choice, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the facts about the search for the evidence."""
+        record, passes = self.record, asked["lower-bound"]
+        return {
+            "algorithm": record["algorithm"]["name"],
+            "seed": record["options"]["seed"],
+            **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
+            "commands": self._commands(choice, asked),
+            "bound": None if passes is None else self.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
+        }
+
+    def _commands(self, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
+        """Return the commands that make the same release again."""
+        file = str(self.project.path)
+        commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
+        again = ["pymoo-anon", "release", file]
+        if choice.requirements:
+            # Requirements are promised, too.
+            bounds = [part for one in choice.requirements for part in ("--require", bound_text(one))]
+            commands.append(["pymoo-anon", "pick", file, *row, *bounds])
+        else:
+            again += row
+        for name, value in asked.items():
+            if value:
+                again += [f"--{name}", *([] if value is True else [str(value)])]
+        return [shlex.join(command) for command in (*commands, again)]
+
+    def _entry(self, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
+        try:
+            file = os.path.relpath(target, self.project.path.parent)
+        except ValueError:
+            # Another drive has no path from here.
+            file = str(target.resolve())
+        columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
+        x = [int(one) for one in choice.x]
+        return Released(Path(file).as_posix(), sha256, x, made.suppressed, columns, made.recoding, bounds)
+
+    def _remember(self, done: Released) -> None:
+        self.releases = [*(one for one in self.releases if one != done), done]
+        with replaced(self.folder / RELEASES) as path:
+            path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")
+
+    # --- counting again -----------------------------------------------------------------------------------------------
+
+    def verify(self, show: Callable[[str], object] = lambda words: None) -> dict[Path, list[str]]:
+        """Count all releases again, and return what is wrong with each, in words.
+
+        Args:
+            show: Called with the words of each step.
+
+        Raises:
+            ValueError: There is no release, or the front is out of date.
+        """
+        paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self.project.release]
+        if not any(path.is_file() for path in paths):
+            raise ValueError(
+                f"there is no release of {self.project.path}: {paths[-1]} is missing; pymoo-anon release writes it"
+            )
+        # A front that is out of date is refused here, and not for each release.
+        found, _ = {}, self.front
+        for path in paths:
+            show(f"Recoding and counting {path} again")
+            found[path] = self._broken(path)
+        return found
+
+    def _broken(self, path: Path) -> list[str]:
+        """Return the broken promises of a release, in words."""
+        known = beside(path, EVIDENCE)
+        if not path.is_file():
+            return [f"is missing: put it back, or delete it in {self.folder / RELEASES}"]
+        if not known.is_file():
+            return [f"{known} is missing"]
+        try:
+            told = read_evidence(known)
+            if checksum(path) != told["checksums"]["output"].get(path.name):
+                return ["the file has changed: its checksum differs"]
+            return self._counted_again(path, told)
+        except ValueError as error:
+            return [str(error)]
+
+    def _counted_again(self, path: Path, told: Mapping[str, Any]) -> list[str]:
+        """Count a release again, and return its broken promises in words."""
+        again = self._recoded_again(told, path)
+        written = again.grouped(self._read_back(path))
+        try:
+            claims, unique = again.claims(written), uniqueness_of(written, again.columns)
+        except RecountError as error:
+            return list(error.broken)
+        names = list(measure_names(self.problem.measured).values())
+        names += [plain(words) for words in claims.measure[len(names) :]]
+        wrong = [
+            f"{name} is {number(one['recounted'])} where {number(one['promised'])} was promised"
+            for name, one in zip(names, claims.to_dict("records"), strict=True)
+            if one["holds"] is False
+        ]
+        if not (agree(claims.assign(measure=names), told) and unique.to_dict("records") == told["uniqueness"]):
+            wrong.append(f"{beside(path, EVIDENCE)} differs from the search and the recount")
+        return wrong
+
+    def _recoded_again(self, told: Mapping[str, Any], path: Path) -> Recoded:
+        """Recode the table as the evidence of a release says."""
+        x = told["front"][told["chosen"]["place"]]["x"]
+        rows = [row for row, own in enumerate(self.front.X.tolist()) if own == x]
+        if not rows:
+            raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
+        choice = self.front.choose(row=rows[0])
+        if told["chosen"]["requirements"]:
+            # Requirements of the choice were promised, too.
+            own = [one.requirements for one in self.releases if self._path_of(one) == path]
+            asked = self.choice.requirements if not own or own[-1] is None else self._constraints(own[-1])
+            choice = replace(choice, requirements=asked)
+        local = told["chosen"]["local"]
+        recoding = "local" if local is not None and local["refined"] else None
+        about = {"suppressed": told["suppressed"]["how"], "recoding": recoding, "anyway": told["anyway"]}
+        return self._recoded(choice, kind_of(path), **about)
+
+    # --- the report ---------------------------------------------------------------------------------------------------
+
+    @property
+    def evidence(self) -> dict[str, Any] | None:
+        """The evidence of the last release, or None if there is none."""
+        path = beside(self.released, EVIDENCE)
+        return read_evidence(path) if path.is_file() else None
+
+    def report(
+        self,
+        output: str | os.PathLike[str],
+        *,
+        external: bool = False,
+        threshold: float = 0.09,
+        population: str | None = None,
+        population_size: int | None = None,
+        show: Callable[[str], object] = lambda words: None,
+    ) -> dict[str, Any] | None:
+        """Write one HTML file about the choice and its release, which is counted again.
+
+        Args:
+            output: The file. A file of this name is replaced.
+            external: Whether it is for outsiders, from the released rows alone.
+            threshold: Risk that is shown for comparison.
+            population: A table of the population, as the project file names tables.
+            population_size: Size of the population, by default as the project file says.
+            show: Called with the words of each step.
+
+        Returns:
+            The evidence of the release, or None if the choice is not released.
+
+        Raises:
+            ValueError: The release is of another point, or does not hold.
+        """
+        # No other command draws it.
+        from pymoo_anon.publishing.report.page import write_report
+
+        target, released, choice = Path(output), self.released, self.choice
+        persons = None if population is None else population_of(self.project, self.table, population)
+        show("Step 2 of 3: recoding and counting again")
+        told = self._evidence_of(choice)
+        about = self._head(released, population_size)
+        files = tried(target.parent, [target.name], [released, beside(released, EVIDENCE), *self.files])
+        with files as temporary:
+            show("Step 3 of 3: writing the report")
+            write_report(
+                temporary / target.name,
+                self.front,
+                choice,
+                evidence=told,
+                suppressed=self.project.suppressed,
+                threshold=threshold,
+                population=persons,
+                external=external,
+                **about,
+            )
+            put_in_place(temporary, target.parent, [target.name])
+        return told
+
+    def _head(self, released: Path, population_size: int | None) -> dict[str, Any]:
+        """Return the head of a report, in which an option wins over the project file."""
+        own = {} if population_size is None else {"population_size": population_size}
+        return {**self.project.report, "data": Path(str(self.project.data)).name, "release": released.name, **own}
+
+    def _evidence_of(self, choice: Choice) -> dict[str, Any] | None:
+        """Return the evidence of the last release, which is of a point and holds."""
+        told, released, own = self.evidence, self.released, self.project.path
+        if told is None:
+            return None
+        path, again = beside(released, EVIDENCE), f"pymoo-anon release {own} --force"
+        if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
+            raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
+        if not released.is_file():
+            raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
+        if checksum(released) != told["checksums"]["output"].get(released.name):
+            raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
+        if broken := self._counted_again(released, told):
+            raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
+        return told

@@ -1,0 +1,87 @@
+"""A study: the folder of a search as one object, equal to what the commands make."""
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command import front, own, run, search
+
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.study import Study, tables
+from pymoo_anon.table import Microdata
+
+pytestmark = pytest.mark.usefixtures("own_table")
+
+
+@pytest.fixture
+def searched():
+    """Search a project with a sensitive column, and return its file."""
+    own(diagnosis="sensitive")
+    search("mine.toml")
+    return "mine.toml"
+
+
+def folder_of(project):
+    return Study.open(project).folder
+
+
+def test_a_folder_and_its_project_file_open_the_same_search(searched):
+    by_file, by_folder = Study.open(searched), Study.open(folder_of(searched))
+    pd.testing.assert_frame_equal(by_file.front.to_frame(), by_folder.front.to_frame())
+    assert len(by_file.front) == len(front(by_file.folder)) == len(by_file.recodings)
+    assert by_file.problem.table is by_file.table
+    assert by_folder.project.path.samefile(searched)
+
+
+def test_python_and_the_commands_make_the_same_release(searched):
+    study = Study.open(folder_of(searched))
+    picked = study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
+    made = study.release("python.csv")
+    assert study.verify() == {Path("python.csv"): []}
+    assert Study.open(searched).choice == study.choice == picked
+    run("release", searched, "--output", "command.csv")
+    assert Path("python.csv").read_bytes() == Path("command.csv").read_bytes()
+    assert made.claims.holds.tolist() == [True] * len(made.claims)
+    assert [one.file for one in Study.open(searched).releases] == ["python.csv", "command.csv"]
+
+
+def test_what_was_damaged_is_named(searched):
+    study = Study.open(searched)
+    study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
+    study.release("out.csv")
+    Path("out.csv").write_bytes(Path("out.csv").read_bytes() + b"\n")
+    assert Study.open(searched).verify() == {Path("out.csv"): ["the file has changed: its checksum differs"]}
+    path = study.folder / "front.csv"
+    path.write_bytes(path.read_bytes().replace(b"0", b"1", 1))
+    with pytest.raises(ValueError, match=r"front\.csv has changed since the search"):
+        _ = Study.open(searched).front
+
+
+def test_nothing_is_read_before_it_is_needed_nor_twice(searched, monkeypatch):
+    study, opened, read = Study.open(searched), [], []
+    monkeypatch.setattr(tables, "open_frame", lambda *args: opened.append(args))
+    monkeypatch.setattr("pymoo_anon.study.study.read_search", lambda *args: read.append(args) or own_read(*args))
+    study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
+    assert (len(opened), len(read)) == (0, 1)
+    assert isinstance(study.table, Microdata)
+    assert len(read) == 1
+
+
+def own_read(*args):
+    from pymoo_anon.study.stored import read_search
+
+    return read_search(*args)
+
+
+def test_other_folders_are_refused(searched, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.raises(ValueError, match=r"other must be the folder of a search, got one without run\.json"):
+        Study.open(other)
+    shutil.copy(folder_of(searched) / "run.json", other)
+    Path(searched).rename("moved.toml")
+    with pytest.raises(ValueError, match=r"must be the project file of the search in .*other, got none"):
+        Study.open(other)
+    with pytest.raises(ValueError, match=r"none\.toml: no such file"):
+        Study.open("none.toml")
