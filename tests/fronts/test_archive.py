@@ -8,26 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from moocore import is_nondominated
-from pymoo.algorithms.moo.age import AGEMOEA
 from pymoo.algorithms.moo.moead import MOEAD
 from pymoo.algorithms.moo.nsga2 import NSGA2
-from pymoo.algorithms.moo.nsga3 import NSGA3
-from pymoo.algorithms.moo.rvea import RVEA
-from pymoo.algorithms.moo.sms import SMSEMOA
-from pymoo.algorithms.moo.spea2 import SPEA2
-from pymoo.algorithms.moo.unsga3 import UNSGA3
 from pymoo.algorithms.soo.nonconvex.ga import GA
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.individual import Individual
 from pymoo.core.population import Population
-from pymoo.operators.crossover.sbx import SBX
-from pymoo.operators.mutation.pm import PM
-from pymoo.operators.sampling.rnd import FloatRandomSampling
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 from pymoo.util.ref_dirs import get_reference_directions
 
-from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.fronts.archive import boxes, evaluated, merge_front
 
@@ -110,43 +100,6 @@ def test_it_is_algorithm_1_however_the_candidates_are_batched(offer):
     assert np.array_equal(archive.F, archive.get("F"))
 
 
-@given(offers())
-def test_theorem_1_every_member_is_minimal_among_all_that_was_offered(offer):
-    F, grid, _ = offer
-    for member in BoxArchive(*grid).add(population(F)).F:
-        assert not any(dominates(other, member) for other in F)
-
-
-@given(offers())
-def test_theorem_2_the_size_is_bounded_by_the_boxes(offer):
-    F, grid, _ = offer
-    size = len(BoxArchive(*grid).add(population(F)))
-    # K / epsilon of the paper: how many boxes the values span along each objective.
-    spans = np.sort(np.ptp(boxes(F, *grid), axis=0) + 1)
-    assert size <= np.prod(spans[1:])
-
-
-@given(offers(), st.randoms(use_true_random=False))
-def test_what_is_minimal_does_not_depend_on_the_order(offer, random):
-    F, grid, _ = offer
-    order = list(range(len(F)))
-    random.shuffle(order)
-    one, other = BoxArchive(*grid).add(population(F)), BoxArchive(*grid).add(population(F[order]))
-    assert {tuple(b) for b in boxes(one.F, *grid)} == {tuple(b) for b in boxes(other.F, *grid)}
-    # With boxes of one point each, the members themselves are the non-dominated points.
-    points = {tuple(f) for f in BoxArchive(0.5).add(population(F[order])).F}
-    assert points == {tuple(f) for f in F[is_nondominated(F)]}
-
-
-@given(offers())
-def test_adding_again_changes_nothing(offer):
-    F, grid, _ = offer
-    pop = population(F)
-    archive = BoxArchive(*grid).add(pop)
-    before = archive.get("X").tolist()
-    assert archive.add(pop).get("X").tolist() == before
-
-
 @given(offers(), st.integers(0, 40))
 def test_merging_fronts_in_parts_is_filtering_once(offer, cut):
     F = offer[0]
@@ -182,15 +135,11 @@ class Remembering(Evaluator):
         return super().eval(problem, pop, **kwargs)
 
 
-REFERENCES = get_reference_directions("das-dennis", 2, n_partitions=19)
-
-
 @pytest.mark.parametrize(
     "algorithm",
-    [NSGA2(20), NSGA3(REFERENCES, 20), UNSGA3(REFERENCES), RVEA(REFERENCES), MOEAD(REFERENCES), SPEA2(20),
-     SMSEMOA(20), AGEMOEA(20), PBGEA(20, sampling=FloatRandomSampling(), crossover=SBX(), mutation=PM())],
-    ids=lambda algorithm: type(algorithm).__name__,
-)  # fmt: skip
+    [NSGA2(20), MOEAD(get_reference_directions("das-dennis", 2, n_partitions=19))],
+    ids=["populations", "single individuals"],
+)
 def test_it_serves_as_archive_of_any_algorithm(algorithm):
     problem = get_problem("zdt1", n_var=5)
     algorithm.archive, algorithm.evaluator = BoxArchive(0.1), Remembering()

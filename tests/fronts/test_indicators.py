@@ -14,13 +14,6 @@ PF = np.array([[-100.0, 50.0], [-10.0, 20.0], [-2.0, 0.0]])
 points = arrays(float, st.tuples(st.integers(1, 8), st.just(3)), elements=st.integers(-20, 20).map(float))
 
 
-def test_ce_by_hand():
-    # Divided by 100 and 50, the first is 0.1 from (-1, 1). The other is a member.
-    F = np.array([[-90.0, 50.0], [-10.0, 20.0]])
-    assert ConvergenceMetric(PF)(F) == pytest.approx(0.05)
-    assert ConvergenceMetric(PF, total=True)(F) == pytest.approx(0.1)
-
-
 def test_rr_by_hand():
     assert RepresentationRatio(PF)(PF) == 1
     assert RepresentationRatio(PF)(np.array([[-10.0, 20.0], [-9.0, 1.0]])) == pytest.approx(1 / 3)
@@ -37,28 +30,6 @@ def test_rr_on_the_grid_of_the_natural_values():
     assert ratio(np.array([[-99.0, 0.0]])) == 0
     # In F, 99 lies in the box from -100 to -51.
     assert RepresentationRatio(PF, [50, 100])(np.array([[-99.0, 0.0]])) == 1
-
-
-def test_fronts_below_one():
-    """Divide objectives by their largest value, and take epsilon as box size.
-
-    The objectives are shares between 0 and 1.
-    """
-    pf = np.array([[0.1, 0.05], [0.3, 0.02], [0.4, 0.01]])
-    F = np.array([[0.1, 0.04], [0.35, 0.02]])
-    # Divided by 0.4 and 0.05: (1/4, 4/5) is 1/5 from (1/4, 1), and (7/8, 2/5) is 1/8 from (3/4, 2/5).
-    assert ConvergenceMetric(pf)(F) == pytest.approx((0.2 + 0.125) / 2)
-    assert ConvergenceMetric(pf, total=True)(F) == pytest.approx(0.325)
-    # Boxes of 0.2 and 0.025: (0, 2), (1, 0), (2, 0), the last dominated. F is in (0, 1) and (1, 0).
-    ratio = RepresentationRatio(pf, [0.2, 0.025])
-    assert ratio.boxes == {(0, 2), (1, 0)}
-    assert ratio(F) == 0.5
-    # A box of 1 holds them all.
-    assert RepresentationRatio(pf)(np.array([[0.9, 0.9]])) == 1
-    # Maximised shares: 0.3 and 0.5 in boxes of 0.25.
-    ratio = RepresentationRatio([[-0.3, 0.2], [-0.5, 0.9]], 0.25, [True, False])
-    assert ratio.boxes == {(-1, 0), (-2, 3)}
-    assert ratio([[-0.49, 0.24]]) == 0.5
 
 
 def test_ce_between_ideal_and_nadir():

@@ -132,50 +132,6 @@ def test_one_pass_is_not_enough():
     assert problem.evaluate(np.array([[0, 0]]), return_values_of=["G"])[0].tolist() == [-1.0, 1.0]
 
 
-def test_every_set_counts_in_searches_and_in_recounts_until_nothing_breaks():
-    """Recount small tables by pandas alone.
-
-    The tables are so small that every set decides in some of them.
-    """
-    names, last = list("abc"), 0
-    for seed in range(times(60)):
-        rng = np.random.default_rng(seed)
-        frame = pd.DataFrame(rng.integers(0, 3, (int(rng.integers(4, 15)), 3)), columns=names)
-        frame["s"] = rng.choice(list("uv"), len(frame))
-        sets = [rng.permutation(names)[: rng.integers(1, 3)].tolist() for _ in range(2)]
-        measures = [KAnonymity(known=sets), DistinctLDiversity("s", known=sets), AlphaDeassociation("s", known=sets)]
-        x = rng.integers(0, 2, 3)
-        table = Microdata.from_frame(frame, dict.fromkeys(names, Hierarchy.flat([0, 1, 2])), "s")
-        # Columns unknown to every adversary are accepted beside a measure of all columns.
-        bounds = [measures[0] >= 2, *([measures[1] >= 2] if seed % 2 else []), KAnonymity() >= 1]
-        problem = LatticeProblem(table, measures, Violating(len(frame) - 1), bounds)
-        classes = problem.equivalence_classes(x)
-        left = frame.astype(str)
-        left.loc[:, [name for name, level in zip(names, x, strict=True) if level]] = "*"
-        out, n = left.copy(), None
-        while n != len(left):
-            n = len(left)
-            for one in sets if n else ():
-                groups = left.groupby(one).s
-                few = groups.transform("size") < 2
-                left = left[~(few | (groups.transform("nunique") < 2) if seed % 2 else few)]
-        kept = classes.kept[classes.class_of[0]]
-        assert set(map(tuple, table.tuples.codes[kept])) == set(map(tuple, frame.loc[left.index, names].to_numpy()))
-        stars = out.assign(marked=~out.index.isin(left.index))
-        stars.loc[stars.marked, names] = "*"
-        stars["marked"] = (stars[names] == "*").all(axis=1)
-        recounted = verify(stars[[*names, "s"]], names, measures).recounted.tolist()
-        searched = [float(one.evaluate(classes)[0]) for one in measures]
-        for rows, values in ((stars, recounted), (stars.loc[left.index], searched)):
-            if len(rows):
-                groups = [group for one in sets for _, group in rows.groupby([*one, "marked"]).s]
-                assert values[0] == min(map(len, groups))
-                assert values[1] == min(group.nunique() for group in groups)
-                assert values[2] == max(group.value_counts(normalize=True).max() for group in groups)
-                last += values[0] < rows.groupby([*sets[0], "marked"]).size().min()
-    assert last > 0
-
-
 @promised(500)
 @given(data=st.data(), table=tables())
 def test_what_is_suppressed_only_grows_in_specializations(data, table):

@@ -53,12 +53,6 @@ def test_it_is_the_least_of_all_columns_whatever_is_suppressed_and_known(data, t
         assert least.evaluate(made[0])[0] == min(one.evaluate(made[0])[0] for one in each)
 
 
-def test_by_the_rows():
-    problem = LatticeProblem(ward(), [DistinctLDiversity(), *map(DistinctLDiversity, ["ill", "paid"])])
-    # At level 0 the classes have three and two diagnoses, two and three payers.
-    assert problem.natural(problem.evaluate(np.array([[0], [1]]))).tolist() == [[2, 2, 2], [3, 3, 3]]
-
-
 GOALS = [[GeneralLossMetric(), DistinctLDiversity()], [KAnonymity(), DistinctLDiversity(), GeneralLossMetric()]]
 
 

@@ -4,22 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.algorithms.moo.age import AGEMOEA
 from pymoo.algorithms.moo.nsga2 import NSGA2
-from pymoo.algorithms.moo.nsga3 import NSGA3
-from pymoo.algorithms.moo.sms import SMSEMOA
-from pymoo.algorithms.moo.spea2 import SPEA2
 from pymoo.core.crossover import Crossover
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
-from pymoo.util.ref_dirs import get_reference_directions
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.fronts.archive import dominance_fitness
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, NonUniformEntropy
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
     BitStringSampling,
     ClosestValidRepair,
@@ -125,24 +119,6 @@ def test_tournaments_prefer_the_lower_fitness():
 OPERATORS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        NSGA2(pop_size=12, **OPERATORS),
-        NSGA3(get_reference_directions("das-dennis", 2, n_partitions=11), pop_size=12, **OPERATORS),
-        SPEA2(pop_size=12, **OPERATORS),
-        SMSEMOA(pop_size=12, **OPERATORS),
-        AGEMOEA(pop_size=12, **OPERATORS),
-    ],
-    ids=lambda algorithm: type(algorithm).__name__,
-)
-def test_any_algorithm_of_pymoo_keeps_levels_whole(algorithm):
-    problem = LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
-    res = minimize(problem, algorithm, ("n_gen", 8), seed=1)
-    assert np.issubdtype(res.X.dtype, np.integer)
-    assert np.array_equal(problem.compute(res.X), res.F)
-
-
 def lattice():
     return LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
 
@@ -224,17 +200,6 @@ def test_problems_that_do_not_say_what_their_variables_are_have_levels():
     X = LatticeSampling().do(own, 5, random_state=np.random.default_rng(0)).get("X")
     assert X.dtype == int
     assert X[:2].tolist() == [[2] * 4, [0] * 4]
-
-
-def test_an_archive_keeps_what_a_population_loses():
-    """Show that 20 members hold only part of 50 minimal nodes."""
-    objectives = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric(), NonUniformEntropy()]
-    problem = LatticeProblem(make_census(300), objectives, suppression=0.05)
-    archive = BoxArchive(problem.steps, [objective.maximize for objective in objectives])
-    res = minimize(problem, NSGA2(20, archive=archive, **OPERATORS), ("n_gen", 30), seed=1)
-    assert len(np.unique(res.F, axis=0)) <= 20
-    assert len(res.archive) > 50
-    assert np.array_equal(problem.compute(res.archive.get("X")), res.archive.F)
 
 
 def test_of_a_string_and_an_immigrant_the_first_child_is_taken():

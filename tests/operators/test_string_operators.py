@@ -8,15 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.algorithms.moo.age import AGEMOEA
-from pymoo.algorithms.moo.nsga2 import NSGA2
-from pymoo.algorithms.moo.spea2 import SPEA2
-from pymoo.algorithms.soo.nonconvex.ga import GA
 from pymoo.core.population import Population
-from pymoo.optimize import minimize
 from strategies import Partition, cuts, every_string, partitions
 
-from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
     BitStringSampling,
@@ -27,7 +21,7 @@ from pymoo_anon.operators import (
     ReducedSurrogateCrossover,
 )
 from pymoo_anon.problems import BitStringProblem
-from pymoo_anon.table import Below, Hierarchy, Microdata, Taxonomy
+from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -361,30 +355,3 @@ def test_the_number_of_points_is_checked(bad):
     with pytest.raises(ValueError) as caught:
         PartitionCrossover(bad)
     assert str(caught.value) == f"n_points must be a positive whole number, got {bad!r}"
-
-
-CENSUS = make_census(300)
-NEW = {"crossover": PartitionCrossover(boundaries=True), "mutation": RandomImmigrantMutation()}
-TRAD = {
-    "crossover": ReducedSurrogateCrossover(),
-    "mutation": PerAttributeBitMutation(),
-    "repair": ClosestValidRepair(),
-}
-
-
-@pytest.mark.parametrize("operators", [NEW, TRAD], ids=["NEW", "TRAD"])
-@pytest.mark.parametrize("algorithm", [NSGA2, SPEA2, AGEMOEA, GA], ids=lambda algorithm: algorithm.__name__)
-def test_any_algorithm_of_pymoo_keeps_strings_boolean_and_valid(algorithm, operators):
-    objectives = [GeneralLossMetric()] if algorithm is GA else [KAnonymity(), GeneralLossMetric()]
-    nested = {
-        "name": "any",
-        "children": [
-            {"name": "white or black", "children": [{"name": name} for name in ("White", "Black")]},
-            *({"name": name} for name in ("Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
-        ],
-    }
-    own = BitStringProblem(CENSUS, objectives, suppression=Below(5), taxonomies={"race": Taxonomy(nested)})
-    res = minimize(own, algorithm(pop_size=12, sampling=BitStringSampling(), **operators), ("n_gen", 8), seed=1)
-    assert res.pop.get("X").dtype == bool
-    assert own.is_valid(res.pop.get("X")).all()
-    assert np.array_equal(own.compute(np.atleast_2d(res.X)), np.atleast_2d(res.F))

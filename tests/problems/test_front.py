@@ -20,7 +20,6 @@ from pymoo_anon.objectives import (
     Precision,
     TCloseness,
 )
-from pymoo_anon.objectives.privacy.identity import smallest_k
 from pymoo_anon.problems import BitStringProblem, Front, LatticeProblem, PreferredPoint
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.publishing import release
@@ -188,18 +187,6 @@ def test_the_table_that_is_printed():
     many = repr(PROBLEM.front(NODES)).splitlines()
     assert many[0].endswith("; the first 40, to_frame() has all")
     assert len(many) == 42
-
-
-@given(st.integers(1, 5000))
-def test_a_risk_of_one_in_k_asks_for_k(k):
-    """Read one in k as the risk of a class of k.
-
-    This holds for a float and for a number that is rounded up.
-    """
-    assert smallest_k(1 / k) == k
-    assert 1 / smallest_k(0.09) <= 0.09
-    # ARX takes 11 for 0.0909, which 1 / 11 is above: it tolerates a hundredth of the risk.
-    assert [smallest_k(risk) for risk in (0.09, 0.0909, 0.33)] == [12, 12, 4]
 
 
 def test_what_makes_no_release_is_said_in_words():

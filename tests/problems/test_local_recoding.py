@@ -88,19 +88,6 @@ def test_points_that_ask_for_the_same_have_one_recoding(census):
     np.testing.assert_array_equal(F[0], F[1])
 
 
-@pytest.mark.parametrize("method", ["bottom-up", "top-down"])
-@pytest.mark.parametrize("k", [2, 5, 40, 600])
-def test_every_class_has_k_rows_by_a_plain_recount(census, method, k):
-    problem = LocalRecodingProblem(census, GOALS, method=method)
-    made = problem.decode(problem.x_of(k))
-    tuples = census.tuples
-    labels = pd.DataFrame(made.labels_of(tuples.codes, np.arange(len(tuples))), dtype=object)
-    rows = labels.assign(n=tuples.counts).groupby(list(labels)).n.sum()
-    assert rows.min() >= k
-    F = problem.evaluate(problem.x_of(k)[np.newaxis])
-    assert -F[0, 0] == rows.min()
-
-
 def test_a_recoding_loses_far_less_than_the_best_node(census):
     from pymoo_anon.problems import LatticeProblem
 
@@ -265,20 +252,3 @@ def test_points_out_of_range_are_refused(census, x, words):
     problem = LocalRecodingProblem(census, GOALS)
     with pytest.raises(ValueError, match=words):
         problem.decode(np.array(x))
-
-
-def test_a_table_without_roots_or_with_a_label_of_two_sets_is_refused():
-    frame = pd.DataFrame({"q": ["a", "b", "c"]})
-    rootless = Microdata.from_frame(frame, {"q": Hierarchy([["a", "b", "c"]])})
-    with pytest.raises(ValueError, match=r"'q'.*with_root"):
-        LocalRecodingProblem(rootless, GOALS)
-    twice = Hierarchy([["a", "b", "c"], ["o", "o", "c"], ["o", "o", "o"]])
-    with pytest.raises(ValueError, match=r"'q'.*label.*'o'"):
-        LocalRecodingProblem(Microdata.from_frame(frame, {"q": twice}), GOALS)
-
-
-def test_a_column_of_one_value_and_a_single_row_are_recoded():
-    frame = pd.DataFrame({"q": ["a"], "r": ["x"]})
-    table = Microdata.from_frame(frame, {"q": Hierarchy.flat(["a"]), "r": Hierarchy.flat(["x", "y"])})
-    problem = LocalRecodingProblem(table, GOALS)
-    assert problem.evaluate(problem.x_of(1)[np.newaxis]).tolist() == [[-1, 0]]

@@ -75,12 +75,6 @@ def test_a_loss_of_ones_own_class_is_a_loss():
     assert LatticeProblem(invented(1), [K, Mine()]).front(FRONT).choose().reason.startswith("the least mine of")
 
 
-def test_the_best_of_a_measure_of_which_higher_is_better_is_the_greatest():
-    choice = PROBLEM.front(FRONT).choose(best=K)
-    assert choice.values["k"] == VALUES[:, 0].max()
-    assert choice.reason == f"the greatest k of all {len(FRONT)} points"
-
-
 def test_a_result_serves_as_well_as_its_points():
     res = Result()
     res.X = FRONT
@@ -153,13 +147,6 @@ def test_points_that_break_a_constraint_of_the_problem_are_no_front():
 
 
 # --- risk ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("risk", "k"), [(0.09, 12), (0.2, 5), (0.05, 20), (1, 1), (1.0, 1), (0.1, 10), (1 / 3, 3), (0.333, 4), (0.0909, 12)]
-)
-def test_the_k_of_a_risk(risk, k):
-    assert risk_at_most(PROBLEM.table, risk) == (KAnonymity() >= k)
 
 
 def test_every_risk_that_a_k_has_allows_that_k():
@@ -245,14 +232,6 @@ def test_weights_are_an_achievement_function(weights):
     assert achieved[choice.row] == pytest.approx(achieved.min())
 
 
-def test_more_weight_is_never_worse_in_what_it_weighs():
-    values = [
-        PROBLEM.front(FRONT).choose(weights={K: 1, GLM: weight}).values["GLM"] for weight in (0.01, 0.1, 1, 10, 100)
-    ]
-    assert values == sorted(values, reverse=True)
-    assert values[0] > values[-1]
-
-
 def test_what_weights_say():
     choice = PROBLEM.front(FRONT).choose(require=[K >= 2], weights={K: 1, GLM: 2.5})
     left = (VALUES[:, 0] >= 2).sum()
@@ -261,15 +240,6 @@ def test_what_weights_say():
 
 
 # --- ties ---------------------------------------------------------------------------------------------------------
-
-
-def test_among_equals_the_best_in_the_objectives_and_then_the_first():
-    X = np.concatenate([FRONT[::-1], FRONT])
-    values = np.concatenate([VALUES[::-1], VALUES])
-    choice = PROBLEM.front(X).choose(best=L)
-    assert choice.row == plain_best(PROBLEM, X, lambda row: True, lambda row: -values[row, 1])
-    assert choice.row < len(FRONT)
-    assert (values[:, 1] == choice.values["l"]).sum() > 2
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------
@@ -302,11 +272,6 @@ def test_the_nearest_does_not_hang_on_units():
     has = f"the nearest has l = {nearest[1]:.0f}, GLM = {loss_words(nearest[2])} and k = "
     with pytest.raises(ValueError, match=re.escape(has)):
         PROBLEM.front(FRONT).choose(require=[L >= 5, GLM <= -1])
-
-
-def test_the_nearest_is_the_one_that_misses_by_least():
-    with pytest.raises(ValueError, match=r"has k >= 500; the nearest has k = 60, l = 4 and GLM = 240 \(100.0 %\)$"):
-        PROBLEM.front(FRONT).choose(require=[K >= 500])
 
 
 def test_the_nearest_of_infinite_values():

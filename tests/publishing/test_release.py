@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from strategies import fewer, nodes, policies, populations, rule_of, tables
 
 from pymoo_anon.objectives import *
-from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import RecountError, release
-from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
+from pymoo_anon.table import Below, Hierarchy, Microdata
 
 OF_A_COLUMN = (
     DistinctLDiversity,
@@ -278,23 +278,6 @@ def test_the_label_may_be_a_quasi_identifier():
     problem = LatticeProblem(table, [KAnonymity(), ClassificationMetric("sex")])
     made = release(HOSPITAL, problem, [2, 0], drop=["name", "patient"], keep=KEPT, anyway="it is only a test")
     assert made.claims.holds.tolist() == [True, None]
-
-
-def test_constraints_are_claimed_too_and_arx_rule_is_kept():
-    problem = hospital([GeneralLossMetric()], constraints=[KAnonymity() >= 3], suppression=Violating(4))
-    made = release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
-    assert made.claims.measure.tolist() == ["GLM", "k"]
-    assert made.claims.recounted[1] >= 3
-
-
-def test_bit_strings_are_released_too():
-    table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis")
-    problem = BitStringProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=Below(2))
-    x = np.zeros(problem.n_var, dtype=bool)
-    x[9] = True
-    made = release(HOSPITAL, problem, x, drop=["name", "patient"], keep=KEPT)
-    assert set(made.frame.age) == {"20–29", "30–99"}
-    assert made.claims.holds.all()
 
 
 def test_everything_may_be_marked():

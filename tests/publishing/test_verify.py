@@ -159,20 +159,6 @@ def test_losses_need_what_fits_the_release():
         verify(RELEASED, QUASI, [TCloseness("diagnosis")], original=RELEASED.assign(diagnosis="cold"))
 
 
-def test_a_hierarchical_distance_is_the_papers():
-    """Follow section 4.2 of Li et al. (2007). There 0.15 of the table is worth moving one level in the tree of four."""
-    tree = Hierarchy([list("abcd"), ["ab", "ab", "cd", "cd"], ["*"] * 4])
-    frame = pd.DataFrame({"age": ["x"] * 2 + ["y"] * 2, "sex": "*", "diagnosis": list("abcd")})
-    # Each class has too much of its half, which moves across the root.
-    assert verify(frame, QUASI, [TCloseness("diagnosis", tree)]).recounted.tolist() == [0.5]
-    ends = frame.assign(diagnosis=list("acbd"))
-    assert verify(ends, QUASI, [TCloseness("diagnosis", tree)]).recounted.tolist() == [0.25]
-    # Two values of one group have too much, and a third of it too little: 0.3 moves one level, and 0.1 two.
-    thirds = Hierarchy([list("abcd"), ["abc"] * 3 + ["d"], ["*"] * 4])
-    rows = pd.DataFrame({"age": ["x"] * 4 + ["y"] * 6, "sex": "*", "diagnosis": list("abddccccdd")})
-    assert verify(rows, QUASI, [TCloseness("diagnosis", thirds)]).recounted.tolist() == [pytest.approx(0.25)]
-
-
 LETTERS = Hierarchy([list("abcd"), ["ab", "ab", "cd", "cd"], ["*"] * 4])
 ABOVE = {letter: {letter, "ab" if letter in "ab" else "cd", "*"} for letter in "abcd"}
 

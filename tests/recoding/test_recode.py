@@ -416,16 +416,6 @@ def test_what_is_left_over_joins_the_class_that_takes_it_at_least_loss():
     assert own.tolist() == [0, 1, 1]
 
 
-def test_unknown_words_are_refused():
-    table = Microdata.from_frame(pd.DataFrame({"q": ["a"]}), {"q": Hierarchy.flat("a")})
-    _, trees = setting(table)
-    tests = Requirements(1).tests(table.tuples, trees)
-    with pytest.raises(ValueError, match=r"method must be 'bottom-up' or 'top-down' or .*, got 'sideways'"):
-        recode(trees, tests, method="sideways")
-    with pytest.raises(ValueError, match=r"structure must be 'sizes' or 'direct', got 'none'"):
-        recode(trees, tests, structure="none")
-
-
 def test_a_search_without_local_recoding_does_not_load_it():
     """Load neither modules nor loops, which slow down the start."""
     code = (

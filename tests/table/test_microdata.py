@@ -7,14 +7,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from persons import AGES, QUASI, contents, persons
-from plain import assert_same_classes
-from strategies import nodes, tables
 
 from pymoo_anon.objectives import SquaredClassSizes
-from pymoo_anon.table import AtMost, Below, Generalization, Hierarchy, Microdata
+from pymoo_anon.table import Generalization, Hierarchy, Microdata
 
 
 def test_persons_are_counted_like_sensitive_values():
@@ -176,18 +172,6 @@ def test_tables_that_are_refused(changes, error, message):
     with pytest.raises(error) as caught:
         Microdata.from_frame(**{"frame": persons(), "quasi_identifiers": QUASI, **changes})
     assert caught.value.args == (message,)
-
-
-@given(data=st.data(), table=tables())
-def test_equivalence_classes_are_those_of_the_rows(data, table):
-    node, n_rows = data.draw(nodes(table)), len(table.frame)
-    share = data.draw(st.fractions(0, 1).filter(lambda share: share < 1).map(float).filter(lambda share: share < 1))
-    below = data.draw(st.none() | st.integers(1, n_rows))
-    rule = AtMost(share) if below is None else Below(below)
-    classes = table.microdata.equivalence_classes(table.generalization(node), rule)
-    limit, below = rule.grouping(n_rows)
-    assert_same_classes(classes, table.tuple_of_row, table.plain.measure(node, limit=limit, below=below))
-    assert set(classes.columns) == {"s0", "s1", table.microdata.label}
 
 
 def test_equivalence_classes_are_not_overwritten_and_fit_the_table():

@@ -141,12 +141,6 @@ def test_the_closest_cut_is_that_of_all_distances(tree):
     assert_nearest(tree)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_the_closest_cut_is_exact_on_every_string_of_twelve_leaves(seed):
-    rng = np.random.default_rng(seed)
-    assert_nearest(grown(lambda low, high: int(rng.integers(low, min(high, low + 2) + 1)), 12))
-
-
 @pytest.mark.parametrize("tree", [WORK, packaged("marital-status"), CHAIN, PAIRS, flat(12)], ids=lambda t: t["name"])
 def test_the_closest_cut_is_exact_on_every_string_of_known_trees(tree):
     assert_nearest(tree)
@@ -245,14 +239,6 @@ def test_a_hierarchy_has_the_nodes_as_its_groups(tree):
             assert labels[group] == path[min(depth, len(path) - 1)][0]
         assert taxonomy.is_valid(np.diff(groups) != 0)
         assert taxonomy.labels(np.diff(groups) != 0) == labels
-
-
-def test_the_hierarchy_of_work_classes():
-    assert Hierarchy(WORKCLASS.levels()).n_groups.tolist() == [8, 4, 1]
-    assert (
-        WORKCLASS.levels()[1]
-        == ["Self-employed"] * 2 + ["Public employer"] * 3 + ["Private"] + ["Unpaid or never employed"] * 2
-    )
 
 
 def test_a_single_leaf_has_one_cut():
