@@ -250,9 +250,7 @@ class Hierarchy:
         return np.array(found, dtype=np.int64).reshape(-1)
 
     def run_label(self, first: int, last: int) -> Hashable:
-        """Return the label of the values first..last.
-
-        It is the value, the range, or a list of the values.
+        """Return the value, the range or the list of the values first..last.
 
         >>> Hierarchy.intervals(0, 100, widths=[]).run_label(17, 20)
         '17–20'
@@ -324,7 +322,6 @@ class Hierarchy:
 
 
 def _checked_levels(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
-    """Check the columns of a hierarchy."""
     if not columns or not columns[0]:
         raise ValueError("levels must hold at least one value, got none")
     for number, column in enumerate(columns):

@@ -224,7 +224,6 @@ class Taxonomy:
 
 
 def _nodes_of(tree: Any) -> list[_Node]:
-    """List the nodes of a nested tree in preorder."""
     nodes: list[_Node] = []
     n_leaves = 0
     # Placed mappings by identity. They are kept, so that no other object gets the identity of one.
