@@ -270,7 +270,7 @@ class Part:
         return max(self.paid - too_much * int(self._items.rows.sum()) / self._items.k, 0.0)
 
     def _visit(self, aim: int, prices: Floats) -> bool:
-        """Visit all vectors, and return whether the visit ended within the budget."""
+        """Visit all vectors, and return whether that ended within the budget."""
         self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
         self._walk.greatest[0] = self._walk.tally[1] = 0
         limit = _VISIT_LOOKS * len(prices) if len(self._walk.attributes) > 1 else 1 << 62
@@ -279,7 +279,7 @@ class Part:
 
 @njit(allocates=False)
 def _visit_vectors(aim, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
-    """Visit all vectors that serve the aim, and return whether the visit ended within the budget.
+    """Visit all vectors that serve the aim, and return whether that ended.
 
     Deeper vectors have fewer items and higher costs, and no price exceeds its proposal. So a branch ends where its best
     set is not overpaid at proposed prices, or where it is the cheapest so far for no item.

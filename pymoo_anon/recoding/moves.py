@@ -55,7 +55,7 @@ class Classes(NamedTuple):
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests, class_of: Ints, room: int = 0) -> Classes:
-        """Make the classes of `class_of`, -1 for none, and empty ones up to the room."""
+        """Make the classes of `class_of` and empty ones up to the room."""
         own = np.array(class_of, dtype=np.int64)
         n_classes, n_tuples = max(int(own.max(initial=-1)) + 1, room), len(own)
         cells = cells_of_classes(trees, own, n_classes)
@@ -217,7 +217,7 @@ def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-de
 
 @kernel
 def class_holds(c, more, less, rows, tests, classes):  # type: ignore[no-untyped-def]
-    """Return whether a class with one tuple more and one less holds all requirements.
+    """Return whether a class with one tuple more and one less holds.
 
     Either may be -1 for none. The class has so many rows then.
     """
@@ -341,7 +341,7 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
 
 @njit(allocates=False)
 def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Move tuples to nearer classes, and return the tuple to go on with after a sort."""
+    """Move tuples to nearer classes, and return the next one after a sort."""
     for r in range(start, len(classes.class_of)):
         if classes.tally[1] > _MOST_CHANGED:
             return np.int64(r)

@@ -199,9 +199,9 @@ def _cost_with(c, r, limit, trees, classes):  # type: ignore[no-untyped-def]
 
 @kernel
 def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def]
-    """Build classes of the freed tuples, each the best of several tries, and return their number.
+    """Build classes of the freed tuples, and return their number.
 
-    A tuple that is left over joins the cheapest one, if there is any.
+    Each is the best of several tries. A tuple that is left over joins the cheapest one, if there is any.
     """
     trial, left, n_built = search.trial, n_freed, np.int64(0)
     while left > 0:
@@ -281,7 +281,7 @@ def _grow_class(first, c, n_freed, trees, tests, search):  # type: ignore[no-unt
 
 @kernel
 def _cheapest(r, n_built, limit, trees, trial):  # type: ignore[no-untyped-def]
-    """Find the new class that a freed tuple joins at least loss below the limit, or -1."""
+    """Find the cheapest new class of a tuple below the limit, or -1."""
     cheapest, w = np.int64(-1), trees.rows[r]
     for c in range(n_built):
         if c != trial.class_of[r]:

@@ -81,7 +81,7 @@ class Trees(NamedTuple):
 
     @property
     def heights(self) -> Ints:
-        """(n_attributes,) int64 array of the nodes on the longest path of each tree."""
+        """(n_attributes,) int64 array of the heights of the trees in nodes."""
         depths = np.ones(len(self.parent), dtype=np.int64)
         for node, above in enumerate(self.parent.tolist()):
             if above >= 0:
@@ -172,7 +172,7 @@ def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
 
 
 def by_first_step(trees: Trees) -> Ints:
-    """Sort the attributes by the mean cost of the first step up, (n_attributes,) int64."""
+    """Sort the attributes by the mean cost of the first step up."""
     steps = np.zeros(trees.positions.shape[1])
     for j in range(len(steps)):
         above = trees.parent[trees.leaves[trees.positions[:, j]]]
@@ -220,7 +220,7 @@ def widen(cells, r, trees):  # type: ignore[no-untyped-def]
 
 @kernel
 def shell_sort(n, chosen, keys, sign):  # type: ignore[no-untyped-def]
-    """Sort the first n of some places by their keys, descending if the sign is -1 (Shell 1959)."""
+    """Sort n places by their keys, descending for sign -1 (Shell 1959)."""
     gap = np.int64(1)
     while gap < n // 3:
         gap = 3 * gap + 1

@@ -232,9 +232,9 @@ class Hierarchy:
         return Hierarchy(columns, self.bins)
 
     def encode(self, values: Sequence[Any]) -> Ints:
-        """Find the positions of Python values in the domain: (n,) int64, -1 for a value that is not in it.
+        """Find the positions of Python values in the domain, (n,) int64.
 
-        A number matches the same number or its bin (but no text: see `with_numbers`), a text the same text, None the
+        It is -1 for a value that is not in the domain. A number matches the same number or its bin (but no text: see `with_numbers`), a text the same text, None the
         missing value, anything else the same value or its `str`. In a domain of days, which are dates or their ISO
         text, a date, a moment and the ISO text of either match their day. An empty text that is no value of the domain
         is missing.
@@ -269,7 +269,7 @@ class Hierarchy:
         return " | ".join(map(str, values))
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        r"""Write the hierarchy in ARX's layout to a file, or return the text.
+        r"""Write the hierarchy in ARX's layout, or return the text.
 
         Raises:
             ValueError: A file cannot hold the labels: they contain NUL, those of the top level are all empty, the first

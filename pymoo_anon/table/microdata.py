@@ -298,7 +298,7 @@ class Microdata:
         return Forest(*arrays)
 
     def local_classes(self, generalization: LocalGeneralization, columns: tuple[Name, ...]) -> EquivalenceClasses:
-        """Group the table by one local recoding, and count some columns by class.
+        """Group the table by a local recoding, and count some columns.
 
         Raises:
             ValueError: The generalization has other hierarchies, another number of distinct tuples, or a cell that does

@@ -55,7 +55,7 @@ class Nodes:
 
     @property
     def losses(self) -> Floats:
-        """(n_nodes,) float array, the loss (extent - 1) / (values - 1) of each node, from 0 to 1 for the root."""
+        """(n_nodes,) float array, the loss (extent - 1) / (values - 1) of each."""
         return (self.extents - 1) / max(len(self.order) - 1, 1)
 
 
