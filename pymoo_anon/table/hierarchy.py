@@ -234,10 +234,10 @@ class Hierarchy:
     def encode(self, values: Sequence[Any]) -> Ints:
         """Find the positions of Python values in the domain, (n,) int64.
 
-        It is -1 for a value that is not in the domain. A number matches the same number or its bin (but no text: see `with_numbers`), a text the same text, None the
-        missing value, anything else the same value or its `str`. In a domain of days, which are dates or their ISO
-        text, a date, a moment and the ISO text of either match their day. An empty text that is no value of the domain
-        is missing.
+        It is -1 for a value that is not in the domain. A number matches the same number or its bin (but no text: see
+        `with_numbers`), a text the same text, None the missing value, anything else the same value or its `str`. In a
+        domain of days, which are dates or their ISO text, a date, a moment and the ISO text of either match their day.
+        An empty text that is no value of the domain is missing.
         """
         bins = self.bins
         if bins is not None:
