@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from io import StringIO
 
@@ -63,8 +63,7 @@ def fetch_adult(
         quasi_identifiers: Names of columns with a packaged hierarchy, or a hierarchy of one's own for each column.
             None takes the eight of the paper's Table 1(a), a lattice of 17,920 nodes, less those with another role.
         sensitive: Name or names of the sensitive columns.
-        label: Name of the column with the class labels. `label="salary-class"` gives the paper's table for the
-            classification metric, a lattice of 8,960 nodes.
+        label: Column with the class labels. "salary-class" gives the paper's lattice of 8,960 nodes.
 
     Raises:
         KeyError: A column has no packaged hierarchy, or is none of Adult's.
@@ -123,10 +122,9 @@ def load_hierarchy(name: str) -> Hierarchy:
     >>> load_hierarchy("native-country")
     Hierarchy(41 values, levels of 41, 12, 4, 2, 1 groups)
     """
-    if name not in QUASI_IDENTIFIERS:
-        raise KeyError(f"quasi_identifiers must be among {', '.join(QUASI_IDENTIFIERS)}, got {name!r}")
-    text = (files("pymoo_anon.datasets") / "hierarchies" / f"{name}.csv").read_text(encoding="utf-8")
-    return Hierarchy.from_csv(StringIO(text))
+    return Hierarchy.from_csv(
+        StringIO(_packaged("quasi_identifiers", QUASI_IDENTIFIERS, name, f"hierarchies/{name}.csv"))
+    )
 
 
 def load_taxonomy(name: str) -> Taxonomy:
@@ -138,7 +136,10 @@ def load_taxonomy(name: str) -> Taxonomy:
     >>> load_taxonomy("workclass")
     Taxonomy('Any work class', 8 leaves, 9 cuts)
     """
-    if name not in TAXONOMIES:
-        raise KeyError(f"taxonomies must be among {', '.join(TAXONOMIES)}, got {name!r}")
-    text = (files("pymoo_anon.datasets") / "taxonomies" / f"{name}.json").read_text(encoding="utf-8")
-    return Taxonomy(json.loads(text))
+    return Taxonomy(json.loads(_packaged("taxonomies", TAXONOMIES, name, f"taxonomies/{name}.json")))
+
+
+def _packaged(argument: str, names: Sequence[str], name: str, path: str) -> str:
+    if name not in names:
+        raise KeyError(f"{argument} must be among {', '.join(names)}, got {name!r}")
+    return (files("pymoo_anon.datasets") / path).read_text(encoding="utf-8")

@@ -49,15 +49,13 @@ class Items(NamedTuple):
     positions: Ints32  # (n_items, n_attributes) int32, as of `Trees`
     rows: Ints  # (n_items,) int64, the rows that an item stands for
     values: Ints  # (n_items,) int64, the value of a pair, counted from 0
-    tuples: Ints  # (n_items,) int64, the tuple of each item
     k: int  # The least number of rows of a class, at least `n_values`
     n_values: int  # The least number of distinct values of a class, 0 where it does not matter
 
     @classmethod
     def of(cls, trees: Trees, k: int) -> Items:
         """Take tuples as items, where classes need k rows."""
-        n = len(trees.rows)
-        return cls(trees.positions, trees.rows, np.zeros(n, dtype=np.int64), np.arange(n), int(k), 0)
+        return cls(trees.positions, trees.rows, np.zeros(len(trees.rows), dtype=np.int64), int(k), 0)
 
     @classmethod
     def readings(cls, trees: Trees, tests: Tests) -> Iterator[Items]:
@@ -83,7 +81,7 @@ class Items(NamedTuple):
         own = (tests.first[t] <= tests.values) & (tests.values < tests.stop[t])
         tuples, values = tuples[own], tests.values[own] - tests.first[t]
         positions = np.ascontiguousarray(trees.positions[tuples])
-        return cls(positions, tests.counts[own], values, tuples, k, n_values)
+        return cls(positions, tests.counts[own], values, k, n_values)
 
 
 def _least_values(tests: Tests, t: int) -> int:
@@ -272,7 +270,7 @@ class Part:
         return max(self.paid - too_much * int(self._items.rows.sum()) / self._items.k, 0.0)
 
     def _visit(self, aim: int, prices: Floats) -> bool:
-        """Visit all vectors, and return whether the visit ended within the budget."""
+        """Visit all vectors, and return whether that ended within the budget."""
         self._walk.members[: len(prices)] = np.argsort(-prices, kind="stable")
         self._walk.greatest[0] = self._walk.tally[1] = 0
         limit = _VISIT_LOOKS * len(prices) if len(self._walk.attributes) > 1 else 1 << 62
@@ -281,7 +279,7 @@ class Part:
 
 @njit(allocates=False)
 def _visit_vectors(aim, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
-    """Visit all vectors that serve the aim, and return whether the visit ended within the budget.
+    """Visit all vectors that serve the aim, and return whether that ended.
 
     Deeper vectors have fewer items and higher costs, and no price exceeds its proposal. So a branch ends where its best
     set is not overpaid at proposed prices, or where it is the cheapest so far for no item.

@@ -247,7 +247,6 @@ def _sort(source, a, n, j, target, trees, cube):  # type: ignore[no-untyped-def]
 
 
 def _mean_weight(trees: Trees) -> float:
-    """Return the mean over the attributes of the highest cost that may be released."""
     allowed = np.where(trees.costs < FORBIDDEN, trees.costs, 0.0)
     return float(np.maximum.reduceat(allowed, trees.offsets[:-1]).mean())
 
@@ -307,7 +306,6 @@ def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: 
 
 @kernel
 def _is_below(r, v, trees, cube):  # type: ignore[no-untyped-def]
-    """Return whether cells hold a tuple."""
     for j in range(cube.cells.shape[1]):
         node, position = cube.cells[v, j], trees.positions[r, j]
         if position < trees.first[node] or position >= trees.stop[node]:

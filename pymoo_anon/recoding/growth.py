@@ -53,9 +53,7 @@ class Seeds(NamedTuple):
 
 
 def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Ints:
-    """Return the class of every tuple that finds one.
-
-    (n_tuples,) int64, counted from 0.
+    """Return the class of every tuple that finds one, (n_tuples,) int64.
 
     A class has k rows, and costs a price beside the loss of its cells, in cells. Tuples of k to 2k rows are one class,
     if they may be. A round that has looked at as many tuples as the budget tries no more seeds. The tuples that are
@@ -158,7 +156,6 @@ def _take(i, n, rows, trees, seeds):  # type: ignore[no-untyped-def]
 
 @kernel
 def _sum_up(trees, seeds):  # type: ignore[no-untyped-def]
-    """Sum the costs of the cells from each attribute on."""
     last = len(seeds.attributes)
     for step in range(last):
         depth = last - 1 - step

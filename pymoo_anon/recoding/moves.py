@@ -55,7 +55,7 @@ class Classes(NamedTuple):
 
     @classmethod
     def of(cls, trees: Trees, tests: Tests, class_of: Ints, room: int = 0) -> Classes:
-        """Make the classes of `class_of`, -1 for none, and empty ones up to the room."""
+        """Make the classes of `class_of` and empty ones up to the room."""
         own = np.array(class_of, dtype=np.int64)
         n_classes, n_tuples = max(int(own.max(initial=-1)) + 1, room), len(own)
         cells = cells_of_classes(trees, own, n_classes)
@@ -210,19 +210,29 @@ def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-de
         return np.inf
     last = len(classes.attributes)
     added = w * classes.reached[last, 0] + n * classes.reached[last, 1]
-    if added < limit and (len(tests.kinds) == 0 or holds_with(c, r, trees, tests, classes)):
+    if added < limit and class_holds(c, r, np.int64(-1), max(n + trees.rows[r], tests.k), tests, classes):
         return added
     return np.inf
 
 
 @kernel
-def holds_with(c, r, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Return whether a class and one more tuple hold all requirements but k."""
+def class_holds(c, more, less, rows, tests, classes):  # type: ignore[no-untyped-def]
+    """Return whether a class with one tuple more and one less holds.
+
+    Either may be -1 for none. The class has so many rows then.
+    """
+    if len(tests.kinds) == 0:
+        return rows >= tests.k
     n = list_members(c, np.int64(0), classes)
-    classes.members[n] = r
-    return hold(
-        classes.members, np.int64(0), n + 1, max(classes.rows[c] + trees.rows[r], tests.k), tests, classes.scratch
-    )
+    for i in range(n):
+        if classes.members[i] == less:
+            n -= 1
+            classes.members[i] = classes.members[n]
+            break
+    if more >= 0:
+        classes.members[n] = more
+        n += 1
+    return hold(classes.members, np.int64(0), n, rows, tests, classes.scratch)
 
 
 @kernel
@@ -331,7 +341,7 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
 
 @njit(allocates=False)
 def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Move tuples to nearer classes, and return the tuple to go on with after a sort."""
+    """Move tuples to nearer classes, and return the next one after a sort."""
     for r in range(start, len(classes.class_of)):
         if classes.tally[1] > _MOST_CHANGED:
             return np.int64(r)
@@ -340,7 +350,7 @@ def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
         if classes.costs[c] == 0.0 or n < tests.k or classes.tally[0] >= budget:
             continue
         saved = classes.rows[c] * classes.costs[c] - n * cost_without(r, trees, classes) - LEAST_SAVED
-        if saved <= 0.0 or not holds_without(r, n, tests, classes):
+        if saved <= 0.0 or not class_holds(c, np.int64(-1), np.int64(r), n, tests, classes):
             continue
         other, _ = nearest_class(r, saved, trees, tests, classes)
         if other >= 0:
@@ -348,19 +358,6 @@ def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
             enter(r, other, trees, classes)
             classes.tally[2] += 1
     return np.int64(len(classes.class_of))
-
-
-@kernel
-def holds_without(r, rows, tests, classes):  # type: ignore[no-untyped-def]
-    """Return whether the class of a tuple holds all requirements without it."""
-    if len(tests.kinds) == 0:
-        return True
-    n = list_members(classes.class_of[r], np.int64(0), classes)
-    for i in range(n):
-        if classes.members[i] == r:
-            classes.members[i] = classes.members[n - 1]
-            break
-    return hold(classes.members, np.int64(0), n - 1, rows, tests, classes.scratch)
 
 
 @njit(allocates=False)
@@ -435,7 +432,7 @@ def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
 def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Merge each invalid class until it is valid or the only one."""
     for c in turns:
-        while classes.rows[c] > 0 and not class_holds(c, tests, classes):
+        while classes.rows[c] > 0 and not class_holds(c, np.int64(-1), np.int64(-1), classes.rows[c], tests, classes):
             other = _partner(c, trees, tests, classes)
             if other < 0:
                 break
@@ -446,13 +443,6 @@ def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
                 r = following
             classes.heads[other] = -1
             classes.rows[other] = 0
-
-
-@kernel
-def class_holds(c, tests, classes):  # type: ignore[no-untyped-def]
-    """Return whether a class holds all requirements."""
-    n = list_members(c, np.int64(0), classes)
-    return hold(classes.members, np.int64(0), n, classes.rows[c], tests, classes.scratch)
 
 
 @kernel
@@ -483,7 +473,6 @@ def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 @kernel
 def _joined_cost(c, other, limit, trees, classes):  # type: ignore[no-untyped-def]
-    """Return the cost per row of two merged classes."""
     cost = 0.0
     for j in classes.attributes:
         node, below = classes.cells[c, j], classes.cells[other, j]

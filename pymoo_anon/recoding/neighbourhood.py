@@ -19,7 +19,6 @@ from pymoo_anon.recoding.moves import (
     class_holds,
     cost_without,
     enter,
-    holds_without,
     leave,
 )
 from pymoo_anon.recoding.tests import Tests, hold
@@ -135,7 +134,6 @@ def _chance(search):  # type: ignore[no-untyped-def]
 
 @kernel
 def _begin(search):  # type: ignore[no-untyped-def]
-    """Draw the first tuple of a neighbourhood."""
     r = np.int64(0)
     for _ in range(200):
         r = search.order[search.tally[1]]
@@ -201,10 +199,9 @@ def _cost_with(c, r, limit, trees, classes):  # type: ignore[no-untyped-def]
 
 @kernel
 def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def]
-    """Build classes of the freed tuples: the best of several tries, again and again.
+    """Build classes of the freed tuples, and return their number.
 
-    Returns:
-        How many classes there are. A tuple that none was built for joins the cheapest one, if there is any.
+    Each is the best of several tries. A tuple that is left over joins the cheapest one, if there is any.
     """
     trial, left, n_built = search.trial, n_freed, np.int64(0)
     while left > 0:
@@ -284,7 +281,7 @@ def _grow_class(first, c, n_freed, trees, tests, search):  # type: ignore[no-unt
 
 @kernel
 def _cheapest(r, n_built, limit, trees, trial):  # type: ignore[no-untyped-def]
-    """Find the new class that a freed tuple joins at least loss below the limit, or -1."""
+    """Find the cheapest new class of a tuple below the limit, or -1."""
     cheapest, w = np.int64(-1), trees.rows[r]
     for c in range(n_built):
         if c != trial.class_of[r]:
@@ -308,7 +305,7 @@ def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untype
             if rows < tests.k or trial.costs[c] == 0.0:
                 continue
             saved = trial.rows[c] * trial.costs[c] - rows * cost_without(r, trees, trial) - LEAST_SAVED
-            if holds_without(r, rows, tests, trial):
+            if class_holds(c, np.int64(-1), r, rows, tests, trial):
                 other = _cheapest(r, n_built, saved, trees, trial)
                 if other >= 0:
                     moved = True
@@ -320,8 +317,8 @@ def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untype
 
 @kernel
 def _all_hold(n_built, tests, search):  # type: ignore[no-untyped-def]
-    for c in range(n_built):  # noqa: SIM110 (a generator is not compiled)
-        if not class_holds(c, tests, search.trial):
+    for c in range(n_built):
+        if not class_holds(c, np.int64(-1), np.int64(-1), search.trial.rows[c], tests, search.trial):
             return False
     return True
 

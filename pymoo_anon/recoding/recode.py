@@ -108,10 +108,8 @@ def recode(
 def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
     """Return the class of every tuple, made bottom-up by numbers of rows alone.
 
-    (n_tuples,) int64, counted from 0.
-
-    Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The classes are the same
-    for any number of threads.
+    (n_tuples,) int64. Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The
+    number of threads does not matter.
     """
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
@@ -167,7 +165,6 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
 
 
 def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float) -> Ints:
-    """Recode the remaining tuples in small blocks."""
 
     def grown(rest: Trees) -> Ints:
         return grow(rest, sizes.k, price, budget=_GROWN)

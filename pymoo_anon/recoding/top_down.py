@@ -43,9 +43,7 @@ class Children(NamedTuple):
 
 
 def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: str = "top-down") -> Ints:
-    """Return the class of every tuple after all splits that pay.
-
-    (n_tuples,) int64, counted from 0.
+    """Return the class of every tuple after all splits, (n_tuples,) int64.
 
     A class has k rows, unless all tuples have fewer, and costs a price beside the loss of its cells, in cells. One of
     at most `enough` tuples is not split.
@@ -126,7 +124,6 @@ def _count_children(j, a, b, trees, children):  # type: ignore[no-untyped-def]
 
 @kernel
 def _child(trees, node, position):  # type: ignore[no-untyped-def]
-    """Return the child of a node that holds a position."""
     child = trees.leaves[position]
     while trees.parent[child] != node:
         child = trees.parent[child]
@@ -196,11 +193,7 @@ def _saved(child, trees, children):  # type: ignore[no-untyped-def]
 
 @kernel
 def _part(j, n_open, n_children, trees, children):  # type: ignore[no-untyped-def]
-    """Sort the class by child, and open its parts.
-
-    Returns:
-        How many classes are open then.
-    """
+    """Sort the class by child, and return the number of open classes."""
     members, slices = children.members, children.slices
     a, b = slices[n_open, 0], slices[n_open, 1]
     node = trees.parent[children.touched[0]]

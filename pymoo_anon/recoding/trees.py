@@ -81,7 +81,7 @@ class Trees(NamedTuple):
 
     @property
     def heights(self) -> Ints:
-        """(n_attributes,) int64 array of the nodes on the longest path of each tree."""
+        """(n_attributes,) int64 array of the heights of the trees in nodes."""
         depths = np.ones(len(self.parent), dtype=np.int64)
         for node, above in enumerate(self.parent.tolist()):
             if above >= 0:
@@ -117,7 +117,6 @@ class _Tree(NamedTuple):
 
 
 def _tree_of_parts(n: int) -> _Tree:
-    """Return the tree of n parts with a forbidden root."""
     parts = np.arange(n)
     first, stop, parent = np.append(0, parts), np.append(n, parts + 1), np.append(-1, np.zeros_like(parts))
     return _Tree(first, stop, parent, np.append(FORBIDDEN, np.zeros(n)), np.arange(n + 1))
@@ -173,10 +172,7 @@ def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
 
 
 def by_first_step(trees: Trees) -> Ints:
-    """Sort the attributes by the mean cost of the first step up.
-
-    (n_attributes,) int64 array.
-    """
+    """Sort the attributes by the mean cost of the first step up."""
     steps = np.zeros(trees.positions.shape[1])
     for j in range(len(steps)):
         above = trees.parent[trees.leaves[trees.positions[:, j]]]
@@ -197,9 +193,7 @@ def join(trees, node, position):  # type: ignore[no-untyped-def]
 def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Ints32:
     """Return the smallest nodes that hold all tuples of each class, -1 for none.
 
-    (n_classes, n_attributes) int32 array.
-
-    `class_of` is (n_tuples,) int64, counted from 0, and -1 for a tuple without a class.
+    (n_classes, n_attributes) int32. `class_of` is (n_tuples,) int64, and -1 for a tuple without a class.
     """
     cells = np.full((n_classes, trees.positions.shape[1]), -1, dtype=np.int32)
     _widen_all(trees, class_of, cells)

@@ -90,11 +90,8 @@ def is_whole(value: Any) -> bool:
 def meant(number: Any) -> Fraction:
     """Return the fraction that a number stands for.
 
-    It is the simple fraction with this float, else the decimal.
-
-    1/3 as a float is a little less than a third, and 0.29 is not 29 of 100. No two fractions below a thousand with
-    denominators of at most a million have the same float, so the written one is found again. For smaller numbers the
-    denominators may be larger.
+    It is the simple fraction with this float, else the decimal. No two fractions below a thousand with denominators of
+    at most a million have the same float. For smaller numbers the denominators may be larger.
 
     >>> meant(1 / 3), meant(0.29), meant(0.123456789), meant(12)
     (Fraction(1, 3), Fraction(29, 100), Fraction(123456789, 1000000000), Fraction(12, 1))
@@ -136,9 +133,7 @@ def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...
 
 
 def day_of(value: Any) -> date | None:
-    """Return the day of a date, a moment or ISO text.
-
-    The day is None for any other value. An offset from UTC is ignored.
+    """Return the local day of a date, a moment or ISO text, or None.
 
     >>> day_of("2021-03-05T23:30+02:00"), day_of(datetime(2021, 3, 5, 10)), day_of("05.03.2021")
     (datetime.date(2021, 3, 5), datetime.date(2021, 3, 5), None)
@@ -158,9 +153,7 @@ def day_of(value: Any) -> date | None:
 
 
 def is_day(value: Any) -> bool:
-    """Tell whether a value is a whole day.
-
-    It is a date, a midnight without an offset from UTC, or the ISO text of a day.
+    """Tell whether a value is a date, its ISO text or its local midnight.
 
     >>> is_day("2021-03-05"), is_day(datetime(2021, 3, 5)), is_day("2021-03-05 00:00"), is_day("2021-02-30")
     (True, True, False, False)

@@ -151,7 +151,6 @@ def _with_missing(draft: Draft) -> Draft:
 
 
 def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
-    """Draft the first kind that fits."""
     values, counts = _present(every, weights)
     try:
         return draft_dates(values, counts)
@@ -246,7 +245,6 @@ def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
 
 
 def _group_numbers(n: int) -> list[int]:
-    """Return the number of groups by level."""
     n_levels = 0
     while n_levels < _MOST_LEVELS and 3 ** (n_levels + 1) <= n:
         n_levels += 1
@@ -457,7 +455,6 @@ def _range_end(text: str) -> float:
 
 
 def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
-    """Order words by every scale."""
     plain = [" ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", word).replace(" s ", "s ").split()) for word in words]
     for name in _SCALES:
         steps = WORDS[name]

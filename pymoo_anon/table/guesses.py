@@ -301,7 +301,6 @@ def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
 
 
 def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str] | None:
-    """Return a role by the name of a column."""
     if not words:
         return None
     whole = WORDS["whole"].get("".join(words))
@@ -399,7 +398,6 @@ def _role_by_identifier(profile: Profile, words: list[str], said: dict[str, str]
 
 
 def _role_by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
-    """Return a role by the values of a column."""
     if looks.are_dates:
         return "quasi-identifier", "it holds dates, which others may know of a person"
     if looks.are_places:

@@ -232,12 +232,12 @@ class Hierarchy:
         return Hierarchy(columns, self.bins)
 
     def encode(self, values: Sequence[Any]) -> Ints:
-        """Return the positions of values in the domain. (n,) int64, -1 for other values.
+        """Find the positions of Python values in the domain, (n,) int64.
 
-        A number matches the same number or its bin (but no text: see `with_numbers`), a text the same text, None the
-        missing value, anything else the same value or its `str`. In a domain of days, which are dates or their ISO
-        text, a date, a moment and the ISO text of either match their day. An empty text that is no value of the domain
-        is missing.
+        It is -1 for a value that is not in the domain. A number matches the same number or its bin (but no text: see
+        `with_numbers`), a text the same text, None the missing value, anything else the same value or its `str`. In a
+        domain of days, which are dates or their ISO text, a date, a moment and the ISO text of either match their day.
+        An empty text that is no value of the domain is missing.
         """
         bins = self.bins
         if bins is not None:
@@ -250,9 +250,7 @@ class Hierarchy:
         return np.array(found, dtype=np.int64).reshape(-1)
 
     def run_label(self, first: int, last: int) -> Hashable:
-        """Return the label of the values first..last.
-
-        It is the value, the range, or a list of the values.
+        """Return the value, the range or the list of the values first..last.
 
         >>> Hierarchy.intervals(0, 100, widths=[]).run_label(17, 20)
         '17–20'
@@ -271,7 +269,7 @@ class Hierarchy:
         return " | ".join(map(str, values))
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        r"""Write the hierarchy in ARX's layout to a file, or return the text.
+        r"""Write the hierarchy in ARX's layout, or return the text.
 
         Raises:
             ValueError: A file cannot hold the labels: they contain NUL, those of the top level are all empty, the first
@@ -324,7 +322,6 @@ class Hierarchy:
 
 
 def _checked_levels(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
-    """Check the columns of a hierarchy."""
     if not columns or not columns[0]:
         raise ValueError("levels must hold at least one value, got none")
     for number, column in enumerate(columns):

@@ -35,9 +35,8 @@ _PRINTED_COLUMNS = 40
 class Microdata:
     """A table about persons, ready for a search.
 
-    It holds the distinct quasi-identifier tuples with their counts and, for every column with another role, sparse
-    counts of its values in each of them. It holds no rows: a table of a billion rows with a million distinct tuples is
-    as large as one of a million rows. Instances are immutable. Builders are `from_frame` and `from_codes`.
+    It holds no rows, but the distinct quasi-identifier tuples with their counts and, for every column with another
+    role, sparse counts of its values in each of them. Instances are immutable. `from_frame` builds one.
 
     A column's name is text or, in a pandas frame, anything hashable, such as a whole number or a tuple.
 
@@ -299,7 +298,7 @@ class Microdata:
         return Forest(*arrays)
 
     def local_classes(self, generalization: LocalGeneralization, columns: tuple[Name, ...]) -> EquivalenceClasses:
-        """Group the table by one local recoding, and count some columns by class.
+        """Group the table by a local recoding, and count some columns.
 
         Raises:
             ValueError: The generalization has other hierarchies, another number of distinct tuples, or a cell that does
@@ -376,7 +375,6 @@ def _check_hierarchies(quasi_identifiers: Any) -> None:
 def _other_columns(
     quasi_identifiers: Mapping[Name, Hierarchy], sensitive: tuple[Name, ...], label: Name | None, person: Name | None
 ) -> list[Name]:
-    """Return the columns with other roles, each once."""
     for role, names in (("sensitive", sensitive), ("label", [label]), ("person", [person])):
         for name in names:
             if not isinstance(name, Hashable):

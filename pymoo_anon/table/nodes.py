@@ -16,9 +16,8 @@ from pymoo_anon.typing import Floats, Ints
 class Nodes:
     """Nodes of a hierarchy, each a group of values at some level.
 
-    In tree order the values of each node are adjacent, so a node is an interval of positions. Nodes are numbered in
-    preorder: the root is 0, and the nodes below a node follow it. A set that is a group at several levels is one node.
-    All arrays are read-only.
+    In tree order the values of each node are adjacent. Nodes are numbered in preorder, the root as 0. A set that is a
+    group at several levels is one node. All arrays are read-only.
 
     >>> from pymoo_anon.table import Hierarchy
     >>> nodes = Hierarchy([["Bonn", "Paris", "Cologne"], ["DE", "FR", "DE"], ["*", "*", "*"]]).nodes
@@ -56,11 +55,7 @@ class Nodes:
 
     @property
     def losses(self) -> Floats:
-        """(n_nodes,) float array, the loss of each node (lower is better).
-
-        It is (extent - 1) / (values - 1), from 0 for a value to 1 for the root. The root of a domain of one value loses
-        nothing.
-        """
+        """(n_nodes,) float array, the loss (extent - 1) / (values - 1) of each."""
         return (self.extents - 1) / max(len(self.order) - 1, 1)
 
 

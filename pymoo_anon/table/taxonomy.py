@@ -121,7 +121,7 @@ class Taxonomy:
         return self._n_cuts_below[0]
 
     def is_valid(self, bits: ArrayLike) -> Any:
-        """Tell whether one string (n_bits,) is a cut, or each of many (n, n_bits).
+        """Tell whether strings, (n_bits,) or (n, n_bits), are cuts.
 
         Raises:
             TypeError: They are not Boolean.
@@ -224,7 +224,6 @@ class Taxonomy:
 
 
 def _nodes_of(tree: Any) -> list[_Node]:
-    """List the nodes of a nested tree in preorder."""
     nodes: list[_Node] = []
     n_leaves = 0
     # Placed mappings by identity. They are kept, so that no other object gets the identity of one.

@@ -28,7 +28,6 @@ def split_words(name: str) -> list[str]:
 
 
 def _read_words() -> dict[str, dict[str, Any]]:
-    """Read the data file into tables by kind."""
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     text = (files("pymoo_anon.table") / "words.csv").read_text(encoding="utf-8")
     for line in text.splitlines()[1:]:
