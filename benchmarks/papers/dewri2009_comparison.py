@@ -332,7 +332,7 @@ def speed(table, of: dict) -> list[list[str]]:
     rows = [["two generalizations: grouping, 6 vectors, 27 comparisons", f"{median_ms(everything, 30):.1f}"]]
     found: Comparison = of["comparison"]
     sets = list(zip(*found.vectors.values(), strict=True))
-    for one in SINGLE[2:]:
+    for one in SINGLE:
         slowest = max(median_ms(partial(one.tournament, own), 3) for own in found.vectors.values())
         rows.append([f"{n} members, {one.name}, the slowest property", f"{slowest:.0f}"])
     of_sets = [(one.name, median_ms(partial(one.tournament, sets), 3)) for one in SETS]
