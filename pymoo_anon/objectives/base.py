@@ -19,7 +19,7 @@ from pymoo_anon.typing import Floats, Ints
 
 # A subclass may replace these without changing the value of the measure.
 _DESCRIPTIONS = {"name", "short", "role", "words", "is_loss", "shown", "step", "bounding", "best_of_specializations"}
-_DESCRIPTIONS |= {"check", "value_range", "spacing"}
+_DESCRIPTIONS |= {"check", "limits", "value_range", "spacing"}
 
 
 class Objective(Boundable):
@@ -46,6 +46,7 @@ class Objective(Boundable):
         worst_class: Whether the value is that of the worst kept class. `of_classes` then gives the value of each class,
             and a constraint bounds every class.
         known: The background knowledge of adversaries who each know some quasi-identifiers, or None.
+        limits: The least and the greatest value, where they are the same for every table.
         bounding: The family of bounds for proofs, one of `objectives.bounds`, or None.
     """
 
@@ -65,6 +66,7 @@ class Objective(Boundable):
     step: float = 1.0
     worst_class: bool = False
     known: Any = None
+    limits: tuple[float, float] = (-np.inf, np.inf)
     bounding: type[Bounding] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -154,7 +156,7 @@ class Objective(Boundable):
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """Return the least and the greatest value of any generalization."""
-        return -np.inf, np.inf
+        return self.limits
 
     def spacing(self, tuples: DistinctTuples) -> float:
         """Return the least difference of two values, or 0."""

@@ -179,6 +179,7 @@ class NormalizedWeightedPenalty(_WeightedLoss):
     short = "NWP"
     words = "weighted loss"
     step = 0.001
+    limits = (0, 1)
 
     _kind_of_weights = "non-negative numbers of sum 1"
 
@@ -188,9 +189,6 @@ class NormalizedWeightedPenalty(_WeightedLoss):
 
     def _parts(self, n_rows: int, n_columns: int) -> tuple[int, int]:
         return n_rows, n_columns if self.weights is None else 1
-
-    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        return 0, 1
 
     def recount(self, recount: Recount) -> Recounted:
         return self._recounted(recount) / prod(self._parts(recount.n_rows, len(recount.names)))
@@ -274,6 +272,7 @@ class Precision(LossObjective):
     maximize = True
     step = 0.001
     bounding = AdditiveLoss
+    limits = (0, 1)
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         tuples = classes.tuples
@@ -312,9 +311,6 @@ class Precision(LossObjective):
                 own = np.ascontiguousarray(maps[:, tuples.offsets[j] : tuples.offsets[j + 1]])
                 found[:, j] = _lowest_levels(own, levels)
         return found
-
-    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        return 0, 1
 
     def recount(self, recount: Recount) -> Recounted:
         cost, kept = Fraction(0), recount.n_rows - recount.n_suppressed

@@ -88,6 +88,7 @@ class NormalizedClassDispersion(LossObjective):
     short = "NECD"
     words = "dispersion of class sizes"
     step = 0.001
+    limits = (0, 1)
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         firsts, sizes, n_rows = classes.starts[:-1], classes.sizes, classes.n_rows
@@ -96,9 +97,6 @@ class NormalizedClassDispersion(LossObjective):
         # Where no class is kept, none is larger than another.
         dispersion: Floats = np.maximum(largest - smallest, 0) / max(n_rows - 1, 1)
         return dispersion
-
-    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        return 0, 1
 
     def recount(self, recount: Recount) -> Recounted:
         if recount.kept.empty:

@@ -65,6 +65,7 @@ class TCloseness(_FromTable):
     shown = ("distance",)
     step = 0.001
     bounding = WorstShare
+    limits = (0, 1)
 
     def __init__(self, column: str, distance: str | Sequence[Hashable] | Hierarchy = "equal") -> None:
         super().__init__(column)
@@ -158,9 +159,6 @@ class TCloseness(_FromTable):
             # A class is a mixture of the tuples left and the tuples gone, and nothing is farther away than 1.
             held, offsets, floors = self.of_classes(classes) * classes.sizes, 0 * ones, 0 * ones
         return Shares(held, np.arange(len(ones) + 1), offsets, ones, ones, floors)
-
-    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        return 0, 1
 
     def recount(self, recount: Recount) -> Recounted:
         pairs, whole = recount.shares(self.column), recount.whole(self.column)

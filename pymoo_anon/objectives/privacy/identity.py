@@ -285,6 +285,7 @@ class RecordsAtRisk(Objective):
     step = 0.0001
     bounding = Bounding
     shown = ("risk", "enough")
+    limits = (0, 1)
 
     def __init__(self, risk: float = 0.09) -> None:
         self.risk = risk
@@ -309,9 +310,6 @@ class RecordsAtRisk(Objective):
         rows = classes.totals(np.where(classes.sizes < self.enough, classes.sizes, 0))
         hidden = below.limit if below.limit >= self.enough else 0
         return np.repeat(np.maximum(rows - hidden, 0) / classes.n_rows, len(below))
-
-    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        return 0, 1
 
     def recount(self, recount: Recount) -> Recounted:
         sizes = [*recount.kept.tolist(), recount.n_suppressed]
