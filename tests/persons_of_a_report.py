@@ -119,9 +119,9 @@ EVIDENCE = {
 }
 
 
-def subject_of(front, row=None, evidence=None, threshold=0.09):
+def subject_of(front, row=None, evidence=None, threshold=0.09, external=False):
     """Return the subject of a report on a point, chosen by its row."""
-    told = {"suppressed": "mark", "population": None, "external": False, "about": {}}
+    told = {"suppressed": "mark", "population": None, "external": external, "about": {}}
     return checked_subject(front, front.choose(row=row), evidence=evidence, threshold=threshold, **told)
 
 

@@ -359,6 +359,14 @@ def test_labels_of_categories_are_short_and_their_own():
         assert sorted(groups.tolist()) == groups.tolist()
 
 
+@pytest.mark.parametrize(
+    ("n", "groups"), [(2, []), (3, [2]), (8, [3]), (9, [4, 2]), (27, [12, 5, 2]), (81, [27, 9, 3])]
+)
+def test_the_more_categories_the_more_groups(n, groups):
+    draft = draft_hierarchy([f"v{i:02}x" for i in range(n)], kind="categories")
+    assert draft.hierarchy.n_groups.tolist() == [n, *groups, 1]
+
+
 def test_a_month_written_in_two_ways_is_no_value():
     months = draft_hierarchy(["Dec-2011", "2011-12", "2012-01", "Jan-2012", "May-2013"]).hierarchy
     assert months.labels[1] == ("2011-12 (2)", "2012-01 (2)", "2013-05")

@@ -26,6 +26,8 @@ from pymoo_anon.table import Hierarchy, draft_hierarchy
         (["low", "high", "medium", "very high"], [["low–medium", "high – very high"]]),
         (["<1 year", "1-2 years", "3-5 years", ">5 years"], [["≤2", "≥3"]]),
         (["1 000-1 999", "2 000-2 999", "3 000+"], [["1 000-2 999", "3 000+"]]),
+        (["10k+", "1k-9k", "500-999", "0-499"], [["0-999", "≥1k"]]),
+        (["more than 10", "5-10", "0-4"], [["0-10", "more than 10"]]),
         (["XL", "S", "M", "L"], [["S–M", "L–XL"]]),
         (["strongly agree", "agree", "neutral"], [["neutral–agree", "strongly agree"]]),
         (["Jan", "Mar", "Feb", "Dec", "Apr"], [["Jan–Mar", "Apr", "Dec"], ["Jan–Apr", "Dec"]]),
@@ -39,7 +41,7 @@ from pymoo_anon.table import Hierarchy, draft_hierarchy
         ([*["0-9", "10-19", "20-29"] * 20, "5-15"], [["0-19", "20-29", "5-15"]]),
         ([*["grade 1", "grade 2", "grade 3"] * 20, "stage 1"], [["grade 1 – grade 2", "grade 3", "stage 1"]]),
     ],
-    ids=range(22),
+    ids=range(24),
 )
 def test_neighbors_in_their_order(values, levels):
     draft = draft_hierarchy(values)

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from pymoo_anon.table import Generalization
-from pymoo_anon.table.generalization import label_texts
+from pymoo_anon.table import Generalization, Hierarchy
+from pymoo_anon.table.generalization import LocalGeneralization, label_texts
 
 AGES = {"age": [0, 0, 1], 3: [0]}
 LABELS = {"age": ["young", "old"], 3: ["*"]}
@@ -23,6 +23,14 @@ def test_a_generalization_holds_groups_and_labels():
     assert repr(one) == "Generalization(\n  age: young; old\n  3: *\n)"
     many = Generalization({"q": range(6)}, {"q": "abcdef"})
     assert repr(many) == "Generalization(\n  q: a; b; c; d; ... 6 groups\n)"
+
+
+def test_a_local_recoding_is_shown_by_its_labels():
+    ways = {"age": Hierarchy.intervals(0, 4, [2]), "sex": Hierarchy.flat("FM")}
+    made = LocalGeneralization(ways, [[0, 0], [1, 0], [1, 0]])
+    assert made.n_groups == (2, 1)
+    assert repr(made) == "LocalGeneralization(2 classes; age: 2 labels; sex: 1 label)"
+    assert repr(LocalGeneralization(ways, [[0, 0]])) == "LocalGeneralization(1 class; age: 1 label; sex: 1 label)"
 
 
 def test_equality_is_that_of_groups_and_labels():

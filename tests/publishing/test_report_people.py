@@ -1,0 +1,78 @@
+"""Sentences of a report about the people, from tables counted by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from persons_of_a_report import subject_of
+
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing.local_facts import advice
+from pymoo_anon.publishing.report.people import bias_view, inference_view, sizes_view
+from pymoo_anon.table import Below, Hierarchy, Microdata
+
+
+def subject_and_member(columns, sensitive=(), suppression=0):
+    """Return the subject of a report on a raw table, and its only point."""
+    frame = pd.DataFrame(columns)
+    ways = {name: Hierarchy.flat(sorted(set(frame[name]))) for name in frame if name not in sensitive}
+    table = Microdata.from_frame(frame, ways, list(sensitive))
+    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression)
+    subject = subject_of(problem.front([[0] * problem.n_var]), row=0)
+    return subject, subject.member(0)
+
+
+def sentences(view):
+    return [one.replace("\N{NO-BREAK SPACE}", " ") for one in view.sentences]
+
+
+def test_the_column_of_which_a_class_tells_most_is_named():
+    """Take the greatest difference of guesses, not the surest guess."""
+    rows = {"q": [0] * 10 + [1] * 10, "sure": [*"x" * 16, *"y" * 4], "told": [*"x" * 8, *"yy", *"xx", *"y" * 8]}
+    words = sentences(inference_view(*subject_and_member(rows, ["sure", "told"])))
+    assert words == [
+        "told: knowing the class, the likeliest value is right for 80 % of the people, without knowing it for 50 "
+        "%, the greatest difference of 2 sensitive columns.",
+        "A class with a single value reveals it: sure of 10 people (50 %).",
+        "The values of told in a class differ from those of all rows by 30 % on average, the most of 2 sensitive "
+        "columns, and by 30 % at most; 0 % is alike, 100 % has nothing in common.",
+    ]
+
+
+def test_a_class_counts_in_the_row_of_sizes_that_begins_with_its_size():
+    subject, member = subject_and_member({"q": np.repeat(range(5), [2, 4, 5, 11, 12])})
+    (sizes,) = sizes_view(subject, member).tables
+    assert sizes.rows == (("2–4", 6, 2), ("5–11", 16, 2), ("12–24", 12, 1))
+    table = Microdata.from_codes({"q": Hierarchy.flat([0])}, [np.zeros(1, int)], np.array([10**6]), {}, {})
+    subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[0]]), row=0)
+    (sizes,) = sizes_view(subject, subject.member(0)).tables
+    assert sizes.rows == (("1,000,000 or more", 10**6, 1),)
+
+
+@pytest.mark.parametrize(("n", "has"), [(1, "1 person has"), (2, "2 people have")])
+def test_outsiders_read_how_many_have_stars(n, has):
+    towns = Hierarchy([["x", "y"], ["*", "west"], ["*", "*"]])
+    table = Microdata.from_frame(pd.DataFrame({"q": ["x"] * n + ["y"] * 5}), {"q": towns})
+    subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[1]]), row=0, external=True)
+    said, *_ = sizes_view(subject, subject.member(0)).sentences
+    assert said == f"{has} * throughout: suppressed rows, which are one class."
+
+
+def test_who_loses_most_is_named_beside_the_average():
+    told = subject_and_member({"q": [0] * 6 + [1] * 2, "r": [0] * 8}, suppression=Below(3))
+    assert sentences(bias_view(*told))[0] == (
+        "Most is lost where q is 1: 100 % of the information, against 25 % for all people on average."
+    )
+    assert sentences(bias_view(*subject_and_member({"q": [0] * 4})))[0] == (
+        "All people lose 0 % of their information on average."
+    )
+
+
+@pytest.mark.parametrize(("asked", "open_", "them"), [([], "ill and paid", "them"), (["ill"], "paid", "it")])
+def test_columns_that_k_does_not_protect_are_named(asked, open_, them):
+    frame = pd.DataFrame({"q": [0, 0], "ill": [*"ab"], "paid": [*"xy"]})
+    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat([0])}, ["ill", "paid"]), [KAnonymity()])
+    (said,) = advice(problem, [DistinctLDiversity(name) >= 2 for name in asked])
+    assert said.startswith(f"k does not protect {open_}, and small classes share ")
+    assert said.endswith(f": require l or t of {them}, too.")
+    assert advice(problem, [DistinctLDiversity() >= 2]) == []
