@@ -455,10 +455,10 @@ def test_long_texts_are_searched_at_their_beginnings_alone(monkeypatch):
 
     for name in ("_CONTACT", "_WORD"):
         monkeypatch.setattr(guesses, name, Counting(getattr(guesses, name)))
-    texts = [f"a@{'1.' * 10_000} {i}" for i in range(3)]
+    texts = [f"write to me: a@{'1.' * 10_000} {i}" for i in range(3)]
     assert guess_role("x", texts).role == "identifier"
     assert sum(searched) <= 2 * sum(len(text[:1000]) for text in texts)
-    assert len(searched) >= 3
+    assert len(searched) == 6
 
 
 def test_columns_of_lists_are_none():
