@@ -8,7 +8,6 @@ from pymoo.termination import get_termination
 
 from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
-from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import LatticeProblem
@@ -24,18 +23,6 @@ def problem():
 
 def outcome(res):
     return res.X.tolist(), res.F.tolist()
-
-
-def test_the_result_is_the_archive_of_all_that_was_seen():
-    own = problem()
-    res = minimize(own, PBGEA(epsilon=[2, 1, 50]), ("n_gen", 12), seed=1, save_history=True)
-    assert [entry.n_gen for entry in res.history] == list(range(1, 13))
-    expected = BoxArchive([2, 1, 50], [True, True, False])
-    for entry in res.history:
-        expected.add(entry.off)
-    assert sorted(res.F.tolist()) == sorted(expected.F.tolist())
-    assert res.opt.get("F").tolist() == res.F.tolist()
-    assert np.array_equal(own.compute(res.X), res.F)
 
 
 def test_a_hundred_generations_by_default():

@@ -31,19 +31,6 @@ def problem(**asked):
     return LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01, **asked)
 
 
-def test_an_archive_of_the_users_own_is_offered_every_node():
-    class All:
-        def __init__(self):
-            self.X = []
-
-        def add(self, pop):
-            self.X += pop.get("X").tolist()
-            return self
-
-    res = minimize(problem(), BranchAndBound(archive=All()))
-    assert len(res.archive.X) == res.algorithm.n_evaluated == len(set(map(tuple, res.archive.X)))
-
-
 def test_of_several_infeasible_nodes_it_is_the_one_that_violates_least():
     seen = []
 

@@ -15,12 +15,12 @@ from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
-from tasks import Task, found, invented, minimal, sorted_rows
+from tasks import found, invented, minimal, sorted_rows
 
 from pymoo_anon.algorithms import ParetoLocalSearch
 from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.fronts.archive import boxes
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
     DominanceCountTournament,
     LatticeSampling,
@@ -191,15 +191,6 @@ def test_other_problems_are_searched_with_operators_of_their_own():
     algorithm = ParetoLocalSearch(sampling=np.array([[0.5, 0.5]]), neighborhood=Flips())
     with pytest.raises(TypeError):
         minimize(get_problem("zdt1", n_var=2), algorithm)
-
-
-def test_an_algorithm_object_is_set_up_for_one_problem_after_another():
-    algorithm = ParetoLocalSearch(epsilon=2)
-    for own in (problem(), Task(TABLE, [DistinctLDiversity("s0"), GeneralLossMetric()], [], 3).problem):
-        algorithm.setup(own, seed=1)
-        assert len(algorithm.front) == len(algorithm._seen) == 0
-        assert algorithm.front.epsilon == 2
-        assert algorithm.front.maximize.tolist() == [True, False]
 
 
 def test_verbose_shows_members_and_what_is_unexplored(capsys):

@@ -180,12 +180,3 @@ def test_operators_of_other_search_spaces_are_refused():
     with pytest.raises(TypeError, match=r"^problem must be a BitStringProblem, got LatticeProblem;"):
         run(free(), sampling=BitStringSampling())
     assert run(free(), crossover=ReducedSurrogateCrossover()).X.dtype == np.int64
-
-
-def test_an_algorithm_object_is_set_up_for_one_problem_after_another():
-    algorithm = PBGEA(10, epsilon=2)
-    for problem in (free(), get_problem("zdt1", n_var=3)):
-        algorithm.setup(problem, seed=1)
-        assert len(algorithm.box_archive) == 0
-        assert algorithm.box_archive.epsilon.tolist() == 2
-    assert algorithm.box_archive.maximize.tolist() is False

@@ -115,24 +115,11 @@ def test_every_objective_has_a_short_name_that_works(first):
     assert len(record()["objectives"]) == len(names)
 
 
-def test_exhaustive_search():
-    result = search("--rows", "300", "--algorithm", "exhaustive", "--objectives", "k,GLM")
-    assert result.exit_code == 0, result.output
-    assert record()["n_unique"] == 17_920
-    assert list(front())[-3:-1] == ["k", "GLM"]
-
-
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
 def test_verbose_shows_the_table_of_pymoo(algorithm):
     result = search("--rows", "50", "--verbose", "--algorithm", algorithm, "--objectives", "k,GLM", "--seed", "3")
     assert result.exit_code == 0, result.output
     assert "n_gen" in result.stdout
-
-
-def test_all_objectives():
-    result = search(*SMALL, "--objectives", "k, l, S_k, S_l, GLM, CM:salary-class, l:sex")
-    assert result.exit_code == 0, result.output
-    assert list(front())[-8:-1] == ["k", "l", "S_k", "S_l", "GLM", "CM", "l of sex"]
 
 
 @pytest.mark.parametrize(
@@ -152,12 +139,6 @@ def test_suppression(arguments, rule):
     assert record()["suppression"] == rule
 
 
-@pytest.mark.parametrize(("text", "limit"), [("0.1", 30), ("7", 7)])
-def test_suppressed_tuples_stand_in_the_front(text, limit):
-    search(*SMALL, "--suppression", text)
-    assert 0 < front()["suppressed"].max() <= limit
-
-
 def test_larger_boxes_hold_fewer_members():
     search(*SMALL)
     fine = len(front())
@@ -166,18 +147,10 @@ def test_larger_boxes_hold_fewer_members():
 
 
 @pytest.mark.usefixtures("adult_rows")
-def test_adult():
-    result = search("--demo", "adult", "--generations", "3")
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("30,162 rows, 8 quasi-identifiers, 17,920 nodes; PBG-EA.\n")
-    assert record()["n_distinct"] == 12_458
-
-
-@pytest.mark.usefixtures("adult_rows")
 def test_the_label_of_adult_is_no_quasi_identifier():
     result = search("--demo", "adult", "--generations", "3", "--objectives", "k,GLM,CM")
     assert result.exit_code == 0, result.output
-    assert record()["n_nodes"] == 8960
+    assert result.stdout.startswith("30,162 rows, 7 quasi-identifiers, 8,960 nodes; PBG-EA.\n")
     assert "salary-class" not in front()
 
 
@@ -229,13 +202,6 @@ def test_the_label_of_adult_is_no_quasi_identifier():
 )
 def test_error_messages(arguments, message):
     assert refused(*arguments) == f"Error: {message}"
-
-
-def test_an_epsilon_for_each_objective():
-    result = search(*SMALL, "--epsilon", "1,2")
-    assert result.exit_code == 2
-    assert result.stderr == "Error: epsilon must be one number or one per objective: 3, got 2\n"
-    assert not Path("front").exists()
 
 
 def test_help_names_every_choice():

@@ -70,18 +70,6 @@ def test_a_loss_that_comes_first_descends_too():
     assert (np.diff(front["GLM"]) <= 0).all()
 
 
-def test_rows_that_break_a_constraint_are_not_written():
-    problem = LatticeProblem(make_census(n_rows=50), [KAnonymity(), GeneralLossMetric()], 0, [KAnonymity() >= 5])
-    res = minimize(problem, ExhaustiveSearch())
-    found = problem.front(res).sorted().to_frame()
-    assert len(found) == len(res.X)
-    assert list(found)[-3:] == ["k", "GLM", "suppressed"]
-    # As pymoo's RVEA may do.
-    res.X = np.vstack([np.zeros_like(res.X[:1]), res.X])
-    again = problem.front(res).sorted().to_frame()
-    assert again.reset_index(drop=True).equals(found.reset_index(drop=True))
-
-
 def test_all_is_printed_with_separators_if_asked_for(searched):
     heading, *lines = [line.split() for line in text_of(searched, None).splitlines()]
     best = str(int(searched.values(DistinctLDiversity("occupation")).max()))
@@ -131,14 +119,6 @@ def test_no_heading_is_broken(width, n_sensitive):
     shown = re.split(r"  +", heading.strip().removesuffix("levels").strip())
     assert len(shown) > 2
     assert shown == whole[: len(shown)]
-
-
-def test_names_are_no_markup():
-    frame = pd.DataFrame({"[bold]\x1b[1m\nb": [1, 2], "z": [1, 2]})
-    table = Microdata.from_frame(frame, {name: Hierarchy.flat([1, 2]) for name in frame})
-    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()])
-    for width in (None, 160):
-        assert "[bold]\\x1b[1m\\nb" in text_of(problem.front(np.zeros((1, 2), dtype=int)), width)
 
 
 def test_the_record(searched):

@@ -195,13 +195,6 @@ def test_a_name_that_no_file_has_gets_the_file_that_init_gives_it():
     assert files("made/hierarchies") == files("hierarchies")
 
 
-def test_two_columns_of_one_name_get_no_drafts():
-    Path("t.csv").write_text("c,c\n1,x\n2,y\n")
-    message = "t.csv must name each of its columns once, got 'c' more than once; rename all but one there"
-    assert error("draft", "t.csv") == message
-    assert not Path("hierarchies").exists()
-
-
 def test_odd_values_are_asked_about_and_a_search_takes_the_drafts():
     rows = [f"{83000 + i % 60};{i % 80 + 70},5;{'FM'[i % 2]}" for i in range(400)] + ["k.A.;-,0;F"] * 8
     Path("t.csv").write_text("\n".join(["plz;Gewicht;sex", *rows]))

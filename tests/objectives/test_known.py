@@ -158,6 +158,7 @@ FRONTS = [
     (DistinctLDiversity("s0", known=TWO), 3, [GeneralLossMetric(), KAnonymity(known=ONE)]),
     (AlphaDeassociation("s0", known=ONE), 0.6, [GeneralLossMetric(), AlphaDeassociation("s0", known=any_of(2))]),
     (TCloseness("s0"), 0.4, [GeneralLossMetric(), KAnonymity(known=ONE), AlphaDeassociation("s0", known=TWO)]),
+    (DistinctLDiversity(), 2, [KAnonymity(), DistinctLDiversity(), GeneralLossMetric()]),
 ]
 
 
@@ -365,6 +366,8 @@ def test_bit_strings_count_alike():
         [KAnonymity(known=TWO) >= 5],
         [DistinctLDiversity("s0", known=ONE) >= 3, KAnonymity("s1", known=any_of(2)) >= 2],
         [AlphaDeassociation("s0", known=TWO) <= 0.6, KAnonymity(known=ONE) >= 4],
+        [DistinctLDiversity() >= 2],
+        [DistinctLDiversity(known=any_of(2)) >= 2],
     ],
     ids=str,
 )

@@ -76,6 +76,7 @@ def test_constraints_need_no_bounds_and_objectives_do():
         res = minimize(task.problem, BranchAndBound())
         assert res.algorithm.certified
         np.testing.assert_array_equal(found(res, task.problem), task.front)
-        with pytest.raises(ValueError) as caught:
-            minimize(LatticeProblem(table, [KAnonymity(), unbounded]), BranchAndBound())
-        assert str(caught.value) == f"{unbounded!r} states no bounds; ExhaustiveSearch or PBGEA search without any"
+        for max_bytes in (2 << 30, 1):
+            with pytest.raises(ValueError) as caught:
+                minimize(LatticeProblem(table, [KAnonymity(), unbounded]), BranchAndBound(max_bytes=max_bytes))
+            assert str(caught.value) == f"{unbounded!r} states no bounds; ExhaustiveSearch or PBGEA search without any"

@@ -178,7 +178,7 @@ def best_below(measure, classes, below):
     return measure.bounding(measure).best_of_specializations(classes, below).tolist()
 
 
-MEASURES = (KAnonymity(), DistinctLDiversity("s"), AlphaDeassociation("s"), Discernibility(), AverageClassSize())
+MEASURES = (KAnonymity(), DistinctLDiversity(), AlphaDeassociation("s"), Discernibility(), AverageClassSize())
 
 
 @pytest.mark.parametrize("violating", [False, True], ids=["AtMost", "Violating"])

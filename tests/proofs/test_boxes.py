@@ -13,6 +13,7 @@ from limits import limited
 from pymoo.optimize import minimize
 from strategies import more
 from tasks import BOUNDED, invented, minimal, sorted_rows, tasks
+from test_gap import true_gap
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
@@ -228,17 +229,6 @@ def members_stand(F, bounds, front):
     return (settled | open_).all()
 
 
-def true_gap(F, front):
-    """Return each objective's gap to exact points as good in all others."""
-    as_good = front[np.newaxis] <= F[:, np.newaxis]
-    widest = np.zeros_like(F)
-    for j in range(F.shape[1]):
-        others = np.delete(as_good, j, axis=2).all(axis=2)
-        lower = np.where(others, F[:, np.newaxis, j] - front[np.newaxis, :, j], 0)
-        widest[:, j] = lower.max(axis=1, initial=0)
-    return widest
-
-
 @given(any_tasks(), st.integers(0, 8), st.booleans(), st.sampled_from([1, 256]), st.sampled_from([1, 3, 32]))
 def test_stopped_early_the_bounds_hold_and_it_goes_on(task, n_slices, pickled, room, batch):
     # A slice is one step, and there is room for few boxes.
@@ -370,15 +360,3 @@ def test_the_share_of_a_gap_is_what_would_certify_the_front():
     assert share_off(F, bounds[:0]) == 0
     assert share_off(F[:0], bounds) == np.inf
     assert share_off(np.array([[0.0]]), np.array([[-1.0]])) == np.inf
-
-
-def test_what_is_refused():
-    class Largest(Objective):
-        name, maximize = "largest", False
-
-        def evaluate_one(self, classes):
-            return float(classes.sizes.max())
-
-    message = r"^Largest\(\) states no bounds; ExhaustiveSearch or PBGEA search without any$"
-    with pytest.raises(ValueError, match=message):
-        BranchAndBound(max_bytes=1).setup(LatticeProblem(CENSUS, [KAnonymity(), Largest()]))

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import re
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from strategies import times
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import evidence, release
+from pymoo_anon.publishing import release
 from pymoo_anon.publishing.report.charts import charts
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
 
@@ -102,16 +101,11 @@ NAMED = {
 }
 
 
-def people(seed=0, rows=None):
-    """Draw towns and ages, or others with the same level-1 release."""
-    rng = np.random.default_rng(seed)
-    if rows is None:
-        return pd.DataFrame(
-            {"town": rng.choice(12, 500, p=[0.3, *[0.05] * 10, 0.2]), "age": rng.integers(0, 30, 500)}
-        ).assign(town=lambda made: [f"raw town {i}" for i in made["town"]])
-    region = [int(town.split()[-1]) // 4 for town in rows["town"]]
-    towns = [f"raw town {4 * one + rng.integers(4)}" for one in region]
-    return pd.DataFrame({"town": towns, "age": rows["age"] // 10 * 10 + rng.integers(0, 10, len(rows))})
+def people():
+    """Draw towns and ages."""
+    rng = np.random.default_rng(0)
+    towns = [f"raw town {i}" for i in rng.choice(12, 500, p=[0.3, *[0.05] * 10, 0.2])]
+    return pd.DataFrame({"town": towns, "age": rng.integers(0, 30, 500)})
 
 
 def of_people(rows, suppression=Below(5), constraints=()):  # noqa: B008
@@ -125,13 +119,6 @@ POINTS = np.array([[0, 0], [0, 1], [1, 1], [1, 2], [2, 2]])
 def outside(path, own, points=POINTS, chosen=2, **options):
     options.setdefault("evidence", None)
     return report(path, own, points, chosen, external=True, **options)
-
-
-def test_the_report_for_outsiders_depends_on_the_release_alone(tmp_path):
-    """Compare reports of tables with the same release byte for byte."""
-    rows = people()
-    made = {outside(tmp_path / "r.html", of_people(people(seed, rows)), POINTS[2:], 0) for seed in (1, 2, 3)}
-    assert len(made) == 1
 
 
 SMALL = {
@@ -255,42 +242,18 @@ def test_nothing_of_the_search_leaves_the_building(tmp_path, chosen):
         assert word not in "\n".join(read(made[0]).texts).lower()
 
 
-def test_six_persons_of_whom_two_have_cancer_stay_unknown_outside(tmp_path):
-    """Try all 15 placements of the cancers. Only for some is * optimal under k >= 2 and l >= 2."""
-    zips = Hierarchy.flat(["q1", "q2"])
-    files, optimal = set(), 0
-    for sick in combinations(range(6), 2):
-        illness = ["cancer" if i in sick else "flu" for i in range(6)]
-        rows = pd.DataFrame({"zip": ["q1"] * 2 + ["q2"] * 4, "illness": illness})
-        table = Microdata.from_frame(rows, {"zip": zips}, sensitive="illness")
-        required = [KAnonymity() >= 2, DistinctLDiversity("illness") >= 2]
-        own = LatticeProblem(table, [GeneralLossMetric()], constraints=required)
-        front = own.front(own.pareto_set())
-        optimal += front.X.tolist() == [[1]]
-        told = evidence(
-            own,
-            [[1]],
-            own.front([[1]]).choose(row=0),
-            release(rows, own, [1]),
-            checksums={"input": {"raw.csv": hashlib.sha256(rows.to_csv().encode()).hexdigest()}},
-            search={"seed": 1, "certified": True},
-        )
-        files.add(outside(tmp_path / "r.html", own, [[1]], 0, evidence=told, certified=True))
-    assert 0 < optimal < 15
-    assert len(files) == 1
-
-
 def test_the_file_says_what_was_left_out(tmp_path):
     for external in (False, True):
         made = report(tmp_path / "r.html", external=external)
+        page = read(made)
         assert ("What was left out" in made) == external
         assert ("Internal: holds values" in made) != external
-        assert ("evidence" in read(made).tables) != external
-
-
-def test_outsiders_get_no_choice_of_points(tmp_path):
-    page = read(report(tmp_path / "r.html", external=True))
-    assert not {"input", "button", "select"} & set(page.tags)
+        assert {"evidence", "worst0", "left"} & set(page.tables) == (
+            set() if external else {"evidence", "worst0", "left"}
+        )
+        assert "inferred" in page.tables
+        # Outsiders choose no point.
+        assert bool({"input", "button", "select"} & set(page.tags)) != external
 
 
 def test_the_data_of_outsiders_hold_nothing_else(tmp_path):
@@ -311,12 +274,3 @@ def test_what_is_said_of_the_release_stands_outside_but_for_the_raw_file(tmp_pat
         made = report(tmp_path / "r.html", external=external, **said)
         texts = read(made).texts
         assert all((words in texts) == (not external or words != "raw.csv") for words in said.values())
-
-
-def test_outsiders_read_of_no_class_what_it_gives_away(tmp_path):
-    """Show outsiders total inferences, but no list of worst classes."""
-    for external in (False, True):
-        page = read(report(tmp_path / "r.html", external=external))
-        assert "inferred" in page.tables
-        assert ("worst0" in page.tables) != external
-        assert ("left" in page.tables) != external

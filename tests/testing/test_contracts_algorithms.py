@@ -367,26 +367,38 @@ BROKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("algorithm", "sentence"), BROKEN, ids=named)
-def test_what_is_broken_is_found(algorithm, sentence):
-    with pytest.raises(AssertionError) as caught:
-        check_algorithm(algorithm, small_problems()["two objectives"])
-    assert str(caught.value).startswith(sentence)
+#: Those that break it on other problems.
+ELSEWHERE = [
+    (Infeasible(), "constraints", "Infeasible must find rows that satisfy all constraints, got G = ["),
+    (Fickle(), "constraints", "Fickle must find the same with return_least_infeasible=True, where something is f"),
+    (LastInfeasible(), "nothing feasible", "LastInfeasible must give the least infeasible point that it evaluated"),
+]
 
 
 @pytest.mark.parametrize(
     ("algorithm", "name", "sentence"),
-    [
-        (Infeasible(), "constraints", "Infeasible must find rows that satisfy all constraints, got G = ["),
-        (Fickle(), "constraints", "Fickle must find the same with return_least_infeasible=True, where something is f"),
-        (LastInfeasible(), "nothing feasible", "LastInfeasible must give the least infeasible point that it evaluated"),
-    ],
+    [*((own, "two objectives", sentence) for own, sentence in BROKEN), *ELSEWHERE],
     ids=named,
 )
-def test_what_is_broken_under_constraints_is_found(algorithm, name, sentence):
+def test_what_is_broken_is_found(algorithm, name, sentence):
     with pytest.raises(AssertionError) as caught:
         check_algorithm(algorithm, small_problems()[name])
     assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "space", "names"), [one for one in MADE if len(one[2]) > 1 and type(one[0]) is not NSGA2], ids=named
+)
+def test_an_object_serves_one_problem_after_another(algorithm, space, names):
+    first, second = (small_problems(space)[name] for name in (names[-1], names[0]))
+    one, other = copy.deepcopy(algorithm), copy.deepcopy(algorithm)
+    one.setup(first, termination=("n_gen", 3), seed=1)
+    found = []
+    for own in (one, other):
+        own.setup(second, termination=("n_gen", 3), seed=1)
+        res = own.run()
+        found.append((np.array(res.X).tolist(), np.array(res.F).tolist()))
+    assert found[0] == found[1]
 
 
 def test_what_cannot_be_checked_is_refused():
