@@ -2,10 +2,12 @@
 
 import json
 import re
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
@@ -39,16 +41,31 @@ def answer(*arguments):
     return result.exit_code, result.output
 
 
+@contextmanager
+def made_in(folders, *commands):
+    """Make a new folder for a module of tests, prepare files there, and run commands that succeed."""
+    folder = folders.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+        for one in commands:
+            run(*one.split())
+
+
+def interrupt(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
 def search(*arguments):
     return command("search", *arguments)
 
 
-def refused(*arguments):
-    """Return the error of a search that is refused before any output."""
-    result = search(*arguments)
+def refused(*arguments, command_name="search", file="front"):
+    """Return the error of a command that is refused before any output, by default of a search."""
+    result = command(command_name, *arguments)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
-    assert not Path("front").exists()
+    assert not Path(file).exists()
     return result.stderr.removesuffix("\n")
 
 

@@ -126,7 +126,7 @@ def test_what_is_found_is_sound(partition, data):
 def test_small_fronts_are_found_mostly():
     """Check the mean share found, without a guarantee for any front."""
     shares = []
-    for seed in range(3):
+    for seed in range(2):
         own = table(seed, n_values=4, n_rows=60)
         for objectives, rule, constraints in asked_of(60, 3):
             shares.append(compared(BitStringProblem(own, objectives, rule, constraints), 4))
@@ -210,7 +210,7 @@ def test_no_neighbor_of_a_front_dominates_it():
 
 def test_constraints_are_reached_from_strings_that_break_them():
     limits = [DistinctLDiversity("s0") >= 4, KAnonymity() >= 6]
-    own = BitStringProblem(TABLE, [Precision()], 0.05, limits, taxonomies=TREES)
+    own = BitStringProblem(SMALL, [Precision()], 0.05, limits)
     start = np.ones((1, own.n_var), dtype=bool)
     res = minimize(own, ParetoLocalSearch(sampling=start), seed=1)
     assert (res.G <= 0).all()

@@ -23,7 +23,7 @@ from pymoo.termination import get_termination
 
 from pymoo_anon.algorithms import GENITOR
 from pymoo_anon.datasets import load_hierarchy, make_census
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
     ClosestValidRepair,
     PartitionCrossover,
@@ -67,35 +67,47 @@ def finished(algorithm):
     return algorithm
 
 
-def born(algorithm):
-    """Run an algorithm child by child, and return its infills with values."""
-    asked = []
-    while algorithm.has_next():
-        infills = algorithm.ask()
-        Evaluator().eval(algorithm.problem, infills)
-        asked.append([(float(one.F[0]), tuple(one.X.tolist())) for one in infills])
-        algorithm.tell(infills=infills)
-    return asked
+def rank(one):
+    """Return the constraint violation, then the value."""
+    return float(np.maximum(one.G, 0).sum()), float(one.F[0])
+
+
+def constrained():
+    """Begin with one feasible string among infeasible ones."""
+    limits = [KAnonymity() >= 8, DistinctLDiversity("occupation") >= 2]
+    own = BitStringProblem(CENSUS, [GeneralLossMetric()], constraints=limits)
+    start = np.random.default_rng(0).random((15, own.n_var)) < np.linspace(0.02, 0.1, 15)[:, np.newaxis]
+    start[7] = False
+    return own, {"sampling": start}
+
+
+BIRTHS = {"NEW": lambda: (problem(), {}), "TRAD": lambda: (problem(), trad()), "constrained": constrained}
 
 
 @pytest.mark.parametrize("refuse", [True, False])
-@pytest.mark.parametrize("operators", [dict, trad], ids=["NEW", "TRAD"])
-def test_births_are_those_of_the_twin(refuse, operators):
-    algorithm = GENITOR(pop_size=15, eliminate_duplicates=refuse, **operators())
-    algorithm.setup(problem(), termination=("n_gen", 30), seed=1)
-    first, *children = born(algorithm)
-    assert len(first) == 15
-    assert {len(one) for one in children} == {1}
-    # A point that has left the population is not better than the worst member either.
-    values, members = sorted(value for value, _ in first), {x: value for value, x in first}
-    for ((value, x),) in children:
-        if value < values[-1] and not (refuse and x in members):
-            values.pop()
-            insort(values, value)
-        members[x] = value
-    assert np.sort(algorithm.pop.get("F")[:, 0]).tolist() == values
-    assert all(members[tuple(one.X.tolist())] == one.F[0] for one in algorithm.pop)
-    assert values[0] == min(members.values())
+@pytest.mark.parametrize("name", BIRTHS)
+def test_births_are_those_of_the_twin(name, refuse):
+    own, operators = BIRTHS[name]()
+    algorithm = GENITOR(15, eliminate_duplicates=refuse, **operators)
+    algorithm.setup(own, termination=("n_gen", 80 if name == "constrained" else 30), seed=1)
+    members = []
+    while algorithm.has_next():
+        asked = algorithm.ask()
+        Evaluator().eval(algorithm.problem, asked)
+        algorithm.tell(infills=asked)
+        born = [(rank(one), tuple(one.X)) for one in asked]
+        assert len(born) == (1 if members else 15)
+        if not members:
+            members = sorted(born, key=lambda member: member[0])
+            violations = [cv for (cv, _), _ in members]
+            assert (len(set(violations)) > 2, violations.count(0)) == (
+                (True, 1) if own.has_constraints() else (False, 15)
+            )
+        elif born[0][0] < members[-1][0] and not (refuse and born[0][1] in [x for _, x in members]):
+            members.pop()
+            insort(members, born[0], key=lambda member: member[0])
+    assert [(rank(one), tuple(one.X)) for one in algorithm.pop] == members
+    assert members[0][0][0] == 0
     # Points that have left are forgotten, so that they may be born again.
     assert sum(algorithm._keys.values()) == 15
 

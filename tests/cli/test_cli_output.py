@@ -9,16 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command import FILES, SMALL, front, record, run, search, without_compiling, write_own_table
+from command import FILES, SMALL, front, interrupt, record, run, search, without_compiling, write_own_table
 
 from pymoo_anon import _files
 from pymoo_anon.cli import search as searching
 
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-def interrupt(*args, **kwargs):
-    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from command import OF_OWN_TABLE, command, run, search, without_compiling
+from command import OF_OWN_TABLE, command, made_in, run, search, without_compiling
 from command import write_project as write_any
 
 from pymoo_anon.publishing import read_evidence
@@ -58,13 +58,9 @@ def write_data():
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
     """Make a folder with a table, project, front and choice."""
-    folder = tmp_path_factory.mktemp("searched")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
+    with made_in(tmp_path_factory, "search mine.toml", "pick mine.toml --require k>=4") as folder:
         write_data()
         write_project()
-        run("search", "mine.toml")
-        run("pick", "mine.toml", "--require", "k>=4")
     return folder
 
 

@@ -4,11 +4,13 @@ import hashlib
 import json
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import command, read_front
+from command import command, made_in, read_front
+from command import refused as refused_of
 from persons_of_a_report import payload, read
 from test_cli_release import EVIDENCE, RELEASE, write_data, write_project
 
@@ -21,18 +23,10 @@ REPORT, EXTERNAL = Path("out.report.html"), Path("out.external.html")
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
     """Make a folder with a released table, its project and its choice."""
-    folder = tmp_path_factory.mktemp("released")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.chdir(folder)
+    commands = "search mine.toml", "pick mine.toml --require k>=5 --least GLM", "release mine.toml"
+    with made_in(tmp_path_factory, *commands) as folder:
         write_data()
         write_project()
-        for arguments in (
-            ("search", "mine.toml"),
-            ("pick", "mine.toml", "--require", "k>=5", "--least", "GLM"),
-            ("release", "mine.toml"),
-        ):
-            result = command(*arguments)
-            assert result.exit_code == 0, result.output
     return folder
 
 
@@ -41,12 +35,7 @@ def with_release(released, folder):
     return shutil.copytree(released, folder, dirs_exist_ok=True)
 
 
-def refused(*arguments):
-    result = command("report", *arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert not REPORT.exists()
-    return result.stderr.removesuffix("\n")
+refused = partial(refused_of, command_name="report", file=REPORT)
 
 
 def test_the_report_is_that_of_the_chosen_point(with_release):

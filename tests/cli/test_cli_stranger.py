@@ -28,25 +28,18 @@ def said(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["search", "my.toml", "--output", "mine.csv"], "which is a file; name another folder"),
-        (["search", "my.toml", "--output", "mine.csv/x"], "; name another folder"),
         (["search", "my.toml", "--time-limit", "nan"], "positive number of seconds"),
         (["search", "my.toml", "--rows", "5"], "--rows cannot be combined with a project file"),
         (["init", "mine.csv", "--hierarchies", "nowhere"], "hierarchies must be a folder with CSV files"),
         (["pick", "my.toml"], "pymoo-anon search my.toml writes it"),
         (["pick", "my.toml", "--risk", "nan"], "risk must be a number"),
-        (["pick", "my.toml", "--row", "1", "--knee"], "--row and --knee cannot be combined"),
         (["release", "my.toml"], "pymoo-anon search my.toml writes it"),
-        (["release", "my.toml", "--suppressed", "star"], "suppressed must be one of mark, drop"),
         (["report", "my.toml", "--threshold", "inf"], "threshold must be a number"),
         (
             ["verify", "my.toml", "--quasi-identifier", "zip"],
             "--quasi-identifier cannot be combined with a project file",
         ),
-        (["verify", "mine.csv"], "--quasi-identifier must name at least one column"),
-        (["init", "nowhere.csv"], "nowhere.csv: no such file"),
         (["hierarchy", "draft", "nowhere.toml"], "nowhere.toml: no such file"),
-        (["init", "mine.csv", "--engine", "excel"], "engine must be one of auto, duckdb, spark"),
     ],
 )
 def test_what_is_wrong_says_what_to_do(arguments, words):
@@ -60,7 +53,6 @@ def test_what_is_wrong_says_what_to_do(arguments, words):
     ("old", "new", "words"),
     [
         ("seed = 1", "seed = 1\nseed = 2", 'my.toml must be a TOML file: Key "seed" already exists'),
-        ("seed = 1", 'seed = "1"', "[search] seed must be a whole number from 0, got '1'"),
         ("generations = 2", "generations = 2.0", "[search] generations must be a whole number from 1, got 2.0"),
         ("pop-size = 4", "pop_size = 4", "got 'pop_size'"),
         ('"pbgea"', '["pbgea"]', "[search] algorithm must be one of auto, pls"),

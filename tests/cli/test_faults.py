@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import FILES, record, search, without_compiling
+from command import FILES, interrupt, record, search, without_compiling
 
 #: Moments at which a search is killed.
 MOMENTS = [0, *(pytest.param(moment, marks=pytest.mark.slow) for moment in range(1, 6))]
@@ -58,10 +58,6 @@ def fronts(tmp_path_factory):
         assert result.exit_code == 0, result.output
         found[name] = (output / "front.csv").read_bytes(), record(output)["n_unique"]
     return found
-
-
-def interrupt(*args, **kwargs):
-    raise KeyboardInterrupt
 
 
 def killed_after(n_records, number, arguments, pause=0.05):

@@ -16,7 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from command import command, run, without_compiling, write_persons
+from command import command, made_in, run, without_compiling, write_persons
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
@@ -48,14 +48,9 @@ def listening(monkeypatch):
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """Make a folder with a project, its front, choice and release."""
-    folder = tmp_path_factory.mktemp("project")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
+    commands = "init mine.csv", "search mine.toml", "pick mine.toml --require k>=2", "release mine.toml"
+    with made_in(tmp_path_factory, *commands) as folder:
         write_persons()
-        run("init", "mine.csv")
-        run("search", "mine.toml")
-        run("pick", "mine.toml", "--require", "k>=2")
-        run("release", "mine.toml")
     return folder
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import OF_OWN_TABLE, command, project_of, read_choice, read_front, search, write_own_table
+from command import OF_OWN_TABLE, command, made_in, project_of, read_choice, read_front, search, write_own_table
+from command import refused as refused_of
 
 from pymoo_anon.cli.options import PickRequest as Wish
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -27,12 +28,9 @@ CHOICE = Path("mine-front", "choice.json")
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
     """Create a folder with table, project and front. Its points have k of 40, 20, 8 and 4."""
-    folder = tmp_path_factory.mktemp("searched")
-    write_own_table(folder)
-    (folder / "mine.toml").write_text(PROJECT, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        assert search("mine.toml").exit_code == 0
+    with made_in(tmp_path_factory, "search mine.toml") as folder:
+        write_own_table(folder)
+        (folder / "mine.toml").write_text(PROJECT, encoding="utf-8")
     return folder
 
 
@@ -46,12 +44,7 @@ def in_searched(searched, monkeypatch):
 pick = partial(command, "pick")
 
 
-def refused(*arguments):
-    result = pick(*arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert not CHOICE.exists()
-    return result.stderr.removesuffix("\n")
+refused = partial(refused_of, command_name="pick", file=CHOICE)
 
 
 def chosen():

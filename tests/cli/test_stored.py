@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import answer, read_front, record, run, search, write_persons, write_project_of_persons
+from command import answer, made_in, read_front, record, run, search, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.objectives.base import marked_class
@@ -31,12 +31,9 @@ STORED = Path("mine-front", "search.npz")
 @pytest.fixture(scope="module", params=[{"suppression": 0.05}, {"recoding": "local"}], ids=["whole columns", "local"])
 def searched(tmp_path_factory, request):
     """Create a folder with a search of 120 rows."""
-    folder = tmp_path_factory.mktemp("searched")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
+    with made_in(tmp_path_factory, "search mine.toml") as folder:
         write_persons()
         write_project_of_persons(**request.param)
-        run("search", "mine.toml")
     return folder
 
 
