@@ -8,11 +8,15 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 RESULTS = Path(__file__).parent / "results"
 VERDICTS = ("holds", "holds in part", "does not hold")
@@ -32,6 +36,24 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: version(name) for name in packages},
     }
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Return the result of some work, and its processor seconds, which other processes do not lengthen."""
+    began = time.process_time()
+    found = work()
+    return found, time.process_time() - began
+
+
+def median_seconds(work: Callable[[], object], repeats: int, clock: Callable[[], float] = time.process_time) -> float:
+    """Return the median time of some work, after one unmeasured call."""
+    work()
+    seconds = []
+    for _ in range(repeats):
+        began = clock()
+        work()
+        seconds.append(clock() - began)
+    return median(seconds)
 
 
 def line(of: dict[str, Any]) -> str:

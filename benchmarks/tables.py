@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from pymoo_anon.datasets import fetch_adult_frame, load_hierarchy, load_taxonomy
@@ -13,6 +14,15 @@ from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Suppression
 
 BELOW_15 = Below(15)
+
+
+def recoded(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], x: np.ndarray) -> pd.DataFrame:
+    """Return the rows with the labels of a node."""
+    own = frame.copy()
+    for (name, hierarchy), level in zip(hierarchies.items(), x, strict=True):
+        labels = [str(hierarchy.labels[level][group]) for group in hierarchy.groups[level]]
+        own[name] = own[name].map(dict(zip(hierarchy.domain, labels, strict=True)))
+    return own
 
 
 def preference_table() -> Microdata:

@@ -8,9 +8,7 @@ after many; the gap that is left. Seconds are of one processor, compiling aside.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 from benchmarks import record
 from pymoo_anon.datasets import fetch_adult, make_census
@@ -31,13 +29,6 @@ def problem_of(table: Microdata, n_values: int, n_improvements: int) -> LocalRec
     )
 
 
-def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """Return the result of a call, and its processor seconds."""
-    began = time.process_time()
-    found = call()
-    return found, time.process_time() - began
-
-
 def measured(table: Microdata, k: int, n_values: int, n_improvements: int) -> dict[str, float]:
     """Loss a cell and seconds of both methods, bounds and their seconds."""
     cells = table.n_rows * len(table.quasi_identifiers)
@@ -45,9 +36,9 @@ def measured(table: Microdata, k: int, n_values: int, n_improvements: int) -> di
     for name, n in (("plain", 0), ("improved", n_improvements)):
         problem = problem_of(table, n_values, n)
         x = problem.x_of(k)
-        _, found[f"seconds {name}"] = timed(lambda of=problem, x=x: of.decode(x))
+        _, found[f"seconds {name}"] = record.timed(partial(problem.decode, x))
         for passes in (FEW, MANY) if n else ():
-            bound, seconds = timed(lambda of=problem, x=x, n=passes: of.lower_bound(x, ("n_iter", n)))
+            bound, seconds = record.timed(partial(problem.lower_bound, x, ("n_iter", passes)))
             found |= {
                 f"bound {passes}": bound.value / cells,
                 f"seconds {passes}": seconds,

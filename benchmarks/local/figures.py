@@ -9,7 +9,6 @@ processor, compiling aside; one case runs after the other. Five minutes; needs A
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -110,9 +109,7 @@ def invented(n_rows: int, n_columns: int) -> Microdata:
 def timed(problem: LocalRecodingProblem, k: int, price: float = 0.0) -> Found:
     """Return the loss per cell of one recoding, or infinity if infeasible."""
     x = problem.x_of(k, price)
-    began = time.process_time()
-    problem.decode(x)
-    seconds = time.process_time() - began
+    _, seconds = record.timed(lambda: problem.decode(x))
     F, G = problem.evaluate(x, return_values_of=["F", "G"])
     return Found(F[0] / cells(problem.table) if (G <= 0).all() else np.inf, seconds)
 
@@ -138,9 +135,8 @@ def below_top_down(n_rows: int, n_columns: int) -> Found:
 
 def front() -> Found:
     """Return the hypervolume of a sweep of targets."""
-    problem, began = LocalRecodingProblem(adult(), [KAnonymity(), GeneralLossMetric()]), time.process_time()
-    F = minimize(problem, TargetSweep(), seed=1).F
-    seconds = time.process_time() - began
+    problem = LocalRecodingProblem(adult(), [KAnonymity(), GeneralLossMetric()])
+    F, seconds = record.timed(lambda: minimize(problem, TargetSweep(), seed=1).F)
     points = {"k": (-F[:, 0]).tolist(), "loss": (F[:, 1] / cells(adult())).tolist()}
     return Found(hypervolume(points, adult().n_rows), seconds)
 
@@ -154,9 +150,9 @@ def of_arx(k: int) -> Found:
 def gap(k: int, n_values: int, n_improvements: int, n_passes: int) -> Found:
     """Return the certified gap of a recoding as a share of its loss."""
     problem = problem_of(adult(), n_values, n_improvements)
-    x, began = problem.x_of(k), time.process_time()
-    bound = problem.lower_bound(x, ("n_iter", n_passes))
-    return Found(bound.share, time.process_time() - began)
+    x = problem.x_of(k)
+    bound, seconds = record.timed(lambda: problem.lower_bound(x, ("n_iter", n_passes)))
+    return Found(bound.share, seconds)
 
 
 def refined() -> Found:
@@ -164,9 +160,8 @@ def refined() -> Found:
     problem = LatticeProblem(adult(), [KAnonymity(), GeneralLossMetric()], 0.01)
     coarser, slowest = 0, 0.0
     for x in problem.pareto_set():
-        began = time.process_time()
-        made = refine(problem, x)
-        slowest = max(slowest, time.process_time() - began)
+        made, seconds = record.timed(partial(refine, problem, x))
+        slowest = max(slowest, seconds)
         classes = problem.equivalence_classes(x)
         kept = ~classes.suppressed[classes.class_of[0]]
         for hierarchy, level, own in zip(adult().quasi_identifiers.values(), x, made.cells.T, strict=True):

@@ -12,7 +12,6 @@ has published. Each way is a process of its own. Three minutes on two cores; nee
 from __future__ import annotations
 
 import json
-import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -89,9 +88,7 @@ def full_of_arx() -> dict[str, Any]:
     """Return the front of all nodes with ARX's hierarchies."""
     table = table_of_arx()
     problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric(), MarketerRisk()], 0.01)
-    began = time.process_time()
-    F = minimize(problem, ExhaustiveSearch(), seed=SEED).F
-    seconds = time.process_time() - began
+    F, seconds = record.timed(lambda: minimize(problem, ExhaustiveSearch(), seed=SEED).F)
     front = columns_of(F, table)
     return {"loss": [least(front, "k", k) for k in ARX_K], "front": front, "s": seconds}
 
@@ -103,11 +100,10 @@ def local_of_arx(method: str, improved: bool) -> dict[str, Any]:
     for k in (1000, *ARX_K):
         n = NEIGHBOURHOODS.get(k, 10) if improved else 0
         problem = LocalRecodingProblem(table, [GeneralLossMetric(), MarketerRisk()], method=method, n_improvements=n)
-        began = time.process_time()
-        (F,) = problem.compute(problem.x_of(k)[np.newaxis])
+        (F,), seconds = record.timed(partial(problem.compute, problem.x_of(k)[np.newaxis]))
         # The first one is there so that loops are compiled.
         if k in ARX_K:
-            found["s"] += time.process_time() - began
+            found["s"] += seconds
             found["loss"].append(float(F[0] / cells(table)))
             found["risk"].append(float(F[1]))
     return found

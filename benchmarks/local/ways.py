@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.result import Result
 from pymoo.optimize import minimize
 
+from benchmarks import record
 from pymoo_anon.algorithms import ExhaustiveSearch, TargetSweep
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, LocalRecodingProblem
@@ -47,6 +47,5 @@ def searched(table: Microdata, way: str, by: str) -> tuple[Any, Result, float]:
     else:
         problem, algorithm = LocalRecodingProblem(table, goals, held, method=LOCAL[way]), TargetSweep()
         problem.fresh_copy().compute(problem.x_of(1000)[np.newaxis])
-    began = time.process_time()
-    res = minimize(problem, algorithm, seed=SEED)
-    return problem, res, time.process_time() - began
+    res, seconds = record.timed(lambda: minimize(problem, algorithm, seed=SEED))
+    return problem, res, seconds

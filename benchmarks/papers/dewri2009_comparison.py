@@ -8,8 +8,6 @@ k does, where they differ most, and for whom. About a minute; needs Adult.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -302,17 +300,6 @@ def pair_text(table, of: dict, picture: str) -> tuple[list[str], dict]:
     return text, figures_of
 
 
-def median_ms(run: Callable[[], object], repeats: int) -> float:
-    """Return processor seconds, which other processes do not lengthen."""
-    run()
-    seconds = []
-    for _ in range(repeats):
-        began = time.process_time()
-        run()
-        seconds.append(time.process_time() - began)
-    return float(np.median(seconds)) * 1000
-
-
 def speed(table, of: dict) -> list[list[str]]:
     """Time two generalizations under all comparators, and a front under each."""
     two = of["generalizations"][50:52]
@@ -329,13 +316,18 @@ def speed(table, of: dict) -> list[list[str]]:
             comparator.compare(*sets)
 
     n = len(of["generalizations"])
-    rows = [["two generalizations: grouping, 6 vectors, 27 comparisons", f"{median_ms(everything, 30):.1f}"]]
+    rows = [
+        [
+            "two generalizations: grouping, 6 vectors, 27 comparisons",
+            f"{1000 * record.median_seconds(everything, 30):.1f}",
+        ]
+    ]
     found: Comparison = of["comparison"]
     sets = list(zip(*found.vectors.values(), strict=True))
     for one in SINGLE:
-        slowest = max(median_ms(partial(one.tournament, own), 3) for own in found.vectors.values())
-        rows.append([f"{n} members, {one.name}, the slowest property", f"{slowest:.0f}"])
-    of_sets = [(one.name, median_ms(partial(one.tournament, sets), 3)) for one in SETS]
+        slowest = max(record.median_seconds(partial(one.tournament, own), 3) for own in found.vectors.values())
+        rows.append([f"{n} members, {one.name}, the slowest property", f"{1000 * slowest:.0f}"])
+    of_sets = [(one.name, 1000 * record.median_seconds(partial(one.tournament, sets), 3)) for one in SETS]
     return [*rows, *([f"{n} members, {name} over three properties", f"{ms:.0f}"] for name, ms in of_sets)]
 
 

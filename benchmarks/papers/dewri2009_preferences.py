@@ -10,7 +10,6 @@ text says of them. On two cores about three minutes; needs Adult.
 from __future__ import annotations
 
 import multiprocessing
-import time
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -45,9 +44,7 @@ def run(task: tuple) -> dict:
     k, preference, weights, pop_size, seed = task
     point = PreferredPoint(preference, weights)
     problem = BitStringProblem(adult(), [point, KAnonymity()])
-    began = time.process_time()
-    res = minimize(problem, PreferenceNSGA2(k, pop_size), ("n_eval", 50_000), seed=seed)
-    seconds = time.process_time() - began
+    res, seconds = record.timed(lambda: minimize(problem, PreferenceNSGA2(k, pop_size), ("n_eval", 50_000), seed=seed))
     _, rows = np.unique(res.X, axis=0, return_index=True)
     X = res.X[rows]
     shown = pd.DataFrame({"NWP": problem.values_of(X, point.loss), "NECD": problem.values_of(X, point.bias)})

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import record
+from benchmarks.tables import recoded
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import (
     AlphaDeassociation,
@@ -75,10 +76,7 @@ def main() -> None:
     theirs = np.empty_like(own)
     seconds = np.zeros(len(OBJECTIVES))
     for i, x in enumerate(X):
-        rows = frame.copy()
-        for (name, hierarchy), level in zip(table.quasi_identifiers.items(), x, strict=True):
-            labels = [str(hierarchy.labels[level][group]) for group in hierarchy.groups[level]]
-            rows[name] = rows[name].map(dict(zip(hierarchy.domain, labels, strict=True)))
+        rows = recoded(frame, table.quasi_identifiers, x)
         for j, name in enumerate(problem.objective_names):
             began = time.perf_counter()
             theirs[i, j] = programs[name](rows, names)

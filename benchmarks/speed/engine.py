@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -68,15 +69,8 @@ def random_nodes(own: LatticeProblem, n: int = N_NODES) -> np.ndarray:
     return np.random.default_rng(1).permutation(np.unique(every, axis=0))[:n]
 
 
-def median_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Median wall time, after one unmeasured call."""
-    work()
-    seconds = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return float(np.median(seconds))
+#: On the wall, since threads work at once.
+median_seconds = partial(record.median_seconds, repeats=REPEATS, clock=time.perf_counter)
 
 
 def microseconds(own: AnonymizationProblem, X: np.ndarray) -> float:
@@ -121,7 +115,9 @@ def programs() -> tuple[dict, str]:
         few, program = X[:20], ByPycanon(TABLE)
         unsuppressed = LatticeProblem(TABLE, FIVE[:2])
         np.testing.assert_array_equal(unsuppressed.natural(unsuppressed.compute(few)), [program(x) for x in few])
-        found["pycanon, rows, k and l alone"] = median_seconds(lambda: [program(x) for x in few], 1) / len(few) * 1e6
+        found["pycanon, rows, k and l alone"] = (
+            median_seconds(lambda: [program(x) for x in few], repeats=1) / len(few) * 1e6
+        )
     base = found["pymoo_anon, all six"]
     rows = [[name, f"{us:,.0f}", f"{us / base:,.1f}"] for name, us in found.items()]
     return found, record.markdown(["program and objectives", "µs a node", "ratio"], rows)
@@ -215,7 +211,7 @@ def threads() -> tuple[dict, str]:
     for size in (64, 256, 1024, 4096):
         batches = list(problem().batches(size))
         one, two = (
-            median_seconds(lambda own=own, batches=batches: [own.compute(X) for X in batches], 5)
+            median_seconds(lambda own=own, batches=batches: [own.compute(X) for X in batches], repeats=5)
             for own in (problem(), problem(n_threads=2))
         )
         found[size] = {"one": one, "two": two}

@@ -10,7 +10,6 @@ only add to them.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -100,9 +99,7 @@ def measured(make: Make) -> dict[str, float]:
     while n_turns < 2 or (n_turns < TURNS and spent < SECONDS):
         for name, algorithm in algorithms.items():
             problem = make()
-            began = time.process_time()
-            res = minimize(problem, algorithm(), seed=1)
-            seconds = time.process_time() - began
+            res, seconds = record.timed(partial(minimize, problem, algorithm(), seed=1))
             assert res.algorithm.certified
             F = np.empty((0, problem.n_obj)) if res.F is None else np.atleast_2d(res.F)
             fronts[name] = F[np.lexsort(F.T[::-1])]

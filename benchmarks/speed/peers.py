@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from benchmarks.tables import recoded
 from pymoo_anon.datasets import fetch_adult_frame
 from pymoo_anon.table import Microdata
 
@@ -105,9 +106,5 @@ class ByPycanon:
     def __call__(self, x: np.ndarray) -> list[float]:
         from pycanon import anonymity
 
-        recoded = self.frame.copy()
-        for (name, hierarchy), level in zip(self.hierarchies.items(), x, strict=True):
-            labels = [str(hierarchy.labels[level][group]) for group in hierarchy.groups[level]]
-            recoded[name] = recoded[name].map(dict(zip(hierarchy.domain, labels, strict=True)))
-        names = list(self.hierarchies)
-        return [anonymity.k_anonymity(recoded, names), anonymity.l_diversity(recoded, names, ["occupation"])]
+        rows, names = recoded(self.frame, self.hierarchies, x), list(self.hierarchies)
+        return [anonymity.k_anonymity(rows, names), anonymity.l_diversity(rows, names, ["occupation"])]
