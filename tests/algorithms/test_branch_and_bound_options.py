@@ -70,7 +70,7 @@ def test_a_slice_may_end_at_any_node(other):
     while not proof.certified:
         proof.advance()
         n_advanced += 1
-        if n_advanced % 10 == 0:
+        if n_advanced % 25 == 0:
             settled = (proof.F[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
             left = (proof.open_bounds()[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
             assert (settled | left).all()

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import fewer
+from strategies import tables
 
 from pymoo_anon.algorithms import Datafly, SamaratiSearch
 from pymoo_anon.datasets import make_census
@@ -36,10 +36,10 @@ def test_datafly_raises_the_column_with_the_most_values(n_rows, k, rule):
     assert minimize(problem, Datafly()).X.tolist() == x
 
 
-@fewer(2)
-@given(st.integers(20, 60), st.integers(1, 30))
-def test_samarati_finds_the_best_of_the_least_feasible_height(n_rows, k):
-    problem = problem_of(n_rows, min(k, n_rows))
+@given(tables(rooted=True), st.integers(1, 8))
+def test_samarati_finds_the_best_of_the_least_feasible_height(table, k):
+    constraints = [KAnonymity() >= min(k, len(table.frame))]
+    problem = LatticeProblem(table.microdata, [GeneralLossMetric()], constraints=constraints)
     every = problem.nodes(0, problem.n_nodes)
     F, G = problem.evaluate(every, return_values_of=["F", "G"])
     feasible = G[:, 0] <= 0

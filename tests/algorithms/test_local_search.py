@@ -49,7 +49,7 @@ def test_it_ends_with_the_best_of_what_it_saw_and_with_no_neighbor_left(task, se
 def test_small_fronts_are_found_nearly_whole():
     """Check a typical share, which is no promise."""
     shares = []
-    for seed in range(8):
+    for seed in range(4):
         own = Task(invented(seed), [KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()], [], 3).problem
         exact = own.pareto_front()
         of = own.fresh_copy()

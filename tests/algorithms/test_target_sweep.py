@@ -24,8 +24,8 @@ def top_down(table, objectives=GOALS, constraints=()):
     return LocalRecodingProblem(table, objectives, constraints, method="top-down")
 
 
-def test_every_target_is_made_once_and_the_front_holds_what_is_not_dominated(census):
-    problem = top_down(census)
+def test_every_target_is_made_once_and_the_front_holds_what_is_not_dominated():
+    problem = top_down(make_census(120))
     res = minimize(problem, TargetSweep(n_targets=100_000), seed=1)
     every = np.zeros((len(problem.targets), problem.n_var), dtype=np.int64)
     every[:, 0] = np.arange(len(every))
