@@ -102,6 +102,7 @@ for _name, _asked, _help in (
     ("pick", options.PickRequest, "Choose one point of a front, and write it to choice.json beside the front."),
     ("release", options.ReleaseRequest, "Write the table of the chosen point, with evidence and codebook."),
     ("verify", options.VerifyRequest, "Count released tables again. The exit code is 1 if something does not hold."),
+    ("count", options.CountRequest, "Count rows of a released table: at least, at most, and about how many."),
     ("report", options.ReportRequest, "Write one HTML file about the chosen point and its release."),
 ):
     app.command(_name, help=_help)(command_of(_asked, _runner(_name)))

@@ -227,6 +227,27 @@ class ReportRequest(Invocation):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CountRequest(Invocation):
+    """Options of `pymoo-anon count`."""
+
+    file: Path = option(..., "The released table, a CSV or Parquet file.", metavar="TABLE", argument=True)
+    where: list[str] = option(
+        [],
+        "A condition that all counted rows meet, such as sex=Female, age=30..39 or 'city=Bonn|Ulm'; repeatable.",
+        metavar="NAME=VALUE",
+    )
+    of: str | None = option(None, "A column of numbers to be summed and averaged as well.", metavar="NAME")
+    codebook: Path | None = option(
+        None, "The codebook of the release.", metavar="FILE.csv", shown="beside the table: TABLE.codebook.csv"
+    )
+
+    def check(self) -> None:
+        """Raise ValueError for a missing table."""
+        super().check()
+        check_path(self.file)
+
+
+@dataclass(frozen=True, kw_only=True)
 class DraftRequest(Invocation):
     """Options of `pymoo-anon hierarchy draft`."""
 

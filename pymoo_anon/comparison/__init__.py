@@ -3,8 +3,8 @@
 A property gives every tuple a value. A comparator finds the better of two such vectors, and `compare` applies them to
 many generalizations. `distribution`, `gains` and `worst_off` show whom an anonymization favours, `population_uniques`
 and `individual_risk` the persons of a population that can be found, `inference` the guesses that a release allows.
-`CountQueries`, `total_variation`, `means` and `classification` measure the remaining use of a release. A property or a
-comparator of your own derives from `Property`, `Comparator` or `SetComparator`.
+`CountQueries`, `CertainCounts`, `total_variation`, `means` and `classification` measure the remaining use. A property
+or a comparator of your own derives from `Property`, `Comparator` or `SetComparator`.
 """
 
 from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off
@@ -32,11 +32,12 @@ from pymoo_anon.comparison.properties import (
     released,
 )
 from pymoo_anon.comparison.sets import Goal, Lexicographic, SetComparator, Weighted
-from pymoo_anon.comparison.utility import CountQueries, classification, means, total_variation
+from pymoo_anon.comparison.utility import CertainCounts, CountQueries, classification, means, total_variation
 from pymoo_anon.comparison.vectors import PropertyVector
 
 __all__ = [
     "BreachProbability",
+    "CertainCounts",
     "ClassSize",
     "Comparator",
     "Comparison",

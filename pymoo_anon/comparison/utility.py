@@ -8,7 +8,7 @@ domain. The domain is that of the hierarchies, for a table as for every release 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -21,6 +21,8 @@ from pymoo_anon._messages import label_words, one_of, plain, positive_whole, who
 from pymoo_anon.comparison.properties import released
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.numbering import row_ids
+from pymoo_anon.objectives.base import LossObjective
+from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.domain_values import Name, day_of, is_day
 from pymoo_anon.table.draft_levels import read_numbers
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -228,8 +230,7 @@ class CountQueries:
 
         Errors go from 0, and lower is better.
         """
-        least = np.maximum(self.true, _SANITY * self.table.n_rows)
-        found: Floats = np.abs(self.answers(classes, suppressed) - self.true) / least
+        found: Floats = np.abs(self.answers(classes, suppressed) - self.true) / self._least
         return found
 
     def summary(self, releases: Mapping[Hashable, EquivalenceClasses], suppressed: str = "mark") -> pd.DataFrame:
@@ -243,6 +244,15 @@ class CountQueries:
         index = pd.Index(list(releases), name="release", tupleize_cols=False)
         return pd.DataFrame(np.reshape(found, (-1, len(_SHARE_OF_QUERIES))), index, [*_SHARE_OF_QUERIES])
 
+    def bounds(self, classes: EquivalenceClasses) -> Floats:
+        """Return the least and the greatest true answers that a release leaves possible. (n, 2) float array.
+
+        Rows whose cells lie wholly within a query are certain, rows whose cells touch it are possible. Suppressed rows
+        may be anything.
+        """
+        blocks = of_release(self.table, classes, "mark")
+        return np.column_stack([self._counted(blocks, np.floor), self._counted(blocks, np.ceil)])
+
     def words(self, i: int) -> str:
         """Return query `i`, counted from 0, in words, with values of the domains."""
         parts, columns = [], list(self.table.quasi_identifiers.items())
@@ -252,6 +262,11 @@ class CountQueries:
             others = f"one of {len(wanted)} values such as {first}" if self._orders[j] is None else f"{first} to {last}"
             parts.append(f"{name} {first if len(wanted) == 1 else others}")
         return plain(" and ".join(parts))
+
+    @property
+    def _least(self) -> Floats:
+        """The counts that errors are relative to."""
+        return np.maximum(self.true, _SANITY * self.table.n_rows)
 
     @cached_property
     def _orders(self) -> list[Ints | None]:
@@ -269,15 +284,68 @@ class CountQueries:
                 found[j].append(np.isin(np.arange(sizes[j]), values))
         return [np.reshape(own, (len(own), n)) for own, n in zip(found, sizes, strict=True)]
 
-    def _counted(self, blocks: Blocks) -> Floats:
+    def _counted(self, blocks: Blocks, rounded: Callable[[Floats], Floats] = np.asarray) -> Floats:
+        """Count the rows of each query, each by the rounded share of its cells that is wanted."""
         counts, rows = np.empty(self.n), blocks.rows.astype(float)
-        shares = [iter(own.shares(wanted)) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
+        shares = [iter(rounded(own.shares(wanted))) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
         for i, query in enumerate(self.asked):
             found = rows
             for j in query:
                 found = found * next(shares[j])[blocks.columns[j].cells]
             counts[i] = found.sum()
         return counts
+
+
+class CertainCounts(LossObjective):
+    """The median width of the interval that is sure to hold the answer of a count query.
+
+    It is the most minus the least rows that may meet the query, relative to the true count as the errors of
+    `CountQueries` are. From 0; lower is better. Noise and synthesis give no such interval.
+
+    Formula:
+        median over the queries of (possible rows - certain rows) / max(true count, 0.1 % of the rows)
+
+    Args:
+        queries: The queries, of the table that is measured.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.problems import LatticeProblem
+    >>> table = make_census(500)
+    >>> problem = LatticeProblem(table, [CertainCounts(CountQueries(table))])
+    >>> problem.evaluate([[0] * 8, [1, 1, 0, 0, 0, 0, 1, 0]], return_values_of=["F"]).round(2).ravel().tolist()
+    [0.0, 0.03]
+    """
+
+    name = "certain counts"
+    words = "width of guaranteed counts"
+    step = 0.01
+    limits = (0, np.inf)
+
+    def __init__(self, queries: CountQueries) -> None:
+        self.queries = queries
+
+    def check(self, table: Microdata) -> None:
+        if self.queries.table is not table:
+            raise ValueError(f"queries must be of the table that is measured, got those of {self.queries.table!r}")
+
+    def evaluate_one(self, classes: EquivalenceClasses) -> float:
+        least, most = self.queries.bounds(classes).T
+        return self._median(most - least)
+
+    def _median(self, widths: Floats) -> float:
+        return float(np.quantile(widths / self.queries._least, 0.5, method="inverted_cdf"))
+
+    def recount(self, recount: Recount) -> float:
+        kept = recount.cells[~recount.marked]
+        of_row = [recount.labels[name].members(kept[f"column {j}"].tolist()) for j, name in enumerate(recount.names)]
+        widths = []
+        for query in self.queries.asked:
+            hits = [(of_row[j][:, wanted].sum(axis=1), of_row[j].sum(axis=1)) for j, wanted in query.items()]
+            possible = np.all([hit > 0 for hit, _ in hits], axis=0)
+            certain = np.all([hit == n for hit, n in hits], axis=0)
+            narrow = any(len(wanted) < recount.labels[recount.names[j]].n_values for j, wanted in query.items())
+            widths.append(int(kept.n[possible & ~certain].sum()) + narrow * recount.n_suppressed)
+        return self._median(np.array(widths, dtype=float))
 
 
 # --- distributions and means ------------------------------------------------------------------------------------------

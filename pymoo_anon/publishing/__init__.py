@@ -11,16 +11,21 @@ from pymoo_anon.publishing.verify import verify
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.explaining import Explanation, explain
+    from pymoo_anon.publishing.guarantees import Guarantee, guaranteed_counts, guaranteed_means, guaranteed_sums
     from pymoo_anon.publishing.report.page import write_report
 
 __all__ = [
     "Explanation",
+    "Guarantee",
     "Kept",
     "RecountError",
     "Release",
     "codebook",
     "evidence",
     "explain",
+    "guaranteed_counts",
+    "guaranteed_means",
+    "guaranteed_sums",
     "read_evidence",
     "release",
     "verify",
@@ -28,4 +33,11 @@ __all__ = [
     "write_report",
 ]
 
-__getattr__ = later(__name__, {"explaining": ("Explanation", "explain"), "report.page": ("write_report",)})
+__getattr__ = later(
+    __name__,
+    {
+        "explaining": ("Explanation", "explain"),
+        "guarantees": ("Guarantee", "guaranteed_counts", "guaranteed_means", "guaranteed_sums"),
+        "report.page": ("write_report",),
+    },
+)

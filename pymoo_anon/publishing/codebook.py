@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -30,6 +32,9 @@ EVERYTHING = "any value: the row is suppressed"
 
 #: Members of the numbers of a kept column.
 NUMBERS = "(numbers)"
+
+#: A value, a run of whole numbers, a bin, or None for a missing value.
+Members: TypeAlias = "str | range | pd.Interval | None"
 
 # Separator of members. A comma is part of many values.
 _BETWEEN = " | "
@@ -111,7 +116,7 @@ def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, in
     if kept.hierarchy is not None and kept.level is not None:
         places = by_group(kept.hierarchy.groups[kept.level])
         for label, own in zip(kept.hierarchy.labels[kept.level], places, strict=True):
-            yield name, label_text(label), _members(kept.hierarchy, own), kept.level, np.nan
+            yield name, label_text(label), members_of(kept.hierarchy, own), kept.level, np.nan
     elif kept.words:
         yield name, NUMBERS, kept.words, None, np.nan
 
@@ -123,9 +128,9 @@ def _released_labels(
         n += marked if own == SUPPRESSED else 0
         if n:
             said = f"{_BETWEEN}{EVERYTHING}" if own == SUPPRESSED and mixed else ""
-            yield own, _members(hierarchy, places) + said, at, n
+            yield own, members_of(hierarchy, places) + said, at, n
     if marked and SUPPRESSED not in [own.text for own in labels]:
-        yield SUPPRESSED, EVERYTHING, None, marked
+        yield SUPPRESSED, f"{members_of(hierarchy, range(hierarchy.n_values))}{_BETWEEN}{EVERYTHING}", None, marked
 
 
 class _Label(NamedTuple):
@@ -152,7 +157,8 @@ def _of_nodes(made: LocalGeneralization, j: int, kept: Ints) -> list[_Label]:
     return [_Label(label_text(label), np.sort(nodes.order[a:b]), n, level) for label, a, b, n, level in own]
 
 
-def _members(hierarchy: Hierarchy, places: Sequence[int] | Ints) -> str:
+def members_of(hierarchy: Hierarchy, places: Sequence[int] | Ints) -> str:
+    """Spell the values at some places of a domain. `read_members` reads them again."""
     if hierarchy.bins is not None:
         return _BETWEEN.join(
             label_text(hierarchy.bins.label(run[0], run[-1]) if run[-1] < len(hierarchy.bins) else None) or _MISSING
@@ -161,7 +167,7 @@ def _members(hierarchy: Hierarchy, places: Sequence[int] | Ints) -> str:
     values = [hierarchy.domain[place] for place in places]
     numbers = [_whole_number(value) for value in values]
     if None in numbers:
-        return _BETWEEN.join(_MISSING if value is None else label_text(value) or _EMPTY for value in values)
+        return _BETWEEN.join(_MISSING if value is None else _quoted(label_text(value) or "") for value in values)
     told = []
     for run in _runs(sorted(number for number in numbers if number is not None)):
         told += [f"{run[0]}–{run[-1]}"] if len(run) >= _RUN else [str(number) for number in run]
@@ -169,6 +175,44 @@ def _members(hierarchy: Hierarchy, places: Sequence[int] | Ints) -> str:
 
 
 _MISSING, _EMPTY = "(missing)", "(empty)"
+
+# Texts that would be read as something else.
+_WHOLE_RUN = re.compile(r"(-?\d+)–(-?\d+)")
+_NUMBERS_BETWEEN = re.compile(r"([\[(])([-+.\de]+), ([-+.\de]+)[\])]")
+
+
+def _quoted(text: str) -> str:
+    """Quote a value that would be read as something else."""
+    if not text:
+        return _EMPTY
+    odd = text[0] == '"' or _BETWEEN in text or _WHOLE_RUN.fullmatch(text) or _NUMBERS_BETWEEN.fullmatch(text)
+    return json.dumps(text, ensure_ascii=False) if odd or text in (_MISSING, _EMPTY, EVERYTHING) else text
+
+
+def read_members(members: str) -> list[Members]:
+    """Read the values behind a label, None for a missing one, and nothing for any value.
+
+    >>> read_members("17–59 | 61 | (missing)"), read_members("[0.5, 1.5)")
+    ([range(17, 60), '61', None], [Interval(0.5, 1.5, closed='left')])
+    """
+    found: list[Members] = []
+    while members:
+        if members[0] == '"':
+            text, end = json.JSONDecoder().raw_decode(members)
+            found.append(text)
+            members = members[end:].removeprefix(_BETWEEN)
+        else:
+            text, _, members = members.partition(_BETWEEN)
+            found += [] if text == EVERYTHING else [_read_plain(text)]
+    return found
+
+
+def _read_plain(text: str) -> Members:
+    if run := _WHOLE_RUN.fullmatch(text):
+        return range(int(run[1]), int(run[2]) + 1)
+    if between := _NUMBERS_BETWEEN.fullmatch(text):
+        return pd.Interval(float(between[2]), float(between[3]), closed="left" if between[1] == "[" else "right")
+    return None if text == _MISSING else "" if text == _EMPTY else text
 
 
 def _whole_number(value: Hashable) -> int | None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from releases import releases
 from strategies import one_class_each, tables
 
-from pymoo_anon.comparison import CountQueries
+from pymoo_anon.comparison import CertainCounts, CountQueries
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -50,6 +50,23 @@ def test_answers_are_what_the_rows_say(made, seed):
         assert queries.true[i] == true
         assert answers[i] == pytest.approx(float(answer))
         assert errors[i] == pytest.approx(float(abs(answer - true) / max(Fraction(true), Fraction(n, 1000))))
+
+
+@given(releases().filter(lambda made: made.suppressed == "mark"), SEEDS)
+def test_bounds_are_the_certain_and_the_possible_rows(made, seed):
+    queries = CountQueries(made.table.microdata, n=5, seed=seed)
+    bounds, names = queries.bounds(made.classes), list(made.table.levels)
+    for i, wanted in enumerate(wanted_values(queries)):
+        cells = [
+            [(wanted[name], values) for name, values in zip(names, row, strict=True) if name in wanted]
+            for row in made.rows
+        ]
+        certain = sum(all(own >= set(values) for own, values in row) for row in cells)
+        possible = sum(all(own & set(values) for own, values in row) for row in cells)
+        assert bounds[i].tolist() == [certain, possible]
+        assert certain <= queries.true[i] <= possible
+    widths = (bounds[:, 1] - bounds[:, 0]) / np.maximum(queries.true, len(made.table.frame) / 1000)
+    assert CertainCounts(queries).evaluate(made.classes) == np.quantile(widths, 0.5, method="inverted_cdf")
 
 
 @given(releases(untouched=True), SEEDS)

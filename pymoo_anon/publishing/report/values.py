@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import listed, plain
-from pymoo_anon.comparison.utility import distance, domain_numbers, means, of_release, of_table
+from pymoo_anon.comparison.utility import CertainCounts, distance, domain_numbers, means, of_release, of_table
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.release import said_of
 from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
@@ -257,13 +257,20 @@ def left_view(subject: Subject) -> View:
 def _queries(subject: Subject) -> Table:
     shown = next((one for one in measures(subject) if one.loss), None)
     rows: list[Row] = []
+    certain = CertainCounts(subject.queries)
     for member in subject.members():
         own = [] if shown is None else [cell_of(shown.share(float(shown.measure.evaluate(member.classes)[0])))]
         errors = map(cell_of, subject.errors(member))
-        rows.append((f"point {subject.number(member.place)}", *errors, *own, HERE if member is subject.own else ""))
+        width = cell_of(certain.evaluate_one(member.classes))
+        here = HERE if member is subject.own else ""
+        rows.append((f"point {subject.number(member.place)}", *errors, width, *own, here))
     loss = [] if shown is None else [Heading(f"{shown.name}, share lost", "share")]
-    columns = (Heading("point"), Heading("error of half", "share"), Heading("error of nine in ten", "share"))
-    title = "Errors of counts: half and nine in ten are off by at most so much, in the release and its neighbours."
+    shares = "error of half", "error of nine in ten", "certain width of half"
+    columns = (Heading("point"), *(Heading(words, "share") for words in shares))
+    title = (
+        "Errors of counts: half and nine in ten are off by at most so much, in the release and its neighbours. The "
+        "certain width is that of the interval in which a true count is sure to lie."
+    )
     return Table("queries", title, (*columns, *loss, Heading("the release")), tuple(rows))
 
 

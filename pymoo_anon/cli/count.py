@@ -1,0 +1,61 @@
+"""The command `count`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+from rich.console import Console
+
+from pymoo_anon._messages import examples, number, plain, repeated
+from pymoo_anon.cli.console import new_table, working
+from pymoo_anon.cli.options import CountRequest
+from pymoo_anon.publishing.guarantees import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
+from pymoo_anon.study.engines import open_frame
+from pymoo_anon.study.names import Reading, source_of
+from pymoo_anon.study.options import check_path
+from pymoo_anon.study.records import CODEBOOK, beside
+
+
+def run(asked: CountRequest, console: Console) -> None:
+    """Print what a released table says for sure of a count, a sum and a mean."""
+    conditions = [_condition(text) for text in asked.where]
+    if twice := repeated(name for name, _ in conditions):
+        raise ValueError(f"--where must name each column once, got {examples(twice)} twice")
+    where = dict(conditions)
+    book = asked.codebook or beside(asked.file, CODEBOOK)
+    check_path(book)
+    with working("Reading and counting"):
+        release, meanings = _opened(asked.file), nw.from_native(_opened(book)).lazy().collect("pandas").to_native()
+        found = {"rows": guaranteed_counts(release, meanings, where)}
+        if asked.of is not None:
+            found[f"sum of {asked.of}"] = guaranteed_sums(release, meanings, asked.of, where)
+            found[f"mean of {asked.of}"] = guaranteed_means(release, meanings, asked.of, where)
+    table = new_table(["", "least", "most", "estimate"], right=("least", "most", "estimate"))
+    for words, own in found.items():
+        table.add_row(plain(words), *map(_shown, own))
+    console.print(table, soft_wrap=False)
+
+
+def _condition(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE, NAME=VALUE|VALUE or NAME=NUMBER..NUMBER."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise ValueError(f"--where must be NAME=VALUE, got {text!r}")
+    low, _, high = value.partition("..")
+    ends = number_or_day(low), number_or_day(high)
+    if ends[0] is not None and ends[1] is not None:
+        if ends[0] > ends[1]:
+            raise ValueError(f"--where must have the lower end of a range first, got {text!r}")
+        return name, pd.Interval(ends[0], ends[1], closed="both")
+    return name, [one or None for one in value.split("|")]
+
+
+def _opened(path: Path) -> Any:
+    return open_frame(Reading(source_of(str(path), Path())), list)
+
+
+def _shown(value: float) -> str:
+    return "none" if value != value else number(value)

@@ -1,0 +1,167 @@
+"""Counts, sums and means that a release guarantees hold the true answer."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pymoo_anon.comparison import CertainCounts, CountQueries
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
+from pymoo_anon.publishing import codebook, guaranteed_counts, guaranteed_means, guaranteed_sums, release
+from pymoo_anon.table import Hierarchy, Microdata
+
+QUASI_IDENTIFIERS = {
+    "age": Hierarchy.intervals(0, 60, widths=[5, 20]),
+    "height": Hierarchy.intervals(1.0, 2.0, widths=[0.25, 0.5], step=0.125),
+    # Values that a codebook has to quote, a missing one, and numbers that are codes.
+    "city": Hierarchy([["a | b", "a", "b", "17–59", None, "(missing)", "", "007"], ["A"] * 3 + ["B"] * 5, ["*"] * 8]),
+    "children": Hierarchy([list(range(-2, 6)), ["few"] * 4 + ["many"] * 4, ["*"] * 8]),
+    "born": Hierarchy([["2001-02-03", "2001-05-01", "2003-01-01"], ["2001", "2001", "2003"], ["*"] * 3]),
+}
+
+
+def drawn(seed: int, n: int = 40) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    columns = {
+        "age": rng.integers(0, 60, n).tolist(),
+        "height": (1 + rng.integers(0, 999, n) / 1000).tolist(),
+        **{
+            name: [QUASI_IDENTIFIERS[name].domain[i] for i in rng.integers(0, QUASI_IDENTIFIERS[name].n_values, n)]
+            for name in ("city", "children", "born")
+        },
+        "income": rng.integers(-50, 50, n).tolist(),
+    }
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+
+
+def released(frame: pd.DataFrame, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return a random release that marks suppressed rows, and its codebook."""
+    table, rng = (
+        Microdata.from_frame(frame, QUASI_IDENTIFIERS, sensitive="income", missing="keep"),
+        np.random.default_rng(seed),
+    )
+    measures = [KAnonymity(), GeneralLossMetric(), CertainCounts(CountQueries(table, n=20))]
+    if seed % 2:
+        problem = LocalRecodingProblem(table, measures)
+        x = problem.x_of(int(rng.integers(2, 9)))
+    else:
+        problem = LatticeProblem(table, measures, suppression=int(rng.integers(0, 15)))
+        x = rng.integers(0, problem.lengths, endpoint=False)
+    made = release(frame, problem, x, anyway="These rows are invented for a test.")
+    (claim,) = made.claims[made.claims.measure == "certain counts"].to_dict("records")
+    assert claim["recounted"] == pytest.approx(claim["promised"])
+    assert claim["holds"]
+    return made.frame, codebook(problem, x)
+
+
+def as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame as somebody reads it who has its CSV file."""
+    return pd.read_csv(io.StringIO(frame.to_csv(index=False)), dtype=str, keep_default_na=False)
+
+
+def condition(name: str, frame: pd.DataFrame, rng: np.random.Generator):
+    """Return a random condition, and the rows that meet it."""
+    values = frame[name]
+    if name == "born":
+        low, high = sorted(rng.choice(["2001-01-01", "2001-02-03", "2001-05-01", "2002-01-01", "2003-02-01"], 2))
+        return pd.Interval(pd.Timestamp(low), pd.Timestamp(high), closed="both"), (values >= low) & (values <= high)
+    if name in ("city", "children") and rng.random() < 0.6:
+        domain = QUASI_IDENTIFIERS[name].domain
+        wanted = [domain[i] for i in rng.choice(len(domain), rng.integers(1, len(domain)), replace=False)]
+        return wanted, values.isin([one for one in wanted if one is not None]) | (values.isna() & (None in wanted))
+    if name == "city":
+        return "17–59", values == "17–59"
+    whole = name in ("age", "children", "income")
+    low, high = np.sort(rng.integers(-3, 60, 2)) if whole else np.sort(rng.integers(8, 17, 2)) / 8
+    closed = str(rng.choice(["left", "right", "both", "neither"])) if low < high else "both"
+    numbers = values.astype(float)
+    above = numbers >= low if closed in ("left", "both") else numbers > low
+    return pd.Interval(low, high, closed=closed), above & (
+        numbers <= high if closed in ("right", "both") else numbers < high
+    )
+
+
+def inside(guarantee, true: float) -> bool:
+    slack = 1e-9 * max(abs(true), 1)
+    return guarantee.least - slack <= true <= guarantee.most + slack
+
+
+def check_answers(seed: int, n_queries: int) -> None:
+    frame = drawn(seed)
+    made, book = released(frame, seed)
+    rng = np.random.default_rng(seed)
+    for _ in range(n_queries):
+        names = rng.choice(list(frame.columns), rng.integers(1, 4), replace=False).tolist()
+        drawn_conditions = {name: condition(name, frame, rng) for name in names}
+        where = {name: own for name, (own, _) in drawn_conditions.items()}
+        rows = np.logical_and.reduce([met for _, met in drawn_conditions.values()])
+        column = str(rng.choice(["age", "children", "income", "height"]))
+        numbers = frame[column][rows].astype(float)
+        # In CSV a missing value and an empty text are one.
+        ways = [(made, QUASI_IDENTIFIERS), (made, book), (as_text(made), as_text(book))]
+        shown, meanings = ways[rng.integers(3)]
+        count = guaranteed_counts(shown, meanings, where)
+        assert inside(count, rows.sum()), (where, count, rows.sum())
+        assert count.least <= count.estimate <= count.most
+        if rng.random() < 0.7:
+            continue
+        total = guaranteed_sums(shown, meanings, column, where)
+        assert inside(total, numbers.sum()), (where, column, total, numbers.sum())
+        if len(numbers):
+            mean = guaranteed_means(shown, meanings, column, where)
+            assert inside(mean, numbers.mean()), (where, column, mean, numbers.mean())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_true_answer_lies_between_least_and_most(seed):
+    check_answers(seed, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4, 54))
+def test_the_true_answer_of_ten_thousand_questions_lies_between_least_and_most(seed):
+    check_answers(seed, 200)
+
+
+MEANINGS = {"age": Hierarchy.intervals(0, 40, widths=[10, 20]), "sex": Hierarchy.flat(["Female", "Male"])}
+TOLD = pd.DataFrame(
+    {"age": ["0–9", "10–19", "10–19", "*"], "sex": ["Female", "Female", "*", "*"], "cost": [10.0, None, -4.0, 8.0]}
+)
+
+
+def test_answers_of_four_rows():
+    young = pd.Interval(0, 15, closed="left")
+    assert guaranteed_counts(TOLD, MEANINGS) == (4, 4, 4)
+    assert guaranteed_counts(TOLD, MEANINGS, {"age": young}) == (1, 4, 1 + 0.5 + 0.5 + 15 / 40)
+    assert guaranteed_counts(TOLD, MEANINGS, {"age": young, "sex": "Female"}) == (1, 4, 1 + 0.5 + 0.25 + 15 / 80)
+    assert guaranteed_sums(TOLD, MEANINGS, "cost", {"sex": "Female"}) == (10 - 4, 10 + 8, 10 - 2 + 4)
+    assert guaranteed_means(TOLD, MEANINGS, "cost", {"sex": "Female"}) == ((10 - 4) / 2, 10, 12 / 2)
+    assert guaranteed_sums(TOLD, MEANINGS, "age", {"sex": "Male"}) == (0, 19 + 39, 14.5 / 2 + 19.5 / 2)
+    none = guaranteed_means(TOLD, MEANINGS, "age", {"cost": 99})
+    assert np.isnan(none).all()
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "words"),
+    [
+        ({"town": "A"}, KeyError, "release must have the columns that are asked for, got none named 'town'"),
+        ({"sex": pd.Interval(0, 1)}, None, ""),
+        ({"age": 7}, None, ""),
+    ],
+)
+def test_conditions(where, error, words):
+    if error is None:
+        least, most, _ = guaranteed_counts(TOLD, MEANINGS, where)
+        assert (least, most) == (0, {"age": 2, "sex": 0}[next(iter(where))])
+    else:
+        with pytest.raises(error, match=words):
+            guaranteed_counts(TOLD, MEANINGS, where)
+
+
+def test_a_label_without_meaning_is_named():
+    with pytest.raises(ValueError, match=r"labels of 'age' must be in the codebook or hierarchy, got '7–8'"):
+        guaranteed_counts(pd.DataFrame({"age": ["0–9", "7–8"]}), MEANINGS, {"age": 7})
