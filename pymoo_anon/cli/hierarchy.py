@@ -31,10 +31,10 @@ from pymoo_anon.table.hierarchy import Hierarchy
 _TELLING = 20
 
 # So many labels of a level are shown at its beginning, and one at its end.
-_SHOWN = 4
+_MOST_LABELS = 4
 
 
-def draft(request: DraftRequest, console: Console) -> None:
+def run_draft(request: DraftRequest, console: Console) -> None:
     """Draft hierarchies, write their files, and list them."""
     if repeated(request.column):
         twice = examples(repeated(request.column))
@@ -121,7 +121,7 @@ def _useless(draft: Draft, n_rows: int) -> str | None:
     return None
 
 
-def check(request: CheckRequest, console: Console) -> None:
+def run_check(request: CheckRequest, console: Console) -> None:
     """Print all findings in a hierarchy file or a folder of them."""
     files = csv_files(request.path, request.data) if request.path.is_dir() else [request.path]
     if not files:
@@ -146,7 +146,7 @@ def check(request: CheckRequest, console: Console) -> None:
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
 
 
-def show(request: ShowRequest, console: Console) -> None:
+def run_show(request: ShowRequest, console: Console) -> None:
     """Print the levels of a hierarchy."""
     hierarchy = Hierarchy.from_csv(request.path)
     numbers = ("level", "groups", "values in a group")
@@ -169,6 +169,6 @@ def show(request: ShowRequest, console: Console) -> None:
 def _some(labels: Sequence[Hashable]) -> str:
     """Return the first labels of a level and the last one."""
     shown = ["(missing)" if label is None else plain(str(label)) for label in labels]
-    if len(shown) > _SHOWN + 1:
-        shown = [*shown[:_SHOWN], "…", shown[-1]]
+    if len(shown) > _MOST_LABELS + 1:
+        shown = [*shown[:_MOST_LABELS], "…", shown[-1]]
     return ", ".join(shown)

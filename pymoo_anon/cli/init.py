@@ -23,7 +23,7 @@ from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import ENGINES, Reading, Source, file_names, path_from, source_of
 from pymoo_anon.study.options import parts_of
 from pymoo_anon.study.project import ROLES
-from pymoo_anon.table.delimited import rows_of
+from pymoo_anon.table.delimited import csv_rows
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
@@ -41,12 +41,12 @@ _HEAD_ROWS = 1000
 # Reasons for dropping a column that tells nothing beside another one.
 _EQUAL, _DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
 # Most questions that are printed.
-_SHOWN = 3
+_MOST_QUESTIONS = 3
 # Another odd text in fewer rows may be a mistake, or name somebody.
 _SEVERAL = 5
 
 
-def run(request: InitRequest, console: Console) -> None:
+def run_init(request: InitRequest, console: Console) -> None:
     """Guess the role of every column, and write a project file and drafts."""
     source = source_of(request.data, Path())
     if source.path is not None and source.path.suffix.lower() == ".deid":
@@ -88,9 +88,9 @@ def run(request: InitRequest, console: Console) -> None:
     drafts = {column.hierarchy: column.draft for column in columns if column.draft is not None}
     _write(request, source, {**drafts, f"{stem}.toml": text})
     asked_here = {name: words for name, words in _questions(first).items() if name not in questions}
-    for name, words in islice(asked_here.items(), _SHOWN):
+    for name, words in islice(asked_here.items(), _MOST_QUESTIONS):
         tell(console, f"{name}: {words}")
-    if others := [*asked_here][_SHOWN:]:
+    if others := [*asked_here][_MOST_QUESTIONS:]:
         tell_some(console, "Odd values in more columns", others)
     _say(console, columns, proposed, project)
 
@@ -152,7 +152,7 @@ def is_padded(path: Path, names: Sequence[str] | None) -> bool:
     rows: list[list[str]] = []
     # The head may end inside quotes. Errors of the file are raised when all of it is read.
     with suppress(ValueError):
-        rows.extend(row for row in islice(rows_of(head_of(path), separator, str(path)), _HEAD_ROWS) if row)
+        rows.extend(row for row in islice(csv_rows(head_of(path), separator, str(path)), _HEAD_ROWS) if row)
     width = min(map(len, rows), default=0)
     return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
 
@@ -355,7 +355,7 @@ def _say(console: Console, columns: Sequence[ColumnText], proposed: Sequence[str
     console.print(plain(f"Next: {first}, then: pymoo-anon search {project}"))
 
 
-_ROLES = """\
+_ROLES_EXPLAINED = """\
 # What a column can be:
 #   quasi-identifier  others may know it of a person: it is generalized, along its hierarchy
 #   sensitive         nobody should learn it of a person: l-diversity and its like protect it
@@ -395,21 +395,21 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
         "# The roles are guesses from names, types and counts: read them all, and edit what is wrong.",
         "",
         "[data]",
-        f"file = {_value(data['file'])}",
-        f"engine = {_value(data['engine'])}  # {', '.join(ENGINES)}",
-        f"missing = {_value(data['missing'])}  # rows without a value: raise (refuse them), drop (leave "
+        f"file = {_toml(data['file'])}",
+        f"engine = {_toml(data['engine'])}  # {', '.join(ENGINES)}",
+        f"missing = {_toml(data['missing'])}  # rows without a value: raise (refuse them), drop (leave "
         "them out) or keep (a value of its own)",
-        f"empty = {_value(data['empty'])}  # texts that mean: no value, as an empty field always does",
+        f"empty = {_toml(data['empty'])}  # texts that mean: no value, as an empty field always does",
         *(
             f"# {plain(f'{name}: {words}')} If it is a value, take it out of empty."
             for name, words in data["questions"].items()
         ),
     ]
     if data["names"] is not None:
-        lines.append(f"names = {_value(data['names'])}  # the file has no row with names")
+        lines.append(f"names = {_toml(data['names'])}  # the file has no row with names")
     if data["strip"]:
         lines.append("strip = true  # blanks around a field are no part of it")
-    lines += ["", _ROLES, ""]
+    lines += ["", _ROLES_EXPLAINED, ""]
     for column in columns:
         lines += _column_lines(column)
     lines += [
@@ -418,10 +418,10 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
         '# require = ["k>=5"]  # what every point of the front must keep',
         "suppression = 0.01  # at most this share of the rows is suppressed, those in the smallest classes",
         "seed = 1",
-        f"output = {_value(f'{stem}-front')}",
+        f"output = {_toml(f'{stem}-front')}",
         "",
         "[release]",
-        f"file = {_value(f'{stem}-release.csv')}",
+        f"file = {_toml(f'{stem}-release.csv')}",
         'suppressed = "mark"  # suppressed rows: mark (*) or drop',
         "",
         "[report]",
@@ -437,16 +437,16 @@ def project_text(data: dict[str, Any], n_rows: int, columns: Sequence[ColumnText
 def _column_lines(column: ColumnText) -> list[str]:
     lines = [f"# {plain(column.profile.name)}: {column.profile}"]
     lines += [_TODO] if column.role == "other" else []
-    lines.append(f"[columns.{_value(column.profile.name)}]")
-    lines.append(f"role = {_value(column.role)}  # {plain(column.reason)}")
+    lines.append(f"[columns.{_toml(column.profile.name)}]")
+    lines.append(f"role = {_toml(column.role)}  # {plain(column.reason)}")
     if column.hierarchy:
         draft = "" if column.draft is None else f"  # a draft: {plain(column.levels)}"
-        lines.append(f"hierarchy = {_value(column.hierarchy)}{draft}")
+        lines.append(f"hierarchy = {_toml(column.hierarchy)}{draft}")
     return [*lines, ""]
 
 
-def _value(value: Any) -> str:
+def _toml(value: Any) -> str:
     """Return a value as TOML in one line."""
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(_toml, value))}]"
     return str(tomlkit.item(value).as_string())

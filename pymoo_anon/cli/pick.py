@@ -17,7 +17,7 @@ from pymoo_anon.study.study import Study
 from pymoo_anon.study.tables import constraint, objective
 
 
-def run(asked: PickRequest, console: Console) -> None:
+def run_pick(asked: PickRequest, console: Console) -> None:
     """Choose a point, write the choice, and print it."""
     study = Study.open(asked.file)
     suppressed = study.project.suppressed

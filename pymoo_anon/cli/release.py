@@ -18,7 +18,7 @@ from pymoo_anon.study.records import CODEBOOK, EVIDENCE, beside
 from pymoo_anon.study.study import Study
 
 
-def run(asked: ReleaseRequest, console: Console) -> None:
+def run_release(asked: ReleaseRequest, console: Console) -> None:
     """Write a release, its evidence and its codebook."""
     study = Study.open(asked.file)
     target = study.project.release if asked.output is None else asked.output

@@ -12,7 +12,7 @@ from pymoo_anon.cli.options import ReportRequest
 from pymoo_anon.study.study import Study
 
 
-def run(asked: ReportRequest, console: Console) -> None:
+def run_report(asked: ReportRequest, console: Console) -> None:
     """Write the report of the chosen point."""
     study = Study.open(asked.file)
     released, target = study.released, asked.output

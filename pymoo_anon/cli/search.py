@@ -65,7 +65,7 @@ QUICK = 5 * 10**9
 Searched: TypeAlias = LatticeProblem | LocalRecodingProblem
 
 # So many points of a longer front are printed.
-_SHOWN = 5
+_MOST_POINTS = 5
 
 # Characters that levels in words need at least.
 _LEAST_WORDS = 12
@@ -211,7 +211,7 @@ def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
     return 0 if certified else undecided, certified
 
 
-def run(settings: Settings, console: Console) -> None:
+def run_search(settings: Settings, console: Console) -> None:
     """Search, write the files, and print the front."""
     project = settings.project
     read = [] if project is None else project.files
@@ -359,7 +359,7 @@ def _say_the_start(console: Console, problem: Searched, algorithm: tuple[str, st
 
 
 def _say_the_end(console: Console, found: Found, settings: Settings, path: Path) -> None:
-    n, shown = len(found.front), len(found.front) if settings.wide else min(len(found.front), _SHOWN)
+    n, shown = len(found.front), len(found.front) if settings.wide else min(len(found.front), _MOST_POINTS)
     proof = "proven complete" if found.front.certified else f"not proven ({found.stopped})"
     points = counted(n, "point", "points") if shown == n else f"{shown} of {n:,} points"
     tell(console, f"{points}, {proof}. All: {path}{'' if settings.wide else ', --wide'}")
@@ -397,7 +397,7 @@ def front_table(front: Front, width: int | None = None) -> Table:
 
 def _spread(front: Front) -> Ints:
     """Return the ends and the knee of a front, and some points between."""
-    places = np.linspace(0, len(front) - 1, min(len(front), _SHOWN)).round().astype(np.int64)
+    places = np.linspace(0, len(front) - 1, min(len(front), _MOST_POINTS)).round().astype(np.int64)
     inner, knee = places[1:-1], front.knee
     if knee is not None and len(inner):
         inner[np.abs(inner - knee).argmin()] = knee

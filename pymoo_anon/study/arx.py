@@ -33,7 +33,7 @@ _MOST_ENTRIES = 10_000
 _DATA, _DEFINITION, _CONFIG = "data/input.csv", "input/definition.xml", "input/config.xml"
 # How ARX writes that there is no value.
 _NULL = "NULL"
-_ROLES = {
+_ROLES_OF_ARX = {
     "IDENTIFYING_ATTRIBUTE": "identifier",
     "QUASI_IDENTIFYING_ATTRIBUTE": "quasi-identifier",
     "SENSITIVE_ATTRIBUTE": "sensitive",
@@ -152,9 +152,9 @@ class _Reader:
     def _column(self, name: str, told: Element, values: Mapping[str, None], file: str) -> None:
         """Read role, hierarchy and levels of a column."""
         kind, left = told.findtext("type", ""), self._taken.left
-        if kind not in _ROLES:
+        if kind not in _ROLES_OF_ARX:
             raise ValueError(f"{self._path}: {_DEFINITION} must give {name!r} a type of ARX, got {kind!r}")
-        own = self._taken.columns[name] = {"role": _ROLES[kind]}
+        own = self._taken.columns[name] = {"role": _ROLES_OF_ARX[kind]}
         left += [f"{name}: {one.tag} = {one.text or ''}" for one in told if one.tag not in _KNOWN]
         hierarchy = told.findtext("ref")
         if own["role"] == "keep":

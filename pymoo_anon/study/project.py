@@ -225,9 +225,9 @@ class Project:
 
 def _same(name: str) -> str:
     """Return a measure in its one spelling."""
-    from pymoo_anon.objectives.spelling import spelled
+    from pymoo_anon.objectives.spelling import measure_in
 
-    return str(spelled(name))
+    return str(measure_in(name))
 
 
 def _spelled(value: str) -> Any:
@@ -310,7 +310,7 @@ def _adversaries(path: Path, given: Any) -> list[str]:
     if not isinstance(given, list):
         raise ValueError(f"{path}: each adversary must be a table of its own, [[{_ADVERSARIES}]], got {given!r:.80}")
     read = options.bounds_of_adversary
-    found = [_value(path, f"[[{_ADVERSARIES}]] {number}", read, one) for number, one in enumerate(given, start=1)]
+    found = [_read(path, f"[[{_ADVERSARIES}]] {number}", read, one) for number, one in enumerate(given, start=1)]
     return [bound for bounds in found for bound in bounds]
 
 
@@ -323,11 +323,11 @@ def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[s
 def _values(path: Path, table: str, given: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
     _check_keys(path, f"[{table}]", given, tuple(readers))
     return {
-        name.replace("-", "_"): _value(path, f"[{table}] {name}", readers[name], value) for name, value in given.items()
+        name.replace("-", "_"): _read(path, f"[{table}] {name}", readers[name], value) for name, value in given.items()
     }
 
 
-def _value(path: Path, where: str, read: Reader, given: Any) -> Any:
+def _read(path: Path, where: str, read: Reader, given: Any) -> Any:
     try:
         return read(given)
     except ValueError as error:

@@ -21,7 +21,7 @@ from pymoo_anon.publishing.evidence import as_json
 EVIDENCE, CODEBOOK = "evidence.json", "codebook.csv"
 
 #: Two releases that differ in any of these tell more together than one of them.
-TELLING = ("x", "suppressed", "recoding", "columns")
+COMPARED = ("x", "suppressed", "recoding", "columns")
 
 
 class Released(NamedTuple):
@@ -102,13 +102,13 @@ def agree(claims: pd.DataFrame, told: Mapping[str, Any]) -> bool:
     """Return whether evidence holds these claims, up to rounding."""
     known = told["claims"]
     return len(known) == len(claims) and all(
-        _equal(one[key], as_json(other[key]))
+        _is_close(one[key], as_json(other[key]))
         for one, other in zip(known, claims.to_dict("records"), strict=True)
         for key in ("measure", "promised", "recounted", "holds")
     )
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _is_close(one: Any, other: Any) -> bool:
     """Return whether two values are equal up to rounding."""
     if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
         return bool(one == other)

@@ -78,7 +78,7 @@ def write_search(front: Front, path: Path) -> bool:
     head = _head(table)
     text = json.dumps(head, default=lambda value: {type(value).__name__: str(value)})
     try:
-        if repr(json.loads(text, object_hook=_value)) != repr(head):
+        if repr(json.loads(text, object_hook=_typed_value)) != repr(head):
             return False
     except (ValueError, KeyError):
         return False
@@ -150,20 +150,20 @@ def read_search(data: bytes, project: Project) -> Stored:
         KeyError: It lacks something.
     """
     arrays = np.load(BytesIO(data), allow_pickle=False)
-    named, others = json.loads(arrays["head"].tobytes(), object_hook=_value)
+    named, others = json.loads(arrays["head"].tobytes(), object_hook=_typed_value)
     hierarchies, rows = {}, arrays["rows"].astype(np.int64)
     for j, (name, levels) in enumerate(named):
         groups = arrays[f"groups {j}"].tolist()
         hierarchies[name] = Hierarchy(
             [[own[i] for i in of_values] for own, of_values in zip(levels, groups, strict=True)]
         )
-    columns = {name: _counts(arrays, i, len(domain), rows) for i, (name, domain) in enumerate(others)}
+    columns = {name: _value_counts(arrays, i, len(domain), rows) for i, (name, domain) in enumerate(others)}
     roles = project.sensitive, project.label, project.person
     codes = arrays["codes"].astype(np.int64)
     return Stored(Microdata(hierarchies, codes, rows, columns, dict(others), *roles), arrays)
 
 
-def _counts(arrays: Mapping[str, Array], i: int, n_values: int, rows: Ints) -> ValueCounts:
+def _value_counts(arrays: Mapping[str, Array], i: int, n_values: int, rows: Ints) -> ValueCounts:
     """Read and check the value counts of a column."""
     lengths, values, counts = (arrays[f"{name} {i}"].astype(np.int64) for name in ("lengths", "values", "counts"))
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -187,7 +187,7 @@ def _head(table: Microdata) -> list[Any]:
     return [named, [*map(list, domains.items())]]
 
 
-def _value(found: Mapping[str, str]) -> Any:
+def _typed_value(found: Mapping[str, str]) -> Any:
     ((kind, text),) = found.items()
     return _TYPES[kind](text)
 

@@ -47,8 +47,8 @@ from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.records import (
     CODEBOOK,
+    COMPARED,
     EVIDENCE,
-    TELLING,
     Released,
     agree,
     as_written,
@@ -356,7 +356,7 @@ class Study:
             release = made.counted_again(self._read_back(new))
             show("Step 4 of 4: writing evidence and codebook")
             done = self._entry(choice, release, target, checksum(new))
-            earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in TELLING)]
+            earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
             self._write_documents(new, choice, release, done, earlier, {**asked, "anyway": anyway})
             put_in_place(temporary, target.parent, [path.name for path in paths])
         self._remember(done, earlier)

@@ -108,7 +108,7 @@ def separator_of(text: str) -> str:
     return max(ranked, key=lambda separator: ranked[separator])
 
 
-def rows_of(text: str, separator: str, name: str) -> Iterator[list[str]]:
+def csv_rows(text: str, separator: str, name: str) -> Iterator[list[str]]:
     """Yield the rows of a CSV text, blank lines as rows without fields."""
     number = 0
     try:

@@ -34,7 +34,7 @@ _ALIKE = ("string", "integer", "boolean", "date")
 _FEW_CELLS = 12_500_000
 
 # Numbers of the tables that DuckDB holds.
-_NUMBERS = count()
+_HELD_NUMBERS = count()
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Combinations:
         return Combinations(columns, self.weights[complete]), set()
 
 
-def _opened(frame: Any) -> tuple[Any, list[str]]:
+def _open(frame: Any) -> tuple[Any, list[str]]:
     """Return a frame of narwhals, and the names of its columns."""
     try:
         table = nw.from_native(frame)
@@ -83,9 +83,9 @@ def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
     """Select columns under plain names, as narwhals needs text."""
     aliases = [f"column {i}" for i in range(len(names))]
     if isinstance(frame, pd.DataFrame):
-        return frame.iloc[:, _places(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
-    table, known = _opened(frame)
-    _places(known, names)
+        return frame.iloc[:, _columns_at(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
+    table, known = _open(frame)
+    _columns_at(known, names)
     own = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
     return own.to_native(), aliases
 
@@ -118,14 +118,14 @@ class Renamed:
     def grouped(self) -> Renamed:
         """Return the distinct rows with `COUNT`, held in their engine."""
         aliases = [self.alias(name) for name in self.names]
-        return Renamed(held(counted(self.frame, aliases)), self.names, self.kind)
+        return Renamed(held(distinct_rows(self.frame, aliases)), self.names, self.kind)
 
 
 def renamed(frame: Any) -> Renamed:
     """Return a frame under plain names, without categories, index and the sign of zero."""
     if isinstance(frame, Renamed):
         return frame
-    names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else _opened(frame)[1]
+    names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else _open(frame)[1]
     native, _ = aliased(frame, names)
     if isinstance(native, pd.DataFrame):
         native = pd.DataFrame({alias: _without_categories(column) for alias, column in native.items()})
@@ -156,7 +156,7 @@ def in_ascending_order(frame: Frame, columns: Sequence[str]) -> Frame:
         raise ValueError(f"columns to release must hold values of one type, which have an order: {error}") from None
 
 
-def counted(frame: Frame, columns: Sequence[str]) -> Frame:
+def distinct_rows(frame: Frame, columns: Sequence[str]) -> Frame:
     """Return the distinct rows of some columns, with their `COUNT`."""
     if frame.implementation.is_pandas():
         return _first_rows(frame.to_native(), list(columns), _key)
@@ -176,7 +176,7 @@ def held(frame: Frame) -> Frame:
     if not kind.is_duckdb():
         return nw.from_native(native.localCheckpoint())
     # A table of the connection alone; even a database that is only read takes it.
-    name = f"pymoo_anon_held_{next(_NUMBERS)}"
+    name = f"pymoo_anon_held_{next(_HELD_NUMBERS)}"
     native.query("pymoo_anon_view", f"CREATE TEMP TABLE {name} AS SELECT * FROM pymoo_anon_view")
     return nw.from_native(native.query("pymoo_anon_view", f"SELECT * FROM {name}"))
 
@@ -355,7 +355,7 @@ def _without_categories(column: pd.Series) -> pd.Series:
     return own.astype(own.cat.categories.dtype) if isinstance(own.dtype, pd.CategoricalDtype) else own
 
 
-def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
+def _columns_at(known: list[Name], wanted: Sequence[Name]) -> list[int]:
     """Return the positions of the wanted columns."""
     unknown = [name for name in wanted if name not in known]
     if unknown:

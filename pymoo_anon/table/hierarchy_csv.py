@@ -15,7 +15,7 @@ from typing import Any
 
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples
-from pymoo_anon.table.delimited import decoded, refuse_nul, rows_of
+from pymoo_anon.table.delimited import csv_rows, decoded, refuse_nul
 from pymoo_anon.table.domain_values import ROOT
 
 # Separators of columns, that of ARX first. The comma comes last, since numbers may hold one.
@@ -30,7 +30,7 @@ def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, l
     """Read the name and columns of a hierarchy file."""
     name, text = text_of_file(source)
     lines, separators = separators_of(name, text)
-    rows = list(rows_of(text.rstrip("\r\n"), separators[0], name))
+    rows = list(csv_rows(text.rstrip("\r\n"), separators[0], name))
     _check_lengths(name, rows, lines, separators)
     rows = without_header(name, rows)
     check_last_column(name, rows)
