@@ -52,7 +52,6 @@ def command_of(asked: type[Invocation], run: Callable[[Any], None]) -> Callable[
 
 
 def _parameter(own: Field[Any], known: Option) -> Parameter:
-    """Return an option as a parameter that typer reads."""
     said: dict[str, Any] = {
         "help": known.help,
         "metavar": known.metavar or "|".join(known.choices) or None,

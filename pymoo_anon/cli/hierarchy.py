@@ -77,7 +77,6 @@ def run_draft(request: DraftRequest, console: Console) -> None:
 
 
 def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | None]:
-    """Draft a hierarchy, and say why it is of no use."""
     found = combinations_of(frame, [name])
     if not len(found.weights):
         raise ValueError(f"{request.data} must have at least one row below its header, got none")
@@ -167,7 +166,6 @@ def run_show(request: ShowRequest, console: Console) -> None:
 
 
 def _some(labels: Sequence[Hashable]) -> str:
-    """Return the first labels of a level and the last one."""
     shown = ["(missing)" if label is None else plain(str(label)) for label in labels]
     if len(shown) > _MOST_LABELS + 1:
         shown = [*shown[:_MOST_LABELS], "…", shown[-1]]

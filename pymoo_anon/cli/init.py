@@ -96,7 +96,6 @@ def run_init(request: InitRequest, console: Console) -> None:
 
 
 def _take_over(request: InitRequest, source: Source, console: Console) -> None:
-    """Make a project of one of ARX."""
     # No other project needs it.
     from pymoo_anon.study.arx import taken_over
 
@@ -123,7 +122,6 @@ def _take_over(request: InitRequest, source: Source, console: Console) -> None:
 
 
 def _reading(request: InitRequest, source: Source) -> Reading:
-    """Return how the table is read, as its first rows show."""
     names = None if request.names is None else tuple(parts_of(request.names))
     if names is not None and not all(names):
         raise ValueError("--names must name each column once, got an empty name")
@@ -202,7 +200,6 @@ def _given(request: InitRequest, source: Source, names: Sequence[str]) -> dict[s
 
 
 def _decisions(profiles: Sequence[Profile], asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """Decide on the role of every column, with the reason."""
     decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in profiles}
     persons = [name for name, (role, _) in asked.items() if role == "person"]
     for name, (role, reason) in decisions.items():
@@ -263,7 +260,6 @@ def _proposed(columns: Sequence[ColumnText]) -> list[str]:
 
 
 def _questions(columns: Sequence[ColumnText], texts: Sequence[str] | None = None) -> dict[str, str]:
-    """Return a question about the odd values of each column."""
     made = {column.profile.name: column.made for column in columns if column.made is not None}
     odd = {name: [own for own in draft.odd if texts is None or own[0] in texts] for name, draft in made.items()}
     return {name: str(replace(made[name], odd=tuple(own)).question) for name, own in odd.items() if own}
@@ -291,7 +287,6 @@ def _redundant(
 
 
 def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
-    """Draft a hierarchy, and return its file, a description, and the draft."""
     if profile.is_sampled:
         return None, f"more than {MOST_VALUES:,} values make no hierarchy", None
     draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
@@ -305,7 +300,6 @@ def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
 
 
 def _relative(source: Source, folder: Path) -> str:
-    """Return the name of a table relative to a folder."""
     if source.path is None:
         return str(source)
     path = path_from(folder, source.path)
@@ -335,7 +329,6 @@ _CALLED = {
 
 
 def _say(console: Console, columns: Sequence[ColumnText], proposed: Sequence[str], project: Path) -> None:
-    """Print the guesses in a line for each role, and the next command."""
     names = {own.profile.name: own.profile.name + " (person)" * (own.role == "person") for own in columns}
     for called, roles in _CALLED.items():
         found = [names[own.profile.name] for own in columns if own.role in roles]

@@ -203,7 +203,6 @@ def _made(name: str, settings: Settings) -> Algorithm:
 
 
 def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
-    """Return the number of undecided nodes, and whether the front is proven."""
     if isinstance(problem, LocalRecodingProblem):
         return None, False
     certified = bool(getattr(algorithm, "certified", False))
@@ -307,7 +306,6 @@ def _versions(*packages: str) -> dict[str, str]:
 
 
 def _searched(problem: Searched, name: str, settings: Settings) -> Found:
-    """Search, and show the progress or pymoo's table."""
     if settings.verbose:
         return search(problem, name, settings, verbose=True)
     with working("Searching") as show:

@@ -150,7 +150,6 @@ class _Reader:
         return taken
 
     def _column(self, name: str, told: Element, values: Mapping[str, None], file: str) -> None:
-        """Read role, hierarchy and levels of a column."""
         kind, left = told.findtext("type", ""), self._taken.left
         if kind not in _ROLES_OF_ARX:
             raise ValueError(f"{self._path}: {_DEFINITION} must give {name!r} a type of ARX, got {kind!r}")
@@ -179,7 +178,6 @@ class _Reader:
             own["levels"] = [every if end == "All" else _whole(name, end) for end, every in pairs]
 
     def _config(self, config: Element) -> None:
-        """Read privacy models, suppression and weights."""
         taken, require = self._taken, []
         for text in (one.text or "" for one in config.findall("criteria/criterion")):
             found = _bound(text)
@@ -223,7 +221,6 @@ class _Reader:
         return float(number)
 
     def _others(self, n_rows: int) -> None:
-        """List the other parts, which are not imported."""
         if "data/input_subset.csv" in self._names and len(self._rows("data/input_subset.csv")) < n_rows:
             self._taken.left.append("the research subset: all rows are taken")
         if any(name.startswith(("output/", "data/output", "lattice")) for name in self._names):
@@ -241,7 +238,6 @@ class _Reader:
             raise ValueError(f"{self._path}: {name} {error}") from None
 
     def _rows(self, name: str) -> list[list[str]]:
-        """Return the rows of a CSV file of ARX."""
         try:
             text = self._content(name, self._left).decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -256,7 +252,6 @@ class _Reader:
         return rows
 
     def _content(self, name: str, most: int) -> bytes:
-        """Return an entry that is not too large."""
         if name not in self._names:
             raise ValueError(f"{self._path} must be a project of ARX, which holds {name}, got none")
         with self._archive.open(name) as file:
@@ -268,7 +263,6 @@ class _Reader:
 
 
 def _bound(model: str) -> str | None:
-    """Translate a privacy model to a bound, or return None."""
     return next((bound(*found.groups()) for own, bound in _MODELS if (found := re.fullmatch(own, model))), None)
 
 

@@ -109,7 +109,6 @@ def agree(claims: pd.DataFrame, told: Mapping[str, Any]) -> bool:
 
 
 def _is_close(one: Any, other: Any) -> bool:
-    """Return whether two values are equal up to rounding."""
     if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
         return bool(one == other)
     return bool(abs(one - other) <= 1e-9 * max(abs(other), 1.0))

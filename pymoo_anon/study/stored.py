@@ -164,7 +164,6 @@ def read_search(data: bytes, project: Project) -> Stored:
 
 
 def _value_counts(arrays: Mapping[str, Array], i: int, n_values: int, rows: Ints) -> ValueCounts:
-    """Read and check the value counts of a column."""
     lengths, values, counts = (arrays[f"{name} {i}"].astype(np.int64) for name in ("lengths", "values", "counts"))
     starts = np.concatenate([[0], np.cumsum(lengths)])
     if not lengths.all() or starts[-1] != len(values) or values.max() >= n_values or not counts.all():

@@ -185,7 +185,6 @@ def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
 
 
 def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]:
-    """Return the losses with weights."""
     if not weights:
         return []
     loss = GeneralLossMetric(weights)

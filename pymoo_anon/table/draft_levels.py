@@ -205,7 +205,6 @@ def has_leading_zero(value: Any) -> bool:
 def _intervals(
     numbers: Sequence[Decimal], counts: Sequence[int], whole: bool
 ) -> tuple[tuple[Decimal, Decimal], list[Decimal]]:
-    """Choose the ends and nested widths of intervals."""
     every, below = (numbers[0], numbers[-1]), list(accumulate(counts))
     cut = below[-1] // _ENDS
     ends = numbers[bisect_right(below, cut)], numbers[bisect_left(below, below[-1] - cut)]
@@ -395,7 +394,6 @@ def _date_text(value: Any) -> str:
 
 
 def _day_by(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:
-    """Read a day by the groups of a pattern."""
     match = pattern.fullmatch(text)
     if match is None:
         return None

@@ -124,7 +124,6 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
-    """Leave out texts for missing values, if values remain."""
     present = [i for i, value in enumerate(values) if not says_missing(value)] or range(len(values))
     return [values[i] for i in present], [counts[i] for i in present]
 
@@ -252,7 +251,6 @@ def _group_numbers(n: int) -> list[int]:
 
 
 def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
-    """Merge groups into fewer of similar weight."""
     # Ties are broken by number, so that the groups are always the same.
     heap = [(0, number) for number in range(n_groups)]
     members: list[list[int]] = [[] for _ in heap]
@@ -266,7 +264,6 @@ def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
 def _group_labels(
     values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str
 ) -> list[tuple[Hashable, Hashable]]:
-    """Label every value with its group."""
     labels: list[tuple[Hashable, Hashable]] = [(0, "")] * len(values)
     for number, (_, members) in enumerate(groups, start=1):
         names = [str(values[i]) for i in members if i not in rare]
@@ -432,7 +429,6 @@ def _ranges_with(swapped: Mapping[int, int], texts: Sequence[str], counts: Seque
 
 
 def _range_of(text: str) -> _Range | None:
-    """Read an interval, or return None."""
     found = _RANGE.fullmatch(text)
     if found:
         opening, low, joint, high, closing = found.groups()
@@ -479,7 +475,6 @@ def _between(first: str, last: str) -> str:
 
 
 def _ordered_levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
-    """Group values in their order, level by level."""
     if kind in _BLOCKS:
         return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}
     levels: dict[str, list[int]] = {}

@@ -306,7 +306,6 @@ def _counts(frame: Frame) -> list[str]:
 
 
 def _rows(frame: Frame) -> Any:
-    """Return the sizes of the groups of a frame."""
     return (nw.col(COUNT).sum() if _counts(frame) else nw.len()).alias(COUNT)
 
 
@@ -356,7 +355,6 @@ def _without_categories(column: pd.Series) -> pd.Series:
 
 
 def _columns_at(known: list[Name], wanted: Sequence[Name]) -> list[int]:
-    """Return the positions of the wanted columns."""
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(known)}")

@@ -323,7 +323,6 @@ def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[st
 def _role_by_attribute(
     profile: Profile, words: list[str], said: dict[str, str], looks: _Looks
 ) -> tuple[str, str] | None:
-    """Return a role by the last attribute in a name."""
     exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
     if exits and manners:
         return "sensitive", f"the name says {exits[0]!r} and {manners[0]!r}, which {_MEANINGS['sensitive']}"
@@ -354,7 +353,6 @@ def _is_count(words: list[str], looks: _Looks) -> bool:
 
 
 def _role_by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    """Return a role by a word such as "number"."""
     ids = [word for word in words if word in WORDS["numbers"] or word.endswith(tuple(WORDS["number ends"]))]
     if not ids:
         return None
@@ -378,7 +376,6 @@ def _repeats(profile: Profile) -> bool:
 
 
 def _role_by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    """Return a role by a word such as "address"."""
     # Two values name nobody: they say, for example, whether there is a telephone.
     if profile.n_distinct <= 2 and profile.n_rows >= TELLING:
         return None

@@ -351,7 +351,6 @@ def _check_coarser(level: int, groups: Ints, labels: Sequence[Sequence[Hashable]
 
 
 def _place(value: Any, positions: Mapping[Hashable, int], days: Mapping[date | None, int]) -> int:
-    """Find a value by itself, text, day, or as missing."""
     position = positions.get(same_as(value), -1)
     if position < 0 and isinstance(value, bool):
         position = positions.get(str(value), positions.get(str(value).lower(), -1))

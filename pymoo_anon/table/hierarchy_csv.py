@@ -38,7 +38,6 @@ def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, l
 
 
 def _none_for_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
-    """Put None for the empty value and its labels."""
     gaps = [value == "" for value in columns[0]]
     if not any(gaps):
         return list(columns)

@@ -92,7 +92,6 @@ def _surprise(profile: Profile) -> float:
 
 
 def _first_codes(table: Any) -> Any:
-    """Assign numbers to the values of the first rows, by column."""
     names = table.collect_schema().names()
     head = fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_COMPARED_ROWS))))
     columns = [factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]
