@@ -96,6 +96,13 @@ def tried(folder: Path, names: Sequence[str], inputs: Sequence[Path] = (), own: 
                 folder.rmdir()
 
 
+def check_free(targets: Sequence[Path], force: bool, hint: str = "") -> None:
+    """Raise ValueError if a file exists, unless `force` allows to replace it."""
+    held = [str(target) for target in targets if os.path.lexists(target)]
+    if held and not force:
+        raise ValueError(f"{held[0]} exists; --force replaces it, --output names another place{hint}")
+
+
 @contextlib.contextmanager
 def _temporary(folder: Path) -> Iterator[Path]:
     with _named(folder):

@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from pathlib import Path
 from threading import Event, Thread
 from typing import IO, TYPE_CHECKING, Any
 
@@ -182,13 +181,6 @@ def working(words: str) -> Iterator[Callable[[str], None]]:
         finally:
             ended.set()
             thread.join()
-
-
-def check_free(targets: Sequence[Path], force: bool, hint: str = "") -> None:
-    """Raise ValueError if a file exists, unless `force` allows to replace it."""
-    held = [str(target) for target in targets if os.path.lexists(target)]
-    if held and not force:
-        raise ValueError(f"{held[0]} exists; --force replaces it, --output names another place{hint}")
 
 
 def count(number: int) -> str:

@@ -12,11 +12,10 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import check_free, new_table, working
+from pymoo_anon.cli.console import new_table, working
 from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
-from pymoo_anon.study.interrupt import ExitCode, put_in_place
+from pymoo_anon.study.interrupt import ExitCode, write_new
 from pymoo_anon.study.names import Reading, Source, file_names
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import read_project
@@ -48,18 +47,11 @@ def run_draft(request: DraftRequest, console: Console) -> None:
             show(f"Drafting hierarchies: column {place + 1} of {len(names)}")
             drafts[name], why[name] = _draft(request, frame, name)
     kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
-    written = [files[name] for name in kept]
-    if not written:
+    if not kept:
         raise ValueError(f"{request.data} has no column that needs a hierarchy; --column NAME drafts one anyway")
-    with tried(folder, written, [request.data, *read], own=True) as temporary:
-        check_free(
-            [folder / name for name in written],
-            request.force,
-            _others(folder, {name: files[name] for name in kept}),
-        )
-        for name, draft in kept.items():
-            draft.hierarchy.to_csv(temporary / files[name])
-        paths = put_in_place(temporary, folder, written)
+    texts = {files[name]: str(draft.hierarchy.to_csv()) for name, draft in kept.items()}
+    hint = _others(folder, {name: files[name] for name in kept})
+    paths = write_new(folder, texts, [request.data, *read], request.force, hint)
     table = new_table(["column", "kind", "groups by level", "from what, and how"])
     for name, draft in kept.items():
         groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
+from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, listed, number, plain
-from pymoo_anon.cli.console import check_free, tell, working
+from pymoo_anon.cli.console import tell, working
 from pymoo_anon.cli.options import ReleaseRequest
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.publishing.less_lost import less_lost

@@ -6,8 +6,9 @@ from rich.console import Console
 
 # Loading it here, an interrupt ends the command before its work.
 import pymoo_anon.publishing.report.page  # noqa: F401
+from pymoo_anon._files import check_free
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.console import check_free, working
+from pymoo_anon.cli.console import working
 from pymoo_anon.cli.options import ReportRequest
 from pymoo_anon.study.study import Study
 
