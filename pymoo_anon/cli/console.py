@@ -181,12 +181,3 @@ def working(words: str) -> Iterator[Callable[[str], None]]:
         finally:
             ended.set()
             thread.join()
-
-
-def count(number: int) -> str:
-    """Return a number as text, a very large one as a power of ten.
-
-    >>> count(17_920), count(8**24), count(10**15), count(10**15 - 1)
-    ('17,920', 'about 10^21', 'about 10^15', '999,999,999,999,999')
-    """
-    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"

@@ -15,7 +15,7 @@ from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.engines import kind_of
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.records import CODEBOOK, EVIDENCE, beside
+from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside
 from pymoo_anon.study.study import Study
 
 

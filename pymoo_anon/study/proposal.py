@@ -25,8 +25,7 @@ from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
-from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, profiles_of
-from pymoo_anon.table.redundancy import decided_columns, equal_columns
+from pymoo_anon.table.guesses import MOST_VALUES, Profile, decided_columns, equal_columns, guess_of, profiles_of
 from pymoo_anon.table.words import WORDS
 
 #: The folder of the drafts, beside the project file.

@@ -45,20 +45,21 @@ from pymoo_anon.study.names import (
 )
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.records import (
+from pymoo_anon.study.stored import (
     CODEBOOK,
     COMPARED,
     EVIDENCE,
     Released,
+    Stored,
     agree,
     as_written,
     beside,
     bound_text,
     commands_of,
     read_record,
+    read_search,
     warning_of,
 )
-from pymoo_anon.study.stored import Stored, read_search
 from pymoo_anon.study.tables import constraint, open_table, population_of, problem_of, table_of
 from pymoo_anon.table.frames import as_text
 from pymoo_anon.table.generalization import Decoded

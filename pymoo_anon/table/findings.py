@@ -13,10 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 from pymoo_anon._messages import repeated
-from pymoo_anon.table.delimited import csv_rows
+from pymoo_anon.table.delimited import check_last_column, csv_rows, separators_of, text_of_file, without_header
 from pymoo_anon.table.domain_values import ascending, is_missing, same_as, spelled
 from pymoo_anon.table.hierarchy import Hierarchy, matched
-from pymoo_anon.table.hierarchy_csv import check_last_column, separators_of, text_of_file, without_header
 
 # The name of the file in messages. Callers know which file they check.
 _NAME = "the file"

@@ -325,8 +325,8 @@ def is_one_sentence(result):
 
 def test_broken_project_files_end_in_one_sentence(monkeypatch):
     # The search itself is tested elsewhere.
-    monkeypatch.setattr("pymoo_anon.cli.search.write_front", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.search.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.study.search.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.study.search.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN):
         Path("my.toml").write_bytes(project_files(seed))
@@ -338,8 +338,8 @@ def test_broken_project_files_end_in_one_sentence(monkeypatch):
 
 
 def test_broken_tables_end_in_one_sentence(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.search.write_front", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.search.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.study.search.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.study.search.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(N_BROKEN // 2):
         Path("mine.csv").write_bytes(tables(seed))

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pymoo_anon.table import redundancy
-from pymoo_anon.table.guesses import profiles_of
-from pymoo_anon.table.redundancy import decided_columns, equal_columns
+from pymoo_anon.table.guesses import decided_columns, equal_columns, profiles_of
 
 KINDS = {
     "pandas": lambda frame: frame,
