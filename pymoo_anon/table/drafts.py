@@ -304,11 +304,6 @@ def says_missing(value: Any) -> bool:
     return bare == "" or bare in WORDS["no values"]
 
 
-# Scales of the data file, each from its lowest step to its highest.
-_SCALES = (
-    "months", "weekdays", "degrees", "degrees (German)", "sizes", "sizes (German)", "frequencies",
-    "levels of agreement", "levels of satisfaction", "marks", "letters", "levels of education",
-)  # fmt: skip
 # Natural groups of scales, by the number of steps in each.
 _BLOCKS = {"months": {"quarters": 3, "half-years": 6}, "weekdays": {"work days and weekend": 5}}
 
@@ -452,7 +447,7 @@ def _range_end(text: str) -> float:
 
 def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
     plain = [" ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", word).replace(" s ", "s ").split()) for word in words]
-    for name in _SCALES:
+    for name in WORDS["scales"]:
         steps = WORDS[name]
         found = {i: steps.get(word, steps.get(plain[i])) for i, word in enumerate(words)}
         places = {i: float(place) for i, place in found.items() if place is not None}

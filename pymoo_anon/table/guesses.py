@@ -32,11 +32,6 @@ _MEANINGS = {
     "quasi-identifier": "others may know of a person",
     "sensitive": "nobody should learn of a person",
 }
-# Kinds of values that the data file lists, with the role of a column that holds them.
-_KINDS = {
-    **dict.fromkeys(("sexes", "marital states", "races", "countries", "settlements"), "quasi-identifier"),
-    **dict.fromkeys(("religions", "blood groups"), "sensitive"),
-}
 # Persons weigh more. Weights of rows in a sample seldom do.
 _LEAST_PERSON_WEIGHT = 10
 _RECENT_YEARS = range(1900, 2036)
@@ -253,7 +248,7 @@ class _Looks(NamedTuple):
         numbers = [number for number in map(_read_number, values) if is_number(number)] if alike(_is_number) else []
         near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
         words = [text.casefold() for text in texts]
-        known = next((kind for kind in _KINDS if alike(WORDS[kind].__contains__, words)), None)
+        known = next((kind for kind in WORDS["kinds"] if alike(WORDS[kind].__contains__, words)), None)
         return cls(
             numbers=numbers,
             pattern=pattern,
@@ -402,7 +397,8 @@ def _role_by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
     if looks.are_places:
         return "quasi-identifier", "it holds coordinates, which are places of a person"
     if looks.known is not None:
-        return _KINDS[looks.known], f"it holds {looks.known}, which {_MEANINGS[_KINDS[looks.known]]}"
+        role = WORDS["kinds"][looks.known]
+        return role, f"it holds {looks.known}, which {_MEANINGS[role]}"
     if looks.are_whole and profile.n_distinct > 2 and all(number in _RECENT_YEARS for number in looks.numbers):
         return "quasi-identifier", "it holds years, which others may know of a person"
     if looks.are_diagnoses:
