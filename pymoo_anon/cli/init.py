@@ -11,8 +11,8 @@ from pymoo_anon._messages import counted, examples, plain
 from pymoo_anon.cli.console import new_table, tell, tell_some, working
 from pymoo_anon.cli.options import InitRequest
 from pymoo_anon.study.interrupt import write_new
-from pymoo_anon.study.names import Source, file_names, source_of
-from pymoo_anon.study.proposal import DECIDED, EQUAL, HIERARCHIES, Proposal, Proposer, reading_of
+from pymoo_anon.study.names import HIERARCHIES, Source, file_names, source_of
+from pymoo_anon.study.proposal import DECIDED, EQUAL, Proposal, Proposer, reading_of
 
 # Most questions that are printed.
 _MOST_QUESTIONS = 3
@@ -57,9 +57,8 @@ def _take_over(request: InitRequest, source: Source, path: Path, console: Consol
             raise ValueError(f"--{name} cannot be combined with {source}, a project of ARX")
     source.check()
     stem = Path(file_names([path.stem])[0]).stem
-    taken = taken_over(path, file_names, f"{stem}.csv", HIERARCHIES)
-    text = taken.project(path.name, f"{stem}.csv", stem)
-    _write(request, source, {**taken.files, f"{stem}.toml": text})
+    taken = taken_over(path, stem)
+    _write(request, source, {**taken.files, f"{stem}.toml": taken.project(stem)})
     table = new_table(["column", "role", "levels", "weight"])
     for name, own in taken.columns.items():
         table.add_row(plain(name), own["role"], *(str(own.get(key, "")) for key in ("levels", "weight")))

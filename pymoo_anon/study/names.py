@@ -61,6 +61,9 @@ CHOICE, RELEASES = "choice.json", "releases.json"
 #: Evaluations of a search, in its output folder until it ends.
 JOURNAL = "search.journal"
 
+#: The folder of the drafts, beside the project file.
+HIERARCHIES = "hierarchies"
+
 #: Kinds of values of `hierarchy draft --kind`, and their levels.
 KINDS = {
     "auto": "the kind that fits",

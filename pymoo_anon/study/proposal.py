@@ -17,7 +17,7 @@ import tomlkit
 
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
-from pymoo_anon.study.names import ENGINES, Reading, Source, file_names, path_from
+from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from
 from pymoo_anon.study.options import parts_of
 from pymoo_anon.study.project import ROLES
 from pymoo_anon.table.delimited import csv_rows
@@ -27,9 +27,6 @@ from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, decided_columns, equal_columns, guess_of, profiles_of
 from pymoo_anon.table.words import WORDS
-
-#: The folder of the drafts, beside the project file.
-HIERARCHIES = "hierarchies"
 
 #: Reasons for dropping a column that tells nothing beside another one.
 EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
