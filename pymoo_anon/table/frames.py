@@ -192,14 +192,19 @@ def fetched(frame: Frame) -> Frame:
     return frame.collect("pandas" if find_spec("pyarrow") is None else "pyarrow")
 
 
+def _in_arrow(frame: Frame) -> Frame:
+    is_held = not frame.implementation.is_polars() or find_spec("pyarrow") is None
+    return frame if is_held else nw.from_native(frame.to_arrow(), eager_only=True)
+
+
 def totals(frame: Frame, **expressions: Any) -> list[int]:
     """Whole numbers that some expressions make of a frame, counted where it lives."""
     found = fetched(frame.select(**expressions))
     return [int(found[name].to_list()[0] or 0) for name in expressions]
 
 
-def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
-    """Group a frame by some columns in its own engine, and fetch the groups."""
+def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) -> Combinations:
+    """Group a frame by some columns in its own engine, and fetch the groups, or so many of them."""
     if isinstance(frame, Renamed):
         aliases = [frame.alias(name) for name in names]
         native = frame.frame.select(nw.col(*aliases, *_counts(frame.frame))).to_native()
@@ -210,7 +215,8 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
         grouped = _first_rows(native, aliases, lambda column: factorized(column)[0])
     else:
         try:
-            grouped = fetched(table.group_by(aliases, drop_null_keys=False).agg(_rows(table)))
+            groups = table.group_by(aliases, drop_null_keys=False).agg(_rows(table))
+            grouped = fetched(groups if most is None else groups.head(most))
         except TypeError as error:
             raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
     dtypes = table.collect_schema()
@@ -220,9 +226,7 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
 
 def rows_of(frame: Frame) -> tuple[Frame, Ints]:
     """Fetch all rows of a frame with their counts."""
-    own = fetched(frame)
-    if own.implementation.is_polars() and find_spec("pyarrow") is not None:
-        own = nw.from_native(own.to_arrow(), eager_only=True)
+    own = _in_arrow(fetched(frame))
     return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.ones(len(own), dtype=np.int64)
 
 
@@ -256,24 +260,16 @@ def at_hand(frame: Any) -> Any:
     dtypes = dict(table.collect_schema())
     if totals(table, n=nw.len())[0] * len(dtypes) > _FEW_CELLS:
         return table.to_native()
-    own = fetched(table)
-    if own.implementation.is_polars() and find_spec("pyarrow") is not None:
-        own = nw.from_native(own.to_arrow())
+    own = _in_arrow(fetched(table))
     return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
 
 
 def counted_values(frame: Any, column: str, most: int) -> tuple[int, list[Any], list[int]]:
     """Count the rows without a value and with each value."""
-    if isinstance(frame, pd.DataFrame):
-        codes, values = factorized(frame[column])
-        gap, *counts = np.bincount(codes + 1, minlength=len(values) + 1).tolist()
-    else:
-        table: Any = nw.from_native(frame).select(nw.col(column))
-        groups = fetched(table.group_by([column], drop_null_keys=False).agg(_rows(table)).head(most + 2))
-        series = _python_values(groups[column], table.collect_schema()[column]).astype(object)
-        absent, weights = series.isna().to_numpy(), groups[COUNT].to_numpy()
-        gap, values, counts = int(weights[absent].sum()), series[~absent].tolist(), weights[~absent].tolist()
-    return gap, values, counts
+    found = combinations_of(frame, [column], most + 2)
+    values, weights = found.columns[column].astype(object), found.weights
+    absent = values.isna().to_numpy()
+    return int(weights[absent].sum()), values[~absent].tolist(), weights[~absent].tolist()
 
 
 def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]]:
