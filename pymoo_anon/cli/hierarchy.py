@@ -24,10 +24,8 @@ from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.findings import check_hierarchy
 from pymoo_anon.table.frames import coded, combinations_of
+from pymoo_anon.table.guesses import TELLING
 from pymoo_anon.table.hierarchy import Hierarchy
-
-# Fewer rows do not tell an identifier.
-_TELLING = 20
 
 # So many labels of a level are shown at its beginning, and one at its end.
 _MOST_LABELS = 4
@@ -82,7 +80,6 @@ def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | N
 
 
 def _others(folder: Path, files: Mapping[str, str]) -> str:
-    """Return a hint to draft the columns with missing files."""
     lacking = [name for name, file in files.items() if not os.path.lexists(folder / file)]
     if not lacking:
         return ", --force --column NAME replaces one alone" if len(files) > 1 else ""
@@ -103,11 +100,10 @@ def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str
 
 
 def _useless(draft: Draft, n_rows: int) -> str | None:
-    """Say why a hierarchy of a column is of no use, or return None."""
     n_values = draft.hierarchy.n_values
     if n_values == 1:
         return "it has one value"
-    if n_values == n_rows >= _TELLING and draft.kind in ("codes", "categories"):
+    if n_values == n_rows >= TELLING and draft.kind in ("codes", "categories"):
         return f"its {n_values:,} values are all different, as in an identifier"
     return None
 

@@ -134,7 +134,6 @@ def front_table(front: Front, width: int | None = None) -> Table:
 
 
 def _spread(front: Front) -> Ints:
-    """Return the ends and the knee of a front, and some points between."""
     places = np.linspace(0, len(front) - 1, min(len(front), _MOST_POINTS)).round().astype(np.int64)
     inner, knee = places[1:-1], front.knee
     if knee is not None and len(inner):

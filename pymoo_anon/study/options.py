@@ -171,7 +171,6 @@ def _are_two(value: Any, holds: Callable[[Any], bool]) -> bool:
 
 
 def _reader(words: str, holds: Callable[[Any], bool], made: Reader) -> Reader:
-    """Build a reader from a check and a converter."""
 
     def read(value: Any) -> Any:
         if not holds(value):

@@ -152,7 +152,6 @@ class Proposer:
         return [counted_again.get(profile.name) or profile.without(self._empty) for profile in profiles]
 
     def _given(self, folder: Path, names: Sequence[str]) -> dict[str, str]:
-        """Return the path of each column's file in --hierarchies."""
         # It loads all measures.
         from pymoo_anon.study.tables import by_column, check_known, csv_files
 

@@ -161,7 +161,6 @@ def tiny(problem: Searched) -> Searched:
 
 
 def _of_any(measure: Objective) -> Objective:
-    """Return a measure without reference to quasi-identifiers."""
     if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty):
         return type(measure)()
     if isinstance(measure, WithBackgroundKnowledge) and measure.known is not None:

@@ -185,7 +185,6 @@ def weights_of(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _by_name(option: str, texts: Sequence[str], read: Callable[[str], Any], kind: str) -> dict[str, Any]:
-    """Read texts NAME=VALUE, with equals signs allowed in names."""
     found: dict[str, Any] = {}
     for text in texts:
         name, _, value = text.rpartition("=")

@@ -74,12 +74,7 @@ def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
 def write_search(front: Front, path: Path) -> bool:
     """Write table and values of a front, readable by the owner alone.
 
-    Args:
-        front: The front.
-        path: The file.
-
-    Returns:
-        False where the table has a value of a type that such a file cannot hold; nothing is written then.
+    It returns False, and writes nothing, where the file cannot hold a value of the table.
     """
     table = front.table
     head = _head(table)
@@ -118,16 +113,7 @@ class Stored(NamedTuple):
     arrays: Mapping[str, Array]
 
     def front(self, problem: Any, X: Array, certified: bool | None) -> Front:
-        """Build the front from its stored values.
-
-        Args:
-            problem: The problem.
-            X: (n, n_var) array, the points.
-            certified: As `Front` has it.
-
-        Raises:
-            ValueError: Something else was written than is read.
-        """
+        """Build the front of points, (n, n_var), from its stored values."""
         measures, values = _measures(problem), self.arrays["values"]
         n_measured = len(problem.measured)
         problem.remember(X, np.column_stack([values[:, :n_measured], self.arrays["suppressed"]]))
@@ -146,16 +132,7 @@ class Stored(NamedTuple):
 
 
 def read_search(data: bytes, project: Project) -> Stored:
-    """Read the file of a search.
-
-    Args:
-        data: The content of the file, whose checksum is that of the record.
-        project: The project that was searched.
-
-    Raises:
-        ValueError: It holds something else.
-        KeyError: It lacks something.
-    """
+    """Read the content of a search's file, or raise ValueError or KeyError."""
     arrays = np.load(BytesIO(data), allow_pickle=False)
     named, others = json.loads(arrays["head"].tobytes(), object_hook=_typed_value)
     hierarchies, rows = {}, arrays["rows"].astype(np.int64)

@@ -316,7 +316,9 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     held = filled = sorted({day for day, _ in read})
     rows: list[tuple[date, Any]] = sorted(read, key=lambda row: (row[0], str(row[1])))
     if spelling == _ISO:
-        filled = _filled_years(held)
+        first, last = date(held[0].year, 1, 1), date(held[-1].year, 12, 31)
+        n_days = (last - first).days + 1
+        filled = [first + timedelta(i) for i in range(n_days)] if fills(n_days, len(held)) else held
         texts = [isinstance(value, str) for _, value in read]
         rows = [(day, str(day) if any(texts) else day) for day in filled]
         spelling = _ISO if all(texts) else "dates"
@@ -329,12 +331,6 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     if len(filled) > len(held):
         words += f", a row for each day of {'these years' if held[0].year < held[-1].year else 'the year'}"
     return Draft(hierarchy, "dates", words + (f"; {', '.join(kept)}" if kept else ""))
-
-
-def _filled_years(days: list[date]) -> list[date]:
-    first, last = date(days[0].year, 1, 1), date(days[-1].year, 12, 31)
-    n_rows = (last - first).days + 1
-    return [first + timedelta(i) for i in range(n_rows)] if fills(n_rows, len(days)) else days
 
 
 def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | None], str]:

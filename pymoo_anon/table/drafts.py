@@ -186,7 +186,6 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
 
 
 def _almost(kind: str, values: Sequence[Any], fits: Sequence[bool]) -> str:
-    """Note a few values of another kind."""
     others = [value for value, fit in zip(values, fits, strict=True) if not fit]
     return f"not {kind} because of {examples(others)}; " if 0 < len(others) < len(values) / 2 else ""
 

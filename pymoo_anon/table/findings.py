@@ -93,7 +93,6 @@ def _shown(items: Iterable[Any]) -> list[str]:
 
 
 def _read_rows(source: Any, found: list[Finding]) -> list[list[str]]:
-    """Read the rows of the most frequent length."""
     try:
         text = text_of_file(source, _NAME)[1].rstrip("\r\n")
         rows = list(csv_rows(text, separators_of(_NAME, text)[1][0], _NAME))

@@ -67,7 +67,6 @@ class Combinations:
 
 
 def _open(frame: Any) -> tuple[Any, list[str]]:
-    """Return a frame of narwhals, and the names of its columns."""
     try:
         table = nw.from_native(frame)
         return table, table.collect_schema().names()
@@ -297,7 +296,6 @@ def coded(column: pd.Series) -> tuple[Ints, list[Any]]:
 
 
 def _counts(frame: Frame) -> list[str]:
-    """Return the column `COUNT`, if a frame has one."""
     return [COUNT] if COUNT in frame.collect_schema().names() else []
 
 

@@ -245,7 +245,8 @@ class _Looks(NamedTuple):
             pattern = None
         if pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
             pattern = "texts with phone numbers or e-mail addresses"
-        numbers = [number for number in map(_read_number, values) if is_number(number)] if alike(_is_number) else []
+        numbers = [number for number in map(_read_number, values) if is_number(number)]
+        numbers = numbers if bool(values) and len(values) - len(numbers) <= allowed else []
         near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
         words = [text.casefold() for text in texts]
         known = next((kind for kind in WORDS["kinds"] if alike(WORDS[kind].__contains__, words)), None)
@@ -270,10 +271,6 @@ def _read_number(value: Any) -> Any:
     return spelled(
         value.replace(",", ".") if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value) else value, int
     )
-
-
-def _is_number(value: Any) -> bool:
-    return is_number(_read_number(value))
 
 
 def _tells_contact(text: str) -> bool:

@@ -468,7 +468,6 @@ def _place(value: Any, positions: Mapping[Hashable, int], days: Mapping[date | N
 
 
 def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
-    """Return the positions of days, if all are days."""
     present = [value for value in domain if value is not None]
     if not all(map(is_day, present)):
         return {}
