@@ -261,7 +261,8 @@ class Run:
     """A search in its steps, from the options to the files.
 
     Attributes:
-        problem: The problem of the options.
+        settings: The options.
+        problem: Their problem.
         algorithm: The name of the algorithm.
         why: Why it is taken.
     """
@@ -295,22 +296,14 @@ class Run:
         self._compile_seconds = time.perf_counter() - start
 
     def search(self, **kwargs: Any) -> Found:
-        """Search, and pass other arguments on to pymoo.
-
-        Raises:
-            ValueError: No point satisfies the constraints.
-        """
+        """Search, and pass other arguments on to pymoo."""
         found = search(self.problem, self.algorithm, self.settings, **kwargs)
         if found.interrupted:
             forget_interrupt()
         return found
 
     def write(self, found: Found, temporary: Path) -> None:
-        """Write the files of what was found to the temporary folder, and put them in place.
-
-        Raises:
-            ValueError: Nothing was found.
-        """
+        """Write the files of what was found, or raise ValueError if nothing was."""
         problem, asked = self.problem, self.settings.require
         if len(found.front) == 0 and isinstance(problem, LocalRecodingProblem):
             raise ValueError(f"no local recoding found satisfies {' and '.join(asked)}; require less")
