@@ -44,7 +44,7 @@ _DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
 # This many distinct numbers or fewer are names of something.
 _FEW_NAMES = 3
 # Names of columns that hold codes even if none begins with 0.
-_CODE_NAMES = re.compile(r"(?:^|[^a-z])(?:zip|postal|postcode|plz|icd|ndc|naics)(?:$|[^a-z]|code)", re.IGNORECASE)
+_CODE_NAMES = re.compile(rf"(?:^|[^a-z])(?:{'|'.join(WORDS['named codes'])})(?:$|[^a-z]|code)", re.IGNORECASE)
 
 # Numbers from here on are redacted like codes, and not grouped by frequency.
 _LONG_CODE = 1000
@@ -306,25 +306,24 @@ def says_missing(value: Any) -> bool:
 # Natural groups of scales, by the number of steps in each.
 _BLOCKS = {"months": {"quarters": 3, "half-years": 6}, "weekdays": {"work days and weekend": 5}}
 
+
+def _pattern_of(*kinds: str) -> str:
+    """Return a pattern of phrases, with a blank after words."""
+    return "|".join(re.escape(phrase) + " " * phrase[-1].isalpha() for kind in kinds for phrase in WORDS[kind])
+
+
 _END = r"[$€£]? ?-?\d+(?:[, ]\d{3})*(?:\.\d+)? ?[k%]?"
 _UNIT = r"(?: ?[a-zäöüß.]{1,8})?"
 _RANGE = re.compile(rf"([\[\](]?) ?({_END}){_UNIT}( ?[-–,;] ?| to | bis | and | a )({_END}){_UNIT} ?([\])\[]?)", re.I)
-_BELOW = re.compile(rf"(<=|≤|<|up to |bis |under |below |less than |unter |jünger als |menos de )({_END}){_UNIT}", re.I)
-_ABOVE = re.compile(
-    rf"(>=|≥|>|over |above |more than |greater than |über |älter als |ab |from |más de )({_END}){_UNIT}", re.I
-)
-_PLUS = re.compile(
-    rf"({_END})(?: ?\+{_UNIT}| (?:and|or|und|oder) (?:over|older|more|above|up|älter|mehr){_UNIT})", re.I
-)
-_INCLUSIVE = ("<=", "≤", ">=", "≥", "up to ", "bis ", "ab ", "from ")
+_BELOW = re.compile(rf"({_pattern_of('at most', 'below')})({_END}){_UNIT}", re.I)
+_ABOVE = re.compile(rf"({_pattern_of('at least', 'above')})({_END}){_UNIT}", re.I)
+_PLUS = re.compile(rf"({_END})(?: ?\+{_UNIT}| (?:and|or|und|oder) (?:{'|'.join(WORDS['and more'])}){_UNIT})", re.I)
 _NUMBERED = re.compile(
-    r"(?:(grade|class|klasse|level|stage|stufe|year|tier|step|phase|stadium) ?(\d{1,2})|(\d{1,2})(?:st|nd|rd|th|\.)"
-    r" ?(?:grade|class|klasse|year)?)"
+    rf"(?:({'|'.join(WORDS['steps'])}) ?(\d{{1,2}})|(\d{{1,2}})(?:st|nd|rd|th|\.) ?(?:grade|class|klasse|year)?)"
 )
-
 
 # Names of columns that hold marks in single letters.
-_MARK_NAMES = re.compile("grade|mark|note|rating|score|schul", re.I)
+_MARK_NAMES = re.compile("|".join(WORDS["named marks"]), re.I)
 
 
 class _Range(NamedTuple):
@@ -430,12 +429,11 @@ def _range_of(text: str) -> _Range | None:
         return _Range(*ends, opening + low.strip(), high.strip() + closing, joint) if ends[0] <= ends[1] else None
     below, above, plus = _BELOW.fullmatch(text), _ABOVE.fullmatch(text), _PLUS.fullmatch(text)
     if below:
-        return _Range(
-            -inf, _range_end(below[2]), "", below[2].strip() + ("" if below[1].lower() in _INCLUSIVE else ")"), ""
-        )
+        closing = "" if below[1].strip().lower() in WORDS["at most"] else ")"
+        return _Range(-inf, _range_end(below[2]), "", below[2].strip() + closing, "")
     if above or plus:
         low = above[2] if above else plus[1]  # type: ignore[index]
-        opening = "(" if above and above[1].lower() not in _INCLUSIVE else ""
+        opening = "(" if above and above[1].strip().lower() not in WORDS["at least"] else ""
         return _Range(_range_end(low), inf, opening + low.strip(), "", "")
     return None
 

@@ -38,9 +38,10 @@ def _read_words() -> dict[str, dict[str, Any]]:
             for place, step in enumerate(words.split(";"), start=first):
                 found[kind].update(dict.fromkeys(step.split("|"), place))
             found["scales"][kind] = role
-        elif role.endswith(" values"):
+        elif role == "phrases" or role.endswith(" values"):
             found[kind].update(dict.fromkeys(words.split("|"), role))
-            found["kinds"][kind] = role.removesuffix(" values")
+            if role != "phrases":
+                found["kinds"][kind] = role.removesuffix(" values")
         elif role == "list":
             found[kind].update(dict.fromkeys(words.split(), role))
         else:
