@@ -1,4 +1,4 @@
-"""A project proposed from a table: guesses of roles, drafts of hierarchies, and the text of its file."""
+"""Proposal of a project: guesses of roles, drafts of hierarchies, and its text."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def is_padded(path: Path, names: Sequence[str] | None) -> bool:
 
 
 class Proposer:
-    """Guesses of a table in its two steps: its values are counted, and then its columns decided.
+    """Guesses about a table in two steps: counts of its values, then decisions.
 
     Args:
         reading: How the table is read.
@@ -181,7 +181,7 @@ class Proposer:
         return decisions
 
     def _redundant(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-        """Return by column why it tells nothing beside another one, in two forms.
+        """Return by column `EQUAL` or `DECIDED`, and the reason.
 
         Columns with a --role are left out.
         """
@@ -224,7 +224,7 @@ class Proposer:
         return self._drafts[id(profile)]
 
     def _text(self, columns: Sequence[ColumnProposal], missing: str | None, questions: Mapping[str, str]) -> str:
-        """Return the text of the project file, which holds no value of the table."""
+        """Return the text of the project file, without any value of the table."""
         source, names = self._reading.source, self._reading.names
         path = str(source) if source.path is None else path_from(self._folder, source.path)
         file = path if source.path is None or source.table is None else f"duckdb:{path}:{source.table}"
@@ -301,7 +301,7 @@ def _proposed(columns: Sequence[ColumnProposal]) -> list[str]:
 
 
 def _questions(columns: Sequence[ColumnProposal], texts: Sequence[str] | None = None) -> dict[str, str]:
-    """Return a question about the odd values of each column, of all or of some texts."""
+    """Return a question about the odd values of each column, or some of them."""
     found = {}
     for column in columns:
         if column.draft is not None:

@@ -251,7 +251,7 @@ def _versions(*packages: str) -> dict[str, str]:
 
 @contextmanager
 def searched_folder(settings: Settings) -> Iterator[Path]:
-    """Yield a temporary folder in the output folder, which no other search writes to."""
+    """Yield a temporary folder in the output folder, locked against other searches."""
     read = [] if settings.project is None else settings.project.files
     with tried(settings.output, [STORED, *FILES], read, own=True) as temporary, alone(settings.output):
         yield temporary

@@ -1,4 +1,4 @@
-"""The files beside a front: its record, the tuples, values and recodings of its search, and records of releases.
+"""Files beside a front: its record, its stored search, and records of releases.
 
 The file of a search is written once and read by all later commands, so that none reads the table only to choose a
 point. It is as confidential as the table: it holds each distinct tuple with its sensitive values. Of persons it has

@@ -203,7 +203,7 @@ def totals(frame: Frame, **expressions: Any) -> list[int]:
 
 
 def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) -> Combinations:
-    """Group a frame by some columns in its own engine, and fetch the groups, or so many of them."""
+    """Group a frame by some columns in its engine, and fetch at most so many groups."""
     if isinstance(frame, Renamed):
         aliases = [frame.alias(name) for name in names]
         native = frame.frame.select(nw.col(*aliases, *_counts(frame.frame))).to_native()

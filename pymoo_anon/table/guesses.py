@@ -1,4 +1,4 @@
-"""Guesses of the roles of columns, from their names and values, and of columns that tell nothing beside others.
+"""Guesses of the roles of columns, and of redundant columns.
 
 A guess errs on the side of the persons: a column that may name somebody is not released until a person says so.
 """

@@ -2,6 +2,7 @@
 
 They are read from `words.csv`. A line names the role, the language or list, and the words. A stem ends with a dash,
 and the end of a compound begins with one. A role of `whole` needs the words of the whole name.
+Phrases and values are parted by `|`, steps of a scale by `;`.
 """
 
 from __future__ import annotations
