@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import partial
-from itertools import accumulate, compress, count, product
+from itertools import accumulate, chain, compress, count, product
 from typing import Any
 
 from pymoo_anon._messages import counted, examples
@@ -85,12 +85,8 @@ def one_node_each(
             members.setdefault(group, []).append(row)
         texts = {}
         for group, held in members.items():
-            once = text = group[1]
-            number = 1
-            while taken.setdefault(str(text), tuple(held)) != tuple(held):
-                number += 1
-                text = f"{once} ({number})"
-            texts[group] = text
+            candidates = chain([group[1]], (f"{group[1]} ({number})" for number in count(2)))
+            texts[group] = next(text for text in candidates if taken.setdefault(str(text), tuple(held)) == tuple(held))
         own[name] = [texts[group] for group in groups]
     return own
 
