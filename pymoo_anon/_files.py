@@ -96,6 +96,13 @@ def tried(folder: Path, names: Sequence[str], inputs: Sequence[Path] = (), own: 
                 folder.rmdir()
 
 
+def check_free(targets: Sequence[Path], force: bool, hint: str = "") -> None:
+    """Raise ValueError if a file exists, unless `force` allows to replace it."""
+    held = [str(target) for target in targets if os.path.lexists(target)]
+    if held and not force:
+        raise ValueError(f"{held[0]} exists; --force replaces it, --output names another place{hint}")
+
+
 @contextlib.contextmanager
 def _temporary(folder: Path) -> Iterator[Path]:
     with _named(folder):
@@ -172,7 +179,6 @@ def move_all(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
 
 
 def _check_targets(folder: Path, names: Sequence[str], inputs: Sequence[Path]) -> None:
-    """Raise ValueError if an output would replace a folder or an input."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"output must be a folder, got {str(folder)!r}, which is a file; name another folder")
     for target in [folder / name for name in names]:
@@ -206,5 +212,4 @@ def _has_ended(process: int) -> bool:
 
 
 def _host() -> str:
-    """Return the name of this machine for shared folders."""
     return re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())

@@ -97,6 +97,15 @@ def number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:,.6g}"
 
 
+def magnitude(number: int) -> str:
+    """Return a number as text, a very large one as a power of ten.
+
+    >>> magnitude(17_920), magnitude(8**24), magnitude(10**15), magnitude(10**15 - 1)
+    ('17,920', 'about 10^21', 'about 10^15', '999,999,999,999,999')
+    """
+    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
+
+
 def percent(share: float) -> str:
     """Format a share for people.
 

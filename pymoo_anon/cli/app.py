@@ -52,7 +52,6 @@ def command_of(asked: type[Invocation], run: Callable[[Any], None]) -> Callable[
 
 
 def _parameter(own: Field[Any], known: Option) -> Parameter:
-    """Return an option as a parameter that typer reads."""
     said: dict[str, Any] = {
         "help": known.help,
         "metavar": known.metavar or "|".join(known.choices) or None,
@@ -68,14 +67,14 @@ def _parameter(own: Field[Any], known: Option) -> Parameter:
     return Parameter(own.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[own.type, info])
 
 
-def _runner(module: str, function: str = "run") -> Callable[[Any], None]:
+def _runner(module: str, name: str) -> Callable[[Any], None]:
     """Return a function that checks options, loads a command, and runs it."""
 
     def run(asked: Any) -> None:
         with clear_errors():
             asked = _checked(asked)
         with loading():
-            command = getattr(import_module(f"pymoo_anon.cli.{module}"), function)
+            command = getattr(import_module(f"pymoo_anon.cli.{module}"), f"run_{name}")
         with clear_errors("; --algorithm pbgea needs the least" * (module == "search")), standard_output() as console:
             command(asked, console)
 
@@ -105,7 +104,7 @@ for _name, _asked, _help in (
     ("count", options.CountRequest, "Count rows of a released table: at least, at most, and about how many."),
     ("report", options.ReportRequest, "Write one HTML file about the chosen point and its release."),
 ):
-    app.command(_name, help=_help)(command_of(_asked, _runner(_name)))
+    app.command(_name, help=_help)(command_of(_asked, _runner(_name, _name)))
 for _name, _part, _help in (
     ("draft", options.DraftRequest, "Draft a hierarchy for each column from its values, in ARX's layout."),
     ("check", options.CheckRequest, "List errors and doubts in hierarchies, and exit with 1 after an error."),

@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from pathlib import Path
 from threading import Event, Thread
 from typing import IO, TYPE_CHECKING, Any
 
@@ -182,19 +181,3 @@ def working(words: str) -> Iterator[Callable[[str], None]]:
         finally:
             ended.set()
             thread.join()
-
-
-def check_free(targets: Sequence[Path], force: bool, hint: str = "") -> None:
-    """Raise ValueError if a file exists, unless `force` allows to replace it."""
-    held = [str(target) for target in targets if os.path.lexists(target)]
-    if held and not force:
-        raise ValueError(f"{held[0]} exists; --force replaces it, --output names another place{hint}")
-
-
-def count(number: int) -> str:
-    """Return a number as text, a very large one as a power of ten.
-
-    >>> count(17_920), count(8**24), count(10**15), count(10**15 - 1)
-    ('17,920', 'about 10^21', 'about 10^15', '999,999,999,999,999')
-    """
-    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"

@@ -16,10 +16,10 @@ from pymoo_anon.publishing.guarantees import guaranteed_counts, guaranteed_means
 from pymoo_anon.study.engines import open_frame
 from pymoo_anon.study.names import Reading, source_of
 from pymoo_anon.study.options import check_path
-from pymoo_anon.study.records import CODEBOOK, beside
+from pymoo_anon.study.stored import CODEBOOK, beside
 
 
-def run(asked: CountRequest, console: Console) -> None:
+def run_count(asked: CountRequest, console: Console) -> None:
     """Print what a released table says for sure of a count, a sum and a mean."""
     conditions = [_condition(text) for text in asked.where]
     if twice := repeated(name for name, _ in conditions):

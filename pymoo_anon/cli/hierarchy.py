@@ -12,11 +12,10 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import check_free, new_table, working
+from pymoo_anon.cli.console import new_table, working
 from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
-from pymoo_anon.study.interrupt import ExitCode, put_in_place
+from pymoo_anon.study.interrupt import ExitCode, write_new
 from pymoo_anon.study.names import Reading, Source, file_names
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import read_project
@@ -25,16 +24,14 @@ from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.findings import check_hierarchy
 from pymoo_anon.table.frames import coded, combinations_of
+from pymoo_anon.table.guesses import TELLING
 from pymoo_anon.table.hierarchy import Hierarchy
 
-# Fewer rows do not tell an identifier.
-_TELLING = 20
-
 # So many labels of a level are shown at its beginning, and one at its end.
-_SHOWN = 4
+_MOST_LABELS = 4
 
 
-def draft(request: DraftRequest, console: Console) -> None:
+def run_draft(request: DraftRequest, console: Console) -> None:
     """Draft hierarchies, write their files, and list them."""
     if repeated(request.column):
         twice = examples(repeated(request.column))
@@ -48,18 +45,11 @@ def draft(request: DraftRequest, console: Console) -> None:
             show(f"Drafting hierarchies: column {place + 1} of {len(names)}")
             drafts[name], why[name] = _draft(request, frame, name)
     kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
-    written = [files[name] for name in kept]
-    if not written:
+    if not kept:
         raise ValueError(f"{request.data} has no column that needs a hierarchy; --column NAME drafts one anyway")
-    with tried(folder, written, [request.data, *read], own=True) as temporary:
-        check_free(
-            [folder / name for name in written],
-            request.force,
-            _others(folder, {name: files[name] for name in kept}),
-        )
-        for name, draft in kept.items():
-            draft.hierarchy.to_csv(temporary / files[name])
-        paths = put_in_place(temporary, folder, written)
+    texts = {files[name]: str(draft.hierarchy.to_csv()) for name, draft in kept.items()}
+    hint = _others(folder, {name: files[name] for name in kept})
+    paths = write_new(folder, texts, [request.data, *read], request.force, hint)
     table = new_table(["column", "kind", "groups by level", "from what, and how"])
     for name, draft in kept.items():
         groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
@@ -77,7 +67,6 @@ def draft(request: DraftRequest, console: Console) -> None:
 
 
 def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | None]:
-    """Draft a hierarchy, and say why it is of no use."""
     found = combinations_of(frame, [name])
     if not len(found.weights):
         raise ValueError(f"{request.data} must have at least one row below its header, got none")
@@ -91,7 +80,6 @@ def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | N
 
 
 def _others(folder: Path, files: Mapping[str, str]) -> str:
-    """Return a hint to draft the columns with missing files."""
     lacking = [name for name, file in files.items() if not os.path.lexists(folder / file)]
     if not lacking:
         return ", --force --column NAME replaces one alone" if len(files) > 1 else ""
@@ -112,16 +100,15 @@ def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str
 
 
 def _useless(draft: Draft, n_rows: int) -> str | None:
-    """Say why a hierarchy of a column is of no use, or return None."""
     n_values = draft.hierarchy.n_values
     if n_values == 1:
         return "it has one value"
-    if n_values == n_rows >= _TELLING and draft.kind in ("codes", "categories"):
+    if n_values == n_rows >= TELLING and draft.kind in ("codes", "categories"):
         return f"its {n_values:,} values are all different, as in an identifier"
     return None
 
 
-def check(request: CheckRequest, console: Console) -> None:
+def run_check(request: CheckRequest, console: Console) -> None:
     """Print all findings in a hierarchy file or a folder of them."""
     files = csv_files(request.path, request.data) if request.path.is_dir() else [request.path]
     if not files:
@@ -146,7 +133,7 @@ def check(request: CheckRequest, console: Console) -> None:
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
 
 
-def show(request: ShowRequest, console: Console) -> None:
+def run_show(request: ShowRequest, console: Console) -> None:
     """Print the levels of a hierarchy."""
     hierarchy = Hierarchy.from_csv(request.path)
     numbers = ("level", "groups", "values in a group")
@@ -167,8 +154,7 @@ def show(request: ShowRequest, console: Console) -> None:
 
 
 def _some(labels: Sequence[Hashable]) -> str:
-    """Return the first labels of a level and the last one."""
     shown = ["(missing)" if label is None else plain(str(label)) for label in labels]
-    if len(shown) > _SHOWN + 1:
-        shown = [*shown[:_SHOWN], "…", shown[-1]]
+    if len(shown) > _MOST_LABELS + 1:
+        shown = [*shown[:_MOST_LABELS], "…", shown[-1]]
     return ", ".join(shown)

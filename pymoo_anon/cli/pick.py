@@ -17,7 +17,7 @@ from pymoo_anon.study.study import Study
 from pymoo_anon.study.tables import constraint, objective
 
 
-def run(asked: PickRequest, console: Console) -> None:
+def run_pick(asked: PickRequest, console: Console) -> None:
     """Choose a point, write the choice, and print it."""
     study = Study.open(asked.file)
     suppressed = study.project.suppressed
@@ -37,7 +37,6 @@ def run(asked: PickRequest, console: Console) -> None:
 
 
 def _ways(asked: PickRequest, study: Study) -> dict[str, Any]:
-    """Return the measure of --least or --most, and the weights of --weights."""
     known, best, weights = study.problem.measured, None, None
     for option, higher in (("least", False), ("most", True)):
         if (name := getattr(asked, option)) is not None:
@@ -55,7 +54,6 @@ def _directed(option: str, measure: Objective, name: str, higher: bool) -> Objec
 
 
 def _explain(study: Study, console: Console) -> None:
-    """Print the meaning of the choice."""
     # It loads the comparison of releases, which no other choice needs.
     from pymoo_anon.publishing.explaining import explain
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
+from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, listed, number, plain
-from pymoo_anon.cli.console import check_free, tell, working
+from pymoo_anon.cli.console import tell, working
 from pymoo_anon.cli.options import ReleaseRequest
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.publishing.less_lost import less_lost
@@ -14,11 +15,11 @@ from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.engines import kind_of
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.records import CODEBOOK, EVIDENCE, beside
+from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside
 from pymoo_anon.study.study import Study
 
 
-def run(asked: ReleaseRequest, console: Console) -> None:
+def run_release(asked: ReleaseRequest, console: Console) -> None:
     """Write a release, its evidence and its codebook."""
     study = Study.open(asked.file)
     target = study.project.release if asked.output is None else asked.output

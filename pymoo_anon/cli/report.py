@@ -6,13 +6,14 @@ from rich.console import Console
 
 # Loading it here, an interrupt ends the command before its work.
 import pymoo_anon.publishing.report.page  # noqa: F401
+from pymoo_anon._files import check_free
 from pymoo_anon._messages import plain
-from pymoo_anon.cli.console import check_free, working
+from pymoo_anon.cli.console import working
 from pymoo_anon.cli.options import ReportRequest
 from pymoo_anon.study.study import Study
 
 
-def run(asked: ReportRequest, console: Console) -> None:
+def run_report(asked: ReportRequest, console: Console) -> None:
     """Write the report of the chosen point."""
     study = Study.open(asked.file)
     released, target = study.released, asked.output

@@ -25,7 +25,7 @@ from pymoo_anon.study.study import Study
 from pymoo_anon.study.tables import Roles, constraint, objective
 
 
-def run(asked: VerifyRequest, console: Console) -> None:
+def run_verify(asked: VerifyRequest, console: Console) -> None:
     """Count released tables again, and exit with 1 if something does not hold."""
     holds = _releases_hold(asked, console) if asked.of_study else _table_holds(asked, console)
     if not holds:
@@ -52,8 +52,8 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
     if not measures:
         measures = [objective("require", name, roles) for name in ("k", *(f"l:{name}" for name in asked.sensitive))]
     with working("Reading and counting"):
-        whole = None if asked.original is None else _opened(asked.original, asked.engine)
-        frame = _opened(asked.file, asked.engine)
+        whole = None if asked.original is None else _table_at(asked.original, asked.engine)
+        frame = _table_at(asked.file, asked.engine)
         claims = verify(frame, asked.quasi_identifiers, measures, sensitive=asked.sensitive, original=whole)
         known = nw.from_native(frame).collect_schema().names()
         known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(asked.sensitive, "sensitive")
@@ -69,7 +69,7 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
     return all(bounds)
 
 
-def _opened(table: str, engine: str) -> Any:
+def _table_at(table: str, engine: str) -> Any:
     return open_frame(Reading(source_of(table, Path()), engine), list)
 
 

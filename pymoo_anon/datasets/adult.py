@@ -15,16 +15,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.taxonomy import Taxonomy
 
 #: The quasi-identifiers of Dewri et al. 2010, Table 1(a), in its order.
-QUASI_IDENTIFIERS = (
-    "age",
-    "workclass",
-    "education",
-    "marital-status",
-    "race",
-    "sex",
-    "native-country",
-    "salary-class",
-)
+QUASI_IDENTIFIERS = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country", "salary-class")
 
 _ADULT_COLUMNS = (
     "age",

@@ -98,7 +98,6 @@ def _domains(hierarchies: dict[str, Hierarchy]) -> dict[str, Sequence[Hashable]]
 
 
 def _draw_rows(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, Ints]:
-    """Draw n rows, an (n,) int64 array of codes for each column."""
     codes: dict[str, Ints] = {}
     for name, column in network.items():
         counts = np.array(column["counts"], dtype=np.int64)

@@ -116,8 +116,8 @@ _TREE = _REQUEST + len(Tree._fields)
 _LAYERS = _TREE + len(Layers._fields)
 _ENTRIES = _LAYERS + len(Entries._fields)
 _NUMBERS = _ENTRIES + len(Numbers._fields)
-_SLOTS = _NUMBERS + len(Slots._fields)
-_SCRATCH = _SLOTS + len(Scratch._fields)
+_ALL_SLOTS = _NUMBERS + len(Slots._fields)
+_SCRATCH = _ALL_SLOTS + len(Scratch._fields)
 
 
 @kernel
@@ -129,7 +129,7 @@ def named(arrays: Any) -> Any:
         Layers(*arrays[_TREE:_LAYERS]),
         Entries(*arrays[_LAYERS:_ENTRIES]),
         Numbers(*arrays[_ENTRIES:_NUMBERS]),
-        Slots(*arrays[_NUMBERS:_SLOTS]),
-        Scratch(*arrays[_SLOTS:_SCRATCH]),
+        Slots(*arrays[_NUMBERS:_ALL_SLOTS]),
+        Scratch(*arrays[_ALL_SLOTS:_SCRATCH]),
         Output(*arrays[_SCRATCH:]),
     )

@@ -264,7 +264,7 @@ def agreeing(
     A class is read once and its rows never: the work is that of the classes, whatever the number of tuples. For
     each set come the merged classes, with the values of some columns, and (n_classes,) int64 array, in which each is.
     """
-    cells, longest = _cells(classes), int(np.diff(classes.starts).max(initial=0))
+    cells, longest = _nodes_of_cells(classes), int(np.diff(classes.starts).max(initial=0))
     # At most half of the slots are ever taken.
     slots = np.full(1 << max(2 * longest - 1, 1).bit_length(), -1, dtype=np.int64)
     for chosen in sets:
@@ -284,7 +284,7 @@ def agreeing(
         yield EquivalenceClasses(classes.tuples, classes.maps, starts, sizes, representatives, kept, merged), ids
 
 
-def _cells(classes: EquivalenceClasses) -> Ints:
+def _nodes_of_cells(classes: EquivalenceClasses) -> Ints:
     """Return the group or node of each cell, (n_classes, n_attributes) int64."""
     if classes.maps is None:
         return classes.cells()[1]

@@ -20,7 +20,7 @@ from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
-T = TypeVar("T", bound="WithBackgroundKnowledge")
+SameMeasure = TypeVar("SameMeasure", bound="WithBackgroundKnowledge")
 
 # Every set is a grouping of its own, at every generalization.
 _MOST_SETS = 5_000
@@ -167,7 +167,7 @@ class WithBackgroundKnowledge(WorstClassObjective):
     def _recount(self, recount: Recount) -> Recounted:
         raise NotImplementedError
 
-    def knowing(self: T, known: BackgroundKnowledge = None) -> T:
+    def knowing(self: SameMeasure, known: BackgroundKnowledge = None) -> SameMeasure:
         """Return the same measure against other background knowledge."""
         made = copy.copy(self)
         made.known = known

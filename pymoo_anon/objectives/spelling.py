@@ -34,12 +34,12 @@ class Spelled(NamedTuple):
         return f"{self.short}{inside}{':' if self.column else ''}{self.column}"
 
 
-def spelled(text: str) -> Spelled:
+def measure_in(text: str) -> Spelled:
     """Return the parts of a measure. Their `str` is the one spelling of it.
 
-    >>> spelled('l[zip,age|"a,b"]:diagnosis')
+    >>> measure_in('l[zip,age|"a,b"]:diagnosis')
     Spelled(short='l', known=[['zip', 'age'], ['a,b']], column='diagnosis')
-    >>> spelled("k[any 3]").known, spelled("l:diagnosis").column, str(spelled("k[zip, age]"))
+    >>> measure_in("k[any 3]").known, measure_in("l:diagnosis").column, str(measure_in("k[zip, age]"))
     (3, 'diagnosis', 'k[age,zip]')
     """
     found = _MEASURE.fullmatch(text.strip())

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -32,9 +32,7 @@ from pymoo_anon.problems.front import Front, points_of
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
-from pymoo_anon.typing import Array, Floats, Ints
-
-T = TypeVar("T")
+from pymoo_anon.typing import Array, Floats, Ints, T
 
 # Batches below this size run in one thread.
 _POINTS_OF_A_THREAD = 16

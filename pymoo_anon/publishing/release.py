@@ -211,7 +211,7 @@ class Recoded:
         if not self._are_few:
             return self._recoding.applied(self._complete.frame, self._released)
         aliases = [self._recoding.source.alias(name) for name in self._released]
-        rows = frames.counted(self._recoding.applied(self._recoding.values, self._released), aliases)
+        rows = frames.distinct_rows(self._recoding.applied(self._recoding.values, self._released), aliases)
         return frames.held(frames.in_ascending_order(rows, aliases))
 
     @property
@@ -373,7 +373,7 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
         raise ValueError(f"the point misses what is required: {listed(exceptions)}; {_ANYWAY}")
     complete = complete_rows(source, problem.table)
     aliases = [source.alias(name) for name in released]
-    groups = frames.held(frames.counted(complete, aliases))
+    groups = frames.held(frames.distinct_rows(complete, aliases))
     n_groups, n_rows = frames.totals(groups, groups=nw.len(), rows=nw.col(COUNT).sum())
     return Recoded(
         problem=problem,
@@ -471,10 +471,10 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
     sets = {ALL: names, **({secret: [*others]} if others else {}), **({KEPT: kept} if kept else {})}
     if others and kept:
         sets |= {f"quasi-identifiers and {secret}": [*quasi, *others], f"quasi-identifiers and {KEPT}": quasi + kept}
-    rows = [(by, *_unique(frames.counted(table, own))[1:]) for by, own in sets.items()]
+    rows = [(by, *_unique(frames.distinct_rows(table, own))[1:]) for by, own in sets.items()]
     for name, (alias, role) in zip(columns.column, roles.items(), strict=True):
         if alias in others and len(others) > 1:
-            n_distinct, unique, n_rows = _unique(frames.counted(table, [alias]))
+            n_distinct, unique, n_rows = _unique(frames.distinct_rows(table, [alias]))
             if Profile(name, n_rows, n_distinct, 0, (), ()).is_nearly_unique:
                 rows.append((f"{role} column {column_name(name)}", unique, n_rows))
     return object_frame(("columns", "unique", "rows"), rows)

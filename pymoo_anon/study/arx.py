@@ -1,8 +1,6 @@
 """Import of ARX's projects, zip files of XML and CSV.
 
-Nothing of them is run, and no entry is unpacked to a path of its own.
-
-Nothing of it is run, and no entry is unpacked to a path of its own: names of files here are made anew.
+Nothing of them is run, and no entry is unpacked to a path of its own: names of files here are made anew.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser, fromstring
@@ -21,6 +18,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser, f
 import tomlkit
 
 from pymoo_anon._messages import examples, plain
+from pymoo_anon.study.names import HIERARCHIES, file_names
 from pymoo_anon.table.domain_values import is_number, spelled
 
 # Most bytes of an XML entry, and of tables and hierarchies together: a small file must not fill memory.
@@ -33,7 +31,7 @@ _MOST_ENTRIES = 10_000
 _DATA, _DEFINITION, _CONFIG = "data/input.csv", "input/definition.xml", "input/config.xml"
 # How ARX writes that there is no value.
 _NULL = "NULL"
-_ROLES = {
+_ROLES_OF_ARX = {
     "IDENTIFYING_ATTRIBUTE": "identifier",
     "QUASI_IDENTIFYING_ATTRIBUTE": "quasi-identifier",
     "SENSITIVE_ATTRIBUTE": "sensitive",
@@ -59,38 +57,181 @@ _MODELS: tuple[tuple[str, Callable[..., str]], ...] = (
 )
 
 
-@dataclass
 class Taken:
-    """Imported parts of a project of ARX."""
+    """Imported parts of a project of ARX.
 
-    files: dict[str, str] = field(default_factory=dict)  # Content by path in the folder of the project
-    columns: dict[str, dict[str, Any]] = field(default_factory=dict)  # Keys of the project file by column
-    search: dict[str, Any] = field(default_factory=dict)  # Its options of the search
-    missing: dict[str, Any] = field(default_factory=dict)  # Its keys about missing values
-    left: list[str] = field(default_factory=list)  # A line for each part that is left out
+    Attributes:
+        files: Content by path in the folder of the project.
+        columns: Keys of the project file by column.
+        search: Its options of the search.
+        missing: Its keys about missing values.
+        left: A line for each part that is left out.
+    """
 
-    def project(self, name: str, data: str, stem: str) -> str:
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self._path, self._archive = path, archive
+        self._room = min(_MOST_BYTES, max(_MOST_XML, _MOST_TIMES * path.stat().st_size))
+        self._names = set(archive.namelist())
+        self.files: dict[str, str] = {}
+        self.columns: dict[str, dict[str, Any]] = {}
+        self.search: dict[str, Any] = {}
+        self.missing: dict[str, Any] = {}
+        self.left: list[str] = []
+
+    def project(self, stem: str) -> str:
         """Return the text of the project file."""
         document = tomlkit.document()
-        document.add(tomlkit.comment(plain(f"Taken over from {name}, a project of ARX. Not taken over:")))
+        document.add(tomlkit.comment(plain(f"Taken over from {self._path.name}, a project of ARX. Not taken over:")))
         for line in self.left:
             document.add(tomlkit.comment(f"  {line}"))
-        document.add("data", tomlkit.item({"file": data, **self.missing}))
+        document.add("data", tomlkit.item({"file": f"{stem}.csv", **self.missing}))
         document.add("columns", tomlkit.item(self.columns))
         document.add("search", tomlkit.item({**self.search, "output": f"{stem}-front"}))
         document.add("release", tomlkit.item({"file": f"{stem}-release.csv", "suppressed": "mark"}))
         return tomlkit.dumps(document)
 
+    def read(self, stem: str) -> None:
+        """Read all parts of the project."""
+        self._separator = self._xml("project.xml").findtext("separator") or ";"
+        rows = self._rows(_DATA)
+        if len(rows) < 2:
+            raise ValueError(f"{self._path}: {_DATA} must hold a table, got {'no row' if rows else 'nothing'}")
+        self.files[f"{stem}.csv"] = _csv(rows, ",")
+        definition = {one.findtext("name", ""): one for one in self._xml(_DEFINITION).findall("assigment")}
+        unknown = [name for name in rows[0] if name not in definition]
+        if unknown:
+            raise ValueError(f"{self._path}: {_DEFINITION} must say what every column is, got nothing of {unknown[:5]}")
+        files = dict(zip(rows[0], file_names(rows[0]), strict=True))
+        for place, name in enumerate(rows[0]):
+            values = dict.fromkeys(row[place] for row in rows[1:])
+            self._column(name, definition[name], values, f"{HIERARCHIES}/{files[name]}")
+        if any(_NULL in row for row in rows[1:]):
+            self.missing = {"missing": "keep", "empty": [_NULL]}
+        self._config(self._xml(_CONFIG))
+        self._others(len(rows))
+        self.left = [plain(line) for line in self.left]
 
-def taken_over(path: Path, names_of: Callable[[Sequence[str]], list[str]], data: str, folder: str) -> Taken:
-    """Read a project of ARX.
+    def _column(self, name: str, told: Element, values: Mapping[str, None], file: str) -> None:
+        kind, left = told.findtext("type", ""), self.left
+        if kind not in _ROLES_OF_ARX:
+            raise ValueError(f"{self._path}: {_DEFINITION} must give {name!r} a type of ARX, got {kind!r}")
+        own = self.columns[name] = {"role": _ROLES_OF_ARX[kind]}
+        left += [f"{name}: {one.tag} = {one.text or ''}" for one in told if one.tag not in _KNOWN]
+        hierarchy = told.findtext("ref")
+        if own["role"] == "keep":
+            own["reason"] = _REASON
+        if own["role"] != "quasi-identifier":
+            if hierarchy is not None:
+                left.append(f"{name}: the hierarchy, as it is no quasi-identifier")
+            return
+        entry = f"input/{hierarchy}"
+        if hierarchy is not None and entry not in self._names:
+            left.append(f"{name}: the hierarchy, as the file holds no {entry}; the column is not generalized")
+        rows = self._rows(entry) if entry in self._names else [[value] for value in values]
+        if not rows:
+            raise ValueError(f"{self._path}: {entry} must hold a hierarchy, got nothing")
+        rows = [["" if row[0] == _NULL else row[0], *row[1:]] for row in rows]
+        self.files[file] = _csv(rows, ";")
+        own["hierarchy"] = file
+        height = len(rows[0]) - 1
+        ends = [told.findtext(end) or "All" for end in ("min", "max")]
+        if ends != ["All", "All"]:
+            pairs = zip(ends, (0, height), strict=True)
+            own["levels"] = [every if end == "All" else _whole(name, end) for end, every in pairs]
 
-    `names_of` names the files of columns, `data` is the name of the table, `folder` that of the hierarchies.
-    """
+    def _config(self, config: Element) -> None:
+        require = []
+        for text in (one.text or "" for one in config.findall("criteria/criterion")):
+            found = _bound(text)
+            if found is None:
+                self.left.append(f"the privacy model {text}")
+            else:
+                require.append(found)
+        if any(one.startswith("delta") for one in require):
+            self.left.append("that delta must be below its bound: here it may be as large")
+        limit = self._number(config.findtext("relativeMaxOutliers"))
+        share = 1 - 1e-9 if limit >= 1 else limit
+        self.search = {
+            "objectives": ["GLM"],
+            "require": require,
+            "suppression": f"violating:{share!r}" if require else share,
+        }
+        metric = config.findtext("metric") or "none"
+        if not metric.startswith("Loss (0.5/"):
+            self.left.append(f"the quality model {metric}: the general loss stands in its place")
+        self.left.append(
+            "the aggregate function of the quality model, which the XML does not tell: columns are added up, as in the "
+            "arithmetic mean of ARX; in its geometric mean, which is usual, weights change nothing"
+        )
+        given = config.findall("attributeWeights/attributeWeight")
+        weights = {one.findtext("attribute"): self._number(one.findtext("weight")) for one in given}
+        quasi = [name for name, own in self.columns.items() if own["role"] == "quasi-identifier"]
+        own = {name: weights.get(name, _WEIGHT) for name in quasi}
+        if len(set(own.values())) > 1:
+            for name, weight in own.items():
+                self.columns[name]["weight"] = weight
+        if config.findtext("practicalMonotonicity") == "true":
+            self.left.append("the assumption of practical monotonicity: what is found here is exact")
+        suppressed = [one.text or "" for one in config.findall("suppressedAttributeTypes/*")]
+        self.left += [f"that rows lose columns of type {one}, too" for one in suppressed if "QUASI" not in one]
+
+    def _number(self, text: str | None) -> float:
+        """Return a number of the configuration, 0 without one."""
+        number = spelled(text or "0", float)
+        if not is_number(number) or number < 0:
+            raise ValueError(f"{self._path}: {_CONFIG} must hold numbers from 0, got {text!r}")
+        return float(number)
+
+    def _others(self, n_rows: int) -> None:
+        if "data/input_subset.csv" in self._names and len(self._rows("data/input_subset.csv")) < n_rows:
+            self.left.append("the research subset: all rows are taken")
+        if any(name.startswith(("output/", "data/output", "lattice")) for name in self._names):
+            self.left.append("what ARX had found: output, lattice and clipboard")
+        if any(name.endswith(".dat") for name in self._names):
+            self.left.append("objects of Java (*.dat), which nothing here reads")
+
+    def _xml(self, name: str) -> Element:
+        content = self._content(name, _MOST_XML)
+        try:
+            return fromstring(content, XMLParser(target=_WithoutTypes()))
+        except (ParseError, LookupError) as error:
+            raise ValueError(f"{self._path}: {name} must be XML, got {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{self._path}: {name} {error}") from None
+
+    def _rows(self, name: str) -> list[list[str]]:
+        try:
+            text = self._content(name, self._room).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            raise ValueError(f"{self._path}: {name} must be text in UTF-8, got the byte 0x{byte:02x}") from None
+        try:
+            rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=self._separator) if row]
+        except (csv.Error, TypeError) as error:
+            raise ValueError(f"{self._path}: {name} must be CSV, got {error}") from None
+        if any(len(row) != len(rows[0]) for row in rows):
+            raise ValueError(f"{self._path}: {name} must have as many fields in every row, got rows of other lengths")
+        return rows
+
+    def _content(self, name: str, most: int) -> bytes:
+        if name not in self._names:
+            raise ValueError(f"{self._path} must be a project of ARX, which holds {name}, got none")
+        with self._archive.open(name) as file:
+            content = file.read(most + 1)
+        if len(content) > most:
+            raise ValueError(f"{self._path}: {name} must unpack to at most {most:,} bytes, got more")
+        self._room -= len(content)
+        return content
+
+
+def taken_over(path: Path, stem: str) -> Taken:
+    """Read a project of ARX for a project file of another name."""
     try:
         with zipfile.ZipFile(path) as archive:
             _check_entries(path, archive)
-            return _Reader(path, archive).taken(names_of, data, folder)
+            taken = Taken(path, archive)
+            taken.read(stem)
+            return taken
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise ValueError(f"{path} must be a project of ARX, a zip file, got {str(error) or 'a broken one'}") from None
 
@@ -117,158 +258,7 @@ class _WithoutTypes(TreeBuilder):
         raise ValueError("must not declare a document type: ARX writes none, and entities of it could be bombs")
 
 
-class _Reader:
-    """Reader of one project."""
-
-    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
-        self._path, self._archive = path, archive
-        self._left = min(_MOST_BYTES, max(_MOST_XML, _MOST_TIMES * path.stat().st_size))
-        self._names = set(archive.namelist())
-        self._taken = Taken()
-
-    def taken(self, names_of: Callable[[Sequence[str]], list[str]], data: str, folder: str) -> Taken:
-        """Read all parts of the project."""
-        taken = self._taken
-        self._separator = self._xml("project.xml").findtext("separator") or ";"
-        rows = self._rows(_DATA)
-        if len(rows) < 2:
-            raise ValueError(f"{self._path}: {_DATA} must hold a table, got {'no row' if rows else 'nothing'}")
-        taken.files[data] = _csv(rows, ",")
-        definition = {one.findtext("name", ""): one for one in self._xml(_DEFINITION).findall("assigment")}
-        unknown = [name for name in rows[0] if name not in definition]
-        if unknown:
-            raise ValueError(f"{self._path}: {_DEFINITION} must say what every column is, got nothing of {unknown[:5]}")
-        files = dict(zip(rows[0], names_of(rows[0]), strict=True))
-        for place, name in enumerate(rows[0]):
-            values = dict.fromkeys(row[place] for row in rows[1:])
-            self._column(name, definition[name], values, f"{folder}/{files[name]}")
-        if any(_NULL in row for row in rows[1:]):
-            taken.missing = {"missing": "keep", "empty": [_NULL]}
-        self._config(self._xml(_CONFIG))
-        self._others(len(rows))
-        taken.left = [plain(line) for line in taken.left]
-        return taken
-
-    def _column(self, name: str, told: Element, values: Mapping[str, None], file: str) -> None:
-        """Read role, hierarchy and levels of a column."""
-        kind, left = told.findtext("type", ""), self._taken.left
-        if kind not in _ROLES:
-            raise ValueError(f"{self._path}: {_DEFINITION} must give {name!r} a type of ARX, got {kind!r}")
-        own = self._taken.columns[name] = {"role": _ROLES[kind]}
-        left += [f"{name}: {one.tag} = {one.text or ''}" for one in told if one.tag not in _KNOWN]
-        hierarchy = told.findtext("ref")
-        if own["role"] == "keep":
-            own["reason"] = _REASON
-        if own["role"] != "quasi-identifier":
-            if hierarchy is not None:
-                left.append(f"{name}: the hierarchy, as it is no quasi-identifier")
-            return
-        entry = f"input/{hierarchy}"
-        if hierarchy is not None and entry not in self._names:
-            left.append(f"{name}: the hierarchy, as the file holds no {entry}; the column is not generalized")
-        rows = self._rows(entry) if entry in self._names else [[value] for value in values]
-        if not rows:
-            raise ValueError(f"{self._path}: {entry} must hold a hierarchy, got nothing")
-        rows = [["" if row[0] == _NULL else row[0], *row[1:]] for row in rows]
-        self._taken.files[file] = _csv(rows, ";")
-        own["hierarchy"] = file
-        height = len(rows[0]) - 1
-        ends = [told.findtext(end) or "All" for end in ("min", "max")]
-        if ends != ["All", "All"]:
-            pairs = zip(ends, (0, height), strict=True)
-            own["levels"] = [every if end == "All" else _whole(name, end) for end, every in pairs]
-
-    def _config(self, config: Element) -> None:
-        """Read privacy models, suppression and weights."""
-        taken, require = self._taken, []
-        for text in (one.text or "" for one in config.findall("criteria/criterion")):
-            found = _bound(text)
-            if found is None:
-                taken.left.append(f"the privacy model {text}")
-            else:
-                require.append(found)
-        if any(one.startswith("delta") for one in require):
-            taken.left.append("that delta must be below its bound: here it may be as large")
-        limit = self._number(config.findtext("relativeMaxOutliers"))
-        share = 1 - 1e-9 if limit >= 1 else limit
-        taken.search = {
-            "objectives": ["GLM"],
-            "require": require,
-            "suppression": f"violating:{share!r}" if require else share,
-        }
-        metric = config.findtext("metric") or "none"
-        if not metric.startswith("Loss (0.5/"):
-            taken.left.append(f"the quality model {metric}: the general loss stands in its place")
-        taken.left.append(
-            "the aggregate function of the quality model, which the XML does not tell: columns are added up, as in the "
-            "arithmetic mean of ARX; in its geometric mean, which is usual, weights change nothing"
-        )
-        given = config.findall("attributeWeights/attributeWeight")
-        weights = {one.findtext("attribute"): self._number(one.findtext("weight")) for one in given}
-        quasi = [name for name, own in taken.columns.items() if own["role"] == "quasi-identifier"]
-        own = {name: weights.get(name, _WEIGHT) for name in quasi}
-        if len(set(own.values())) > 1:
-            for name, weight in own.items():
-                taken.columns[name]["weight"] = weight
-        if config.findtext("practicalMonotonicity") == "true":
-            taken.left.append("the assumption of practical monotonicity: what is found here is exact")
-        suppressed = [one.text or "" for one in config.findall("suppressedAttributeTypes/*")]
-        taken.left += [f"that rows lose columns of type {one}, too" for one in suppressed if "QUASI" not in one]
-
-    def _number(self, text: str | None) -> float:
-        """Return a number of the configuration, 0 without one."""
-        number = spelled(text or "0", float)
-        if not is_number(number) or number < 0:
-            raise ValueError(f"{self._path}: {_CONFIG} must hold numbers from 0, got {text!r}")
-        return float(number)
-
-    def _others(self, n_rows: int) -> None:
-        """List the other parts, which are not imported."""
-        if "data/input_subset.csv" in self._names and len(self._rows("data/input_subset.csv")) < n_rows:
-            self._taken.left.append("the research subset: all rows are taken")
-        if any(name.startswith(("output/", "data/output", "lattice")) for name in self._names):
-            self._taken.left.append("what ARX had found: output, lattice and clipboard")
-        if any(name.endswith(".dat") for name in self._names):
-            self._taken.left.append("objects of Java (*.dat), which nothing here reads")
-
-    def _xml(self, name: str) -> Element:
-        content = self._content(name, _MOST_XML)
-        try:
-            return fromstring(content, XMLParser(target=_WithoutTypes()))
-        except (ParseError, LookupError) as error:
-            raise ValueError(f"{self._path}: {name} must be XML, got {error}") from None
-        except ValueError as error:
-            raise ValueError(f"{self._path}: {name} {error}") from None
-
-    def _rows(self, name: str) -> list[list[str]]:
-        """Return the rows of a CSV file of ARX."""
-        try:
-            text = self._content(name, self._left).decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            byte = error.object[error.start]
-            raise ValueError(f"{self._path}: {name} must be text in UTF-8, got the byte 0x{byte:02x}") from None
-        try:
-            rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=self._separator) if row]
-        except (csv.Error, TypeError) as error:
-            raise ValueError(f"{self._path}: {name} must be CSV, got {error}") from None
-        if any(len(row) != len(rows[0]) for row in rows):
-            raise ValueError(f"{self._path}: {name} must have as many fields in every row, got rows of other lengths")
-        return rows
-
-    def _content(self, name: str, most: int) -> bytes:
-        """Return an entry that is not too large."""
-        if name not in self._names:
-            raise ValueError(f"{self._path} must be a project of ARX, which holds {name}, got none")
-        with self._archive.open(name) as file:
-            content = file.read(most + 1)
-        if len(content) > most:
-            raise ValueError(f"{self._path}: {name} must unpack to at most {most:,} bytes, got more")
-        self._left -= len(content)
-        return content
-
-
 def _bound(model: str) -> str | None:
-    """Translate a privacy model to a bound, or return None."""
     return next((bound(*found.groups()) for own, bound in _MODELS if (found := re.fullmatch(own, model))), None)
 
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study.names import Reading, Source
-from pymoo_anon.table.delimited import bytes_of, decoded, has_nul, is_packed, rows_of, separator_of
+from pymoo_anon.table.delimited import bytes_of, csv_rows, decoded, has_nul, is_packed, separator_of
 from pymoo_anon.table.frames import as_text
 
 # The separator and the header are recognised in so many bytes.
@@ -31,7 +31,7 @@ _HEAD = 1 << 20
 _LONGEST_LINE = 1 << 24
 
 # Numbers of the tables that DuckDB reads row by row.
-_NUMBERS = count()
+_TABLE_NUMBERS = count()
 
 #: The blanks that `strip` takes away around a field.
 BLANKS = " "
@@ -51,7 +51,7 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
     separator = separator_of(text)
     if names is not None:
         return Dialect(separator, list(names), False)
-    header = next(rows_of(text, separator, str(path)), [])
+    header = next(csv_rows(text, separator, str(path)), [])
     if strip:
         header = [name.strip(BLANKS) for name in header]
     if not any(header):
@@ -186,7 +186,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
 def _even_rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
     """Yield the rows of a CSV file, or raise on wrong numbers of fields."""
     n_fields = len(dialect.names)
-    rows = rows_of(decoded(bytes_of(path), str(path)), dialect.separator, str(path))
+    rows = csv_rows(decoded(bytes_of(path), str(path)), dialect.separator, str(path))
     if dialect.has_header:
         next(rows)
     uneven: dict[int, int] = {}
@@ -272,7 +272,7 @@ def _duckdb_rows(rows: Iterator[list[str]], dialect: Dialect) -> Any:
             csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
         # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
         called = _read_csv(path, ",", '"', len(dialect.names), False, parallel="false", new_line=r"'\n'")
-        table = f"pymoo_anon_rows_{next(_NUMBERS)}"
+        table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
         connection.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM {called}")
     return connection.table(table)
 

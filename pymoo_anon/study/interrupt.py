@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -105,6 +105,27 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
     finally:
         _Command.moves = False
     return paths
+
+
+def write_new(folder: Path, texts: Mapping[str, str], read: Sequence[Path], force: bool, hint: str = "") -> list[Path]:
+    """Write texts to new files, or replace existing ones by force.
+
+    Args:
+        folder: The output folder, which is made if it is missing.
+        texts: Content by path in the folder.
+        read: Files that are read, which none replaces.
+        force: Whether existing files are replaced.
+        hint: End of the message about an existing file.
+    """
+    from pymoo_anon._files import check_free, tried
+
+    with tried(folder, list(texts), read, own=True) as temporary:
+        check_free([folder / name for name in texts], force, hint)
+        for name, text in texts.items():
+            target = temporary / name
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(text, encoding="utf-8", newline="")
+        return put_in_place(temporary, folder, list(texts))
 
 
 def interrupted_words() -> str:

@@ -61,6 +61,9 @@ CHOICE, RELEASES = "choice.json", "releases.json"
 #: Evaluations of a search, in its output folder until it ends.
 JOURNAL = "search.journal"
 
+#: The folder of the drafts, beside the project file.
+HIERARCHIES = "hierarchies"
+
 #: Kinds of values of `hierarchy draft --kind`, and their levels.
 KINDS = {
     "auto": "the kind that fits",
@@ -81,7 +84,7 @@ MISSING, SUPPRESSED = ("raise", "drop", "keep"), ("mark", "drop")
 _BLOCK = 1 << 20
 
 # Files that are often given in place of a CSV file: place of a mark, mark, kind, and remedy.
-_HEAD = 64
+_MARKED_BYTES = 64
 _AS_CSV = "save the table as CSV and name that file"
 _FORMATS = (
     (30, b"[Content_Types].xml", "an Excel workbook", _AS_CSV),
@@ -107,7 +110,7 @@ class Source(NamedTuple):
             raise ValueError(f"{self}: no such file")
         if self.path is not None and self.kind == "csv" and self.path.suffix.lower() != ".deid":
             with self.path.open("rb") as file:
-                head = file.read(_HEAD)
+                head = file.read(_MARKED_BYTES)
             for place, mark, is_a, next_step in _FORMATS:
                 if head[place:].startswith(mark):
                     raise ValueError(f"{self} must be a CSV file, got {is_a}; {next_step}")

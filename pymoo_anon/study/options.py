@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from pymoo_anon._messages import repeated
 
@@ -57,8 +57,6 @@ PROJECT = "a project file"
 
 #: Excludes the options about recoding whole columns.
 LOCAL = "local recodings"
-
-T = TypeVar("T")
 
 
 def option(default: Any, help: str, **known: Any) -> Any:
@@ -172,10 +170,9 @@ def _are_two(value: Any, holds: Callable[[Any], bool]) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(holds, value))
 
 
-def _reader(words: str, holds: Callable[[Any], bool], made: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Build a reader from a check and a converter."""
+def _reader(words: str, holds: Callable[[Any], bool], made: Reader) -> Reader:
 
-    def read(value: Any) -> T:
+    def read(value: Any) -> Any:
         if not holds(value):
             raise ValueError(words)
         return made(value)
@@ -217,7 +214,7 @@ def read_path(value: Any) -> Path:
 
 def read_names(value: Any) -> tuple[str, ...]:
     """Read the names of all columns of a table."""
-    names = read_texts(value)
+    names: tuple[str, ...] = read_texts(value)
     if not names or not all(names) or repeated(names):
         raise ValueError("a list of the columns' names, each once")
     return names
@@ -302,7 +299,7 @@ def _bound_parts(require: str) -> tuple[str, str, str] | None:
     return None
 
 
-def choice_of(name: str, value: str, choices: Mapping[str, T]) -> T:
+def choice_of(name: str, value: str, choices: Mapping[str, Any]) -> Any:
     """Return the choice that a value names."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
@@ -347,12 +344,12 @@ def bounds_of_adversary(given: Any) -> list[str]:
     is_number = isinstance(known, int) and not isinstance(known, bool) and known > 0
     if is_number != ("any_of" in given) or not (is_number or _are_names(lists)):
         raise ValueError('known = ["age", "zip"], a list of such lists, or any_of = 3, a positive whole number')
-    from pymoo_anon.objectives.spelling import spelled
+    from pymoo_anon.objectives.spelling import measure_in
 
     bounds = []
     for text in read_bounds(given["require"]):
         name, sign, limit = bound_parts(text)
-        measure = spelled(name)
+        measure = measure_in(name)
         if measure.known is not None:
             raise ValueError("bounds without brackets: known says what is known")
         bounds.append(f"{measure._replace(known=known if is_number else lists)}{sign}{limit}")

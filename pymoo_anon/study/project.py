@@ -224,14 +224,12 @@ class Project:
 
 
 def _same(name: str) -> str:
-    """Return a measure in its one spelling."""
-    from pymoo_anon.objectives.spelling import spelled
+    from pymoo_anon.objectives.spelling import measure_in
 
-    return str(spelled(name))
+    return str(measure_in(name))
 
 
 def _spelled(value: str) -> Any:
-    """Return the number that a text spells, or the text."""
     try:
         return options.numeral("", value.strip())
     except ValueError:
@@ -285,7 +283,6 @@ def read_project(path: Path, decided: bool = True) -> Project:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file."""
     if not path.exists():
         raise ValueError(f"{path}: no such file; pymoo-anon init writes a project file")
     data = content_of(path)
@@ -298,7 +295,6 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _wishes(columns: Mapping[str, ColumnDecision]) -> dict[str, list[str]]:
-    """Return the options of a search that stand at the columns."""
     levels = {name: "..".join(map(str, own.levels)) for name, own in columns.items() if own.levels is not None}
     weights = {name: repr(own.weight) for name, own in columns.items() if own.weight is not None}
     both = {"level": levels, "weight": weights}
@@ -306,11 +302,10 @@ def _wishes(columns: Mapping[str, ColumnDecision]) -> dict[str, list[str]]:
 
 
 def _adversaries(path: Path, given: Any) -> list[str]:
-    """Return the bounds of all adversaries."""
     if not isinstance(given, list):
         raise ValueError(f"{path}: each adversary must be a table of its own, [[{_ADVERSARIES}]], got {given!r:.80}")
     read = options.bounds_of_adversary
-    found = [_value(path, f"[[{_ADVERSARIES}]] {number}", read, one) for number, one in enumerate(given, start=1)]
+    found = [_read(path, f"[[{_ADVERSARIES}]] {number}", read, one) for number, one in enumerate(given, start=1)]
     return [bound for bounds in found for bound in bounds]
 
 
@@ -323,11 +318,11 @@ def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[s
 def _values(path: Path, table: str, given: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
     _check_keys(path, f"[{table}]", given, tuple(readers))
     return {
-        name.replace("-", "_"): _value(path, f"[{table}] {name}", readers[name], value) for name, value in given.items()
+        name.replace("-", "_"): _read(path, f"[{table}] {name}", readers[name], value) for name, value in given.items()
     }
 
 
-def _value(path: Path, where: str, read: Reader, given: Any) -> Any:
+def _read(path: Path, where: str, read: Reader, given: Any) -> Any:
     try:
         return read(given)
     except ValueError as error:
@@ -360,7 +355,6 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
 
 
 def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
-    """Raise ValueError for undecided columns and impossible roles."""
     by_role: dict[str, list[str]] = {}
     for name, column in columns.items():
         if column.role == "quasi-identifier" and column.hierarchy is None:

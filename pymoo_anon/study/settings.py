@@ -4,14 +4,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pymoo_anon._messages import examples
 from pymoo_anon.study import options
 from pymoo_anon.study.names import ALGORITHMS, FILES, MEASURES, TABLES
 from pymoo_anon.study.options import LOCAL, PROJECT, Invocation, option
-
-T = TypeVar("T")
 
 _TABLE, _OUTPUT = "Demo", "Output"
 _GOALS = {"panel": "Objectives", "in_file": True}
@@ -186,9 +184,8 @@ def weights_of(texts: Sequence[str]) -> dict[str, float]:
     return _by_name("weight", texts, float, "NAME=W, such as age=2")
 
 
-def _by_name(option: str, texts: Sequence[str], read: Callable[[str], T], kind: str) -> dict[str, T]:
-    """Read texts NAME=VALUE, with equals signs allowed in names."""
-    found: dict[str, T] = {}
+def _by_name(option: str, texts: Sequence[str], read: Callable[[str], Any], kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
         try:

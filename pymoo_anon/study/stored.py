@@ -1,14 +1,17 @@
-"""The file of a search beside its front: tuples, values and recodings.
+"""Files beside a front: its record, its stored search, and records of releases.
 
-The file is written once and read by all later commands, so that none reads the table only to choose a point. It is as
-confidential as the table: it holds each distinct tuple with its sensitive values. Of persons it has numbers alone.
+The file of a search is written once and read by all later commands, so that none reads the table only to choose a
+point. It is as confidential as the table: it holds each distinct tuple with its sensitive values. Of persons it has
+numbers alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -19,11 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from pymoo_anon._files import content_of
 from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems.arguments import free_name
-from pymoo_anon.problems.front import Front
+from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.publishing.evidence import as_json
 from pymoo_anon.study.names import FILES, STORED, checksum
 from pymoo_anon.study.project import Project
 from pymoo_anon.table.generalization import LocalGeneralization
@@ -67,18 +74,13 @@ def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
 def write_search(front: Front, path: Path) -> bool:
     """Write table and values of a front, readable by the owner alone.
 
-    Args:
-        front: The front.
-        path: The file.
-
-    Returns:
-        False where the table has a value of a type that such a file cannot hold; nothing is written then.
+    It returns False, and writes nothing, where the file cannot hold a value of the table.
     """
     table = front.table
     head = _head(table)
     text = json.dumps(head, default=lambda value: {type(value).__name__: str(value)})
     try:
-        if repr(json.loads(text, object_hook=_value)) != repr(head):
+        if repr(json.loads(text, object_hook=_typed_value)) != repr(head):
             return False
     except (ValueError, KeyError):
         return False
@@ -111,16 +113,7 @@ class Stored(NamedTuple):
     arrays: Mapping[str, Array]
 
     def front(self, problem: Any, X: Array, certified: bool | None) -> Front:
-        """Build the front from its stored values.
-
-        Args:
-            problem: The problem.
-            X: (n, n_var) array, the points.
-            certified: As `Front` has it.
-
-        Raises:
-            ValueError: Something else was written than is read.
-        """
+        """Build the front of points, (n, n_var), from its stored values."""
         measures, values = _measures(problem), self.arrays["values"]
         n_measured = len(problem.measured)
         problem.remember(X, np.column_stack([values[:, :n_measured], self.arrays["suppressed"]]))
@@ -139,32 +132,22 @@ class Stored(NamedTuple):
 
 
 def read_search(data: bytes, project: Project) -> Stored:
-    """Read the file of a search.
-
-    Args:
-        data: The content of the file, whose checksum is that of the record.
-        project: The project that was searched.
-
-    Raises:
-        ValueError: It holds something else.
-        KeyError: It lacks something.
-    """
+    """Read the content of a search's file, or raise ValueError or KeyError."""
     arrays = np.load(BytesIO(data), allow_pickle=False)
-    named, others = json.loads(arrays["head"].tobytes(), object_hook=_value)
+    named, others = json.loads(arrays["head"].tobytes(), object_hook=_typed_value)
     hierarchies, rows = {}, arrays["rows"].astype(np.int64)
     for j, (name, levels) in enumerate(named):
         groups = arrays[f"groups {j}"].tolist()
         hierarchies[name] = Hierarchy(
             [[own[i] for i in of_values] for own, of_values in zip(levels, groups, strict=True)]
         )
-    columns = {name: _counts(arrays, i, len(domain), rows) for i, (name, domain) in enumerate(others)}
+    columns = {name: _value_counts(arrays, i, len(domain), rows) for i, (name, domain) in enumerate(others)}
     roles = project.sensitive, project.label, project.person
     codes = arrays["codes"].astype(np.int64)
     return Stored(Microdata(hierarchies, codes, rows, columns, dict(others), *roles), arrays)
 
 
-def _counts(arrays: Mapping[str, Array], i: int, n_values: int, rows: Ints) -> ValueCounts:
-    """Read and check the value counts of a column."""
+def _value_counts(arrays: Mapping[str, Array], i: int, n_values: int, rows: Ints) -> ValueCounts:
     lengths, values, counts = (arrays[f"{name} {i}"].astype(np.int64) for name in ("lengths", "values", "counts"))
     starts = np.concatenate([[0], np.cumsum(lengths)])
     if not lengths.all() or starts[-1] != len(values) or values.max() >= n_values or not counts.all():
@@ -187,10 +170,109 @@ def _head(table: Microdata) -> list[Any]:
     return [named, [*map(list, domains.items())]]
 
 
-def _value(found: Mapping[str, str]) -> Any:
+def _typed_value(found: Mapping[str, str]) -> Any:
     ((kind, text),) = found.items()
     return _TYPES[kind](text)
 
 
 def _measures(problem: Any) -> list[Objective]:
     return list(dict.fromkeys([*problem.measured, problem.default_constraint.objective]))
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+#: Endings of the files beside a release.
+EVIDENCE, CODEBOOK = "evidence.json", "codebook.csv"
+
+#: Two releases that differ in any of these tell more together than one of them.
+COMPARED = ("x", "suppressed", "recoding", "columns")
+
+
+class Released(NamedTuple):
+    """Record of a release."""
+
+    file: str  # The released table, relative to the project file
+    sha256: str  # Its checksum
+    x: list[int]  # The released point
+    suppressed: str  # Treatment of suppressed rows: "mark" or "drop"
+    columns: list[str]  # The released columns
+    recoding: str | None = None  # "local" if the point was refined, else None
+    requirements: list[str] | None = None  # Promised bounds, or None for those of the choice
+
+
+@contextmanager
+def as_written(path: Path, by: str, hint: str = "") -> Iterator[None]:
+    """Turn errors in a file into one sentence."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} must be what pymoo-anon {by}, got {error!r:.80}{hint}") from None
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read the record of a search of a project."""
+    with as_written(path, "search wrote with a project file"):
+        record: dict[str, Any] = json.loads(content_of(path))
+        options = record["options"]
+        lists = [options["require"], options.get("level", []), options.get("weight", [])]
+        whole = isinstance(options["suppression"], str) and all(isinstance(one, list) for one in lists)
+        if not whole or "seed" not in options or not isinstance(options["objectives"], str | None):
+            raise ValueError("an option is missing")
+        own = record["project"]
+        if not isinstance(record["front"]["sha256"], str) or not isinstance(own["hierarchies"], dict):
+            raise ValueError("no checksums")
+        if not {"certified", "n_undecided", "stopped"} <= {*record} or not {"name"} <= {*record["algorithm"]}:
+            raise ValueError("no end of the search")
+    return record
+
+
+def beside(release: Path, what: str) -> Path:
+    """Return the path of a file beside a release."""
+    return release.with_name(f"{release.name}.{what}")
+
+
+def bound_text(requirement: Constraint) -> str:
+    """Return a requirement as the command line spells it."""
+    return f"{short_name(requirement.objective)}{'>=' if requirement.at_least else '<='}{requirement.bound!r}"
+
+
+def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
+    """Return the commands that make the same release again."""
+    file = str(project)
+    commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
+    again = ["pymoo-anon", "release", file]
+    if choice.requirements:
+        # Requirements are promised, too.
+        bounds = [part for one in choice.requirements for part in ("--require", bound_text(one))]
+        commands.append(["pymoo-anon", "pick", file, *row, *bounds])
+    else:
+        again += row
+    for name, value in asked.items():
+        if value:
+            again += [f"--{name}", *([] if value is True else [str(value)])]
+    return [shlex.join(command) for command in (*commands, again)]
+
+
+def warning_of(one: Released, same_file: bool) -> str:
+    """Return a warning of another release of the same table."""
+    is_another = "was another release of this table until now" if same_file else "is another release of this table"
+    return (
+        f"{one.file} {is_another}. Whoever has both can compare them, and find people that neither of them reveals "
+        "alone: publish only one"
+    )
+
+
+def agree(claims: pd.DataFrame, told: Mapping[str, Any]) -> bool:
+    """Return whether evidence holds these claims, up to rounding."""
+    known = told["claims"]
+    return len(known) == len(claims) and all(
+        _is_close(one[key], as_json(other[key]))
+        for one, other in zip(known, claims.to_dict("records"), strict=True)
+        for key in ("measure", "promised", "recounted", "holds")
+    )
+
+
+def _is_close(one: Any, other: Any) -> bool:
+    if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
+        return bool(one == other)
+    return bool(abs(one - other) <= 1e-9 * max(abs(other), 1.0))

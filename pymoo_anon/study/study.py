@@ -45,20 +45,21 @@ from pymoo_anon.study.names import (
 )
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.records import (
+from pymoo_anon.study.stored import (
     CODEBOOK,
+    COMPARED,
     EVIDENCE,
-    TELLING,
     Released,
+    Stored,
     agree,
     as_written,
     beside,
     bound_text,
     commands_of,
     read_record,
+    read_search,
     warning_of,
 )
-from pymoo_anon.study.stored import Stored, read_search
 from pymoo_anon.study.tables import constraint, open_table, population_of, problem_of, table_of
 from pymoo_anon.table.frames import as_text
 from pymoo_anon.table.generalization import Decoded
@@ -356,7 +357,7 @@ class Study:
             release = made.counted_again(self._read_back(new))
             show("Step 4 of 4: writing evidence and codebook")
             done = self._entry(choice, release, target, checksum(new))
-            earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in TELLING)]
+            earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
             self._write_documents(new, choice, release, done, earlier, {**asked, "anyway": anyway})
             put_in_place(temporary, target.parent, [path.name for path in paths])
         self._remember(done, earlier)
@@ -371,7 +372,6 @@ class Study:
         earlier: Sequence[Released],
         asked: Mapping[str, Any],
     ) -> None:
-        """Write evidence and codebook beside a new release."""
         told = evidence_of(
             self.problem,
             self.front,
@@ -387,7 +387,6 @@ class Study:
         write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
 
     def _check_kind(self, local: bool, lower_bound: int | None) -> None:
-        """Raise ValueError for options of the other kind of recoding."""
         is_local = not isinstance(self.problem, LatticeProblem)
         if lower_bound is not None and not is_local:
             own = self.project.path
@@ -413,7 +412,6 @@ class Study:
         return open_frame(Reading(Source(kind_of(path), path), engine_of(self.project.reading)), list)
 
     def _checksums(self, output: Mapping[str, str]) -> dict[str, Any]:
-        """Return the checksums of inputs, hierarchies and output by file name."""
         known, project = self.record["project"], self.project
         data = {Path(str(project.data)).name: known["data"]}
         trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
@@ -437,7 +435,6 @@ class Study:
         return Released(file, sha256, x, made.suppressed, columns, made.recoding, bounds)
 
     def _remember(self, done: Released, earlier: Sequence[Released]) -> None:
-        """Record a release, and warn of earlier ones."""
         self.releases = [*(one for one in self.releases if one != done), done]
         with replaced(self.folder / RELEASES) as path:
             path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")
@@ -503,7 +500,6 @@ class Study:
         return wrong
 
     def _recoded_again(self, told: Mapping[str, Any], path: Path) -> Recoded:
-        """Recode the table as the evidence of a release says."""
         x = told["front"][told["chosen"]["place"]]["x"]
         rows = [row for row, own in enumerate(self.front.X.tolist()) if own == x]
         if not rows:

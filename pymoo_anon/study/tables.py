@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge
-from pymoo_anon.objectives.spelling import short_name, spelled
+from pymoo_anon.objectives.spelling import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.engines import dialect_of, open_frame
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
@@ -185,7 +185,6 @@ def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
 
 
 def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]:
-    """Return the losses with weights."""
     if not weights:
         return []
     loss = GeneralLossMetric(weights)
@@ -208,7 +207,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
     for one in known:
         if short_name(one) == name:
             return one
-    short, sets, column = spelled(name)
+    short, sets, column = measure_in(name)
     kind: Any = choice_of(option, short, dict(sorted(Objective.registered.items(), key=lambda own: own[0].casefold())))
     role = kind.role
     if role is None:

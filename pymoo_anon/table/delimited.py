@@ -1,4 +1,9 @@
-"""Delimited text: its encoding, separator and rows."""
+"""Delimited text: its encoding, separator and rows, and hierarchies in CSV files.
+
+A row of a hierarchy is a value and its label at every level: `value;level 1;level 2;...`. ARX writes such files with
+`;` in between, quotes where needed, and no header. A caller of ARX states the format of a file, while here the file
+shows it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,18 @@ import codecs
 import csv
 import gzip
 import io
+import os
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from pymoo_anon._files import content_of, replaced
+from pymoo_anon._messages import examples
+from pymoo_anon.table.domain_values import ROOT
 
 #: The separators that are recognised.
 SEPARATORS = (",", ";", "\t")
@@ -108,7 +119,7 @@ def separator_of(text: str) -> str:
     return max(ranked, key=lambda separator: ranked[separator])
 
 
-def rows_of(text: str, separator: str, name: str) -> Iterator[list[str]]:
+def csv_rows(text: str, separator: str, name: str) -> Iterator[list[str]]:
     """Yield the rows of a CSV text, blank lines as rows without fields."""
     number = 0
     try:
@@ -117,3 +128,131 @@ def rows_of(text: str, separator: str, name: str) -> Iterator[list[str]]:
             yield row
     except csv.Error as error:
         raise ValueError(f"{name} must have quotes closed, got in row {number + 1}: {error}") from None
+
+
+# --- hierarchies ------------------------------------------------------------------------------------------------------
+
+# Separators of columns, that of ARX first. The comma comes last, since numbers may hold one.
+_SEPARATORS = (";", "\t", ",")
+# A quote opens a field at the beginning of a line or after a separator, and may stay open. Two inside are one.
+_QUOTED = re.compile(r'(?:^|(?<=[;\t,\r\n]))"[^"]*(?:""[^"]*)*"?')
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE | re.ASCII)
+
+
+def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str | None, ...]]]:
+    """Read the name and columns of a hierarchy file."""
+    name, text = text_of_file(source)
+    lines, separators = separators_of(name, text)
+    rows = list(csv_rows(text.rstrip("\r\n"), separators[0], name))
+    _check_lengths(name, rows, lines, separators)
+    rows = without_header(name, rows)
+    check_last_column(name, rows)
+    return name, _none_for_missing(list(zip(*rows, strict=True)))
+
+
+def _none_for_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
+    gaps = [value == "" for value in columns[0]]
+    if not any(gaps):
+        return list(columns)
+    shared = [any(not label and not gap for label, gap in zip(column, gaps, strict=True)) for column in columns]
+    return [
+        tuple(None if gap and not label and not also else label for label, gap in zip(column, gaps, strict=True))
+        for column, also in zip(columns, shared, strict=True)
+    ]
+
+
+def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike[str] | None) -> str | None:
+    """Write columns in ARX's layout."""
+    wanted = [tuple(None if label is None else str(label) for label in column) for column in columns]
+    # By default the writer quotes neither a carriage return, which ends a row for readers, nor a comma in a single
+    # column, which is a separator for readers.
+    all_quoted = len(wanted) == 1 or any("\r" in (label or "") for column in wanted for label in column)
+    file = io.StringIO(newline="")
+    writer = csv.writer(
+        file, delimiter=";", lineterminator="\n", quoting=csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
+    )
+    try:
+        rows = list(zip(*wanted, strict=True))
+        refuse_nul("\n".join(";".join(label or "" for label in row) for row in rows), "the file")
+        writer.writerows(rows)
+        text = file.getvalue()
+        same = read_columns(io.StringIO(text, newline=""))[1] == wanted
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"labels must be text that a hierarchy file can hold: {error}") from None
+    if not same:
+        raise ValueError(
+            "labels must be text that a hierarchy file can hold: the first row would be read as a header, its first "
+            "character as a byte order mark, or an empty text as a missing value"
+        )
+    if path is None:
+        return text
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+    return None
+
+
+def text_of_file(source: Any, name: str | None = None) -> tuple[str, str]:
+    """Return the name and the text of a file."""
+    if isinstance(source, io.TextIOBase):
+        name = name or str(getattr(source, "name", "the file"))
+        try:
+            return name, decoded(source.read().encode(), name)
+        except UnicodeError as error:
+            raise ValueError(f"{name} must be open in the encoding that it is written in: {error}") from None
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"path must be a path or an open text file, got {source!r:.80}")
+    name = name or os.fspath(source)
+    return name, decoded(content_of(source), name)
+
+
+def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
+    """Return unquoted lines and their separators."""
+    text = text.rstrip("\r\n")
+    if not text:
+        raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
+    lines = _LINE_END.split(_QUOTED.sub("", text))
+    used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
+    return lines, used or [_SEPARATORS[0]]
+
+
+def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
+    unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
+    if unequal:
+        message = (
+            f"{name} must have rows of equal length: split at {separators[0]!r}, row 1 has {len(rows[0])} "
+            f"column{'s' * (len(rows[0]) != 1)}, others have not: rows {examples(unequal)}"
+        )
+        for other in separators[1:]:
+            widths = {line.count(other) + 1 for line in lines}
+            if len(widths) == 1:
+                n = widths.pop()
+                message += f"; split at {other!r}, every row has {n}: put labels with {separators[0]!r} in quotes"
+        raise ValueError(message)
+
+
+def check_last_column(name: str, rows: list[list[str]]) -> None:
+    """Raise if all rows end with a separator."""
+    if len(rows[0]) > 1 and not any(row[-1] for row in rows):
+        raise ValueError(f"{name} must have labels in its last column, got none: every row ends with a separator")
+
+
+def without_header(name: str, rows: list[list[str]]) -> list[list[str]]:
+    """Leave out a first row that alone numbers levels."""
+    first, *others = rows
+    if len(first) == 1 or not others:
+        return rows
+    # A text that another row of its column repeats is a label, and not the name of the column.
+    if any(label in column for label, column in zip(first, zip(*others, strict=True), strict=True)):
+        return rows
+    named = [[_LEVEL_NAME.fullmatch(label) for label in row[1:]] for row in rows]
+    if all(named[0]) and not any(map(any, named[1:])):
+        numbers = [int(match[1]) for match in named[0] if match]
+        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            return others
+    if len(set(first)) == len(first) and all(row[-1] == ROOT for row in others):
+        raise ValueError(
+            f"{name} must not have a header: row 1 ends with {first[-1]!r}, all others with {ROOT!r}; take it out or, "
+            "if its first column is a value, let it stand in another row"
+        )
+    return rows

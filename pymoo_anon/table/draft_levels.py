@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_FLOOR, Context, Decimal
-from itertools import accumulate, compress, product
+from functools import partial
+from itertools import accumulate, chain, compress, count, product
 from typing import Any
 
 from pymoo_anon._messages import counted, examples
@@ -84,12 +85,8 @@ def one_node_each(
             members.setdefault(group, []).append(row)
         texts = {}
         for group, held in members.items():
-            once = text = group[1]
-            number = 1
-            while taken.setdefault(str(text), tuple(held)) != tuple(held):
-                number += 1
-                text = f"{once} ({number})"
-            texts[group] = text
+            candidates = chain([group[1]], (f"{group[1]} ({number})" for number in count(2)))
+            texts[group] = next(text for text in candidates if taken.setdefault(str(text), tuple(held)) == tuple(held))
         own[name] = [texts[group] for group in groups]
     return own
 
@@ -205,31 +202,26 @@ def has_leading_zero(value: Any) -> bool:
 def _intervals(
     numbers: Sequence[Decimal], counts: Sequence[int], whole: bool
 ) -> tuple[tuple[Decimal, Decimal], list[Decimal]]:
-    """Choose the ends and nested widths of intervals."""
     every, below = (numbers[0], numbers[-1]), list(accumulate(counts))
     cut = below[-1] // _ENDS
     ends = numbers[bisect_right(below, cut)], numbers[bisect_left(below, below[-1] - cut)]
     if ends[0] == ends[1]:
         ends = every
-    factor, exponent = 1, (ends[1] - ends[0]).adjusted() - 2
-    while _n_bins(ends, width := _width(factor, exponent)) > _MOST_GROUPS or (whole and width <= 1):
-        factor, exponent = {1: (2, exponent), 2: (5, exponent), 5: (1, exponent + 1)}[factor]
+    smallest = (ends[1] - ends[0]).adjusted() - 2
+    rising = (Decimal((0, (factor,), exponent)) for exponent in count(smallest) for factor in (1, 2, 5))
+    width = next(own for own in rising if _n_bins(ends, own) <= _MOST_GROUPS and not (whole and own <= 1))
     open_or_not = product((every[0], ends[0]), (every[1], ends[1]))
     ends = next(own for own in open_or_not if _n_bins(own, width) <= _MOST_GROUPS or own == ends)
     widths: list[Decimal] = []
     # At any width zero parts negative from positive numbers.
-    while _n_bins(ends, width := _width(factor, exponent)) > 1 and (not widths or _n_bins(ends, widths[-1]) > 2):
+    while _n_bins(ends, width) > 1 and (not widths or _n_bins(ends, widths[-1]) > 2):
         widths.append(width)
-        factor, exponent = (2, exponent) if factor == 1 else (1, exponent + 1)
+        width = next(own for own in rising if own % width == 0)
     return ends, widths
 
 
 def _n_bins(ends: tuple[Decimal, Decimal], width: Decimal) -> int:
     return _bin(ends[1], width) - _bin(ends[0], width) + 1
-
-
-def _width(factor: int, exponent: int) -> Decimal:
-    return Decimal((0, (factor,), exponent))
 
 
 def _bin(number: Decimal, width: Decimal) -> int:
@@ -284,13 +276,6 @@ _YEAR_FIRST = re.compile(rf"(\d{{4}})([./-]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}", r
 _YEARS = range(1850, 2101)
 
 
-# Notations of dates, with the places of year, month and day.
-_ORDERS = {
-    "year, month, day": (_YEAR_FIRST, (1, 3, 4)),
-    "day, month, year": (_TWO_ORDERS, (4, 3, 1)),
-    "month, day, year": (_TWO_ORDERS, (4, 1, 3)),
-}
-
 # The notation of ISO 8601, and that without a day.
 _ISO, _MONTHS_ALONE = "ISO dates", "dates (month, year)"
 
@@ -310,12 +295,7 @@ class AmbiguousDates(ValueError):  # noqa: N818
 
 def looks_like_a_date(value: Any) -> bool:
     """Tell whether a value is written like a date."""
-    if day_of(value) is not None:
-        return True
-    text = _date_text(value)
-    return _month(text) is not None or any(
-        _day_by(pattern, text, places) is not None for pattern, places in _ORDERS.values()
-    )
+    return day_of(value) is not None or any(read(value) is not None for read in _NOTATIONS.values())
 
 
 def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
@@ -332,7 +312,9 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     held = filled = sorted({day for day, _ in read})
     rows: list[tuple[date, Any]] = sorted(read, key=lambda row: (row[0], str(row[1])))
     if spelling == _ISO:
-        filled = _filled_years(held)
+        first, last = date(held[0].year, 1, 1), date(held[-1].year, 12, 31)
+        n_days = (last - first).days + 1
+        filled = [first + timedelta(i) for i in range(n_days)] if fills(n_days, len(held)) else held
         texts = [isinstance(value, str) for _, value in read]
         rows = [(day, str(day) if any(texts) else day) for day in filled]
         spelling = _ISO if all(texts) else "dates"
@@ -347,12 +329,6 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     return Draft(hierarchy, "dates", words + (f"; {', '.join(kept)}" if kept else ""))
 
 
-def _filled_years(days: list[date]) -> list[date]:
-    first, last = date(days[0].year, 1, 1), date(days[-1].year, 12, 31)
-    n_rows = (last - first).days + 1
-    return [first + timedelta(i) for i in range(n_rows)] if fills(n_rows, len(days)) else days
-
-
 def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | None], str]:
     """Read days in the notation that fits most rows.
 
@@ -360,10 +336,7 @@ def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date 
     """
     orders: dict[str, list[date | None]] = {_ISO: [day_of(value) for value in values]}
     if None in orders[_ISO]:
-        texts = [_date_text(value) for value in values]
-        for name, (pattern, places) in _ORDERS.items():
-            orders[f"dates ({name})"] = [_day_by(pattern, text, places) for text in texts]
-        orders[_MONTHS_ALONE] = [_month(text) for text in texts]
+        orders |= {name: [read(value) for value in values] for name, read in _NOTATIONS.items()}
     fits = {name: [day is not None for day in days] for name, days in orders.items()}
     rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
     name = max(rows, key=lambda name: rows[name])
@@ -379,9 +352,9 @@ def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date 
     return orders[name], name
 
 
-def _month(text: str) -> date | None:
+def _month(value: Any) -> date | None:
     """Read the first day of a month such as Dec-2011."""
-    found = _MONTH_ALONE.fullmatch(text.strip())
+    found = _MONTH_ALONE.fullmatch(_date_text(value).strip())
     if found is None:
         return None
     number = int(found[4]) if found[4] else WORDS["months"].get(found[1].casefold(), -1) + 1
@@ -394,9 +367,9 @@ def _date_text(value: Any) -> str:
     return text if is_number(value) and "." not in text else str(value)
 
 
-def _day_by(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -> date | None:
-    """Read a day by the groups of a pattern."""
-    match = pattern.fullmatch(text)
+def _day(pattern: re.Pattern[str], places: tuple[int, int, int], value: Any) -> date | None:
+    """Read a day with year, month and day at some places of a pattern."""
+    match = pattern.fullmatch(_date_text(value))
     if match is None:
         return None
     year, month, day = (int(match[place]) for place in places)
@@ -406,6 +379,15 @@ def _day_by(pattern: re.Pattern[str], text: str, places: tuple[int, int, int]) -
         return date(year, month, day)
     except ValueError:
         return None
+
+
+# Readers of notations besides ISO 8601.
+_NOTATIONS: dict[str, Callable[[Any], date | None]] = {
+    "dates (year, month, day)": partial(_day, _YEAR_FIRST, (1, 3, 4)),
+    "dates (day, month, year)": partial(_day, _TWO_ORDERS, (4, 3, 1)),
+    "dates (month, day, year)": partial(_day, _TWO_ORDERS, (4, 1, 3)),
+    _MONTHS_ALONE: _month,
+}
 
 
 _LONGEST_CODE = 40

@@ -44,7 +44,7 @@ _DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
 # This many distinct numbers or fewer are names of something.
 _FEW_NAMES = 3
 # Names of columns that hold codes even if none begins with 0.
-_CODE_NAMES = re.compile(r"(?:^|[^a-z])(?:zip|postal|postcode|plz|icd|ndc|naics)(?:$|[^a-z]|code)", re.IGNORECASE)
+_CODE_NAMES = re.compile(rf"(?:^|[^a-z])(?:{'|'.join(WORDS['named codes'])})(?:$|[^a-z]|code)", re.IGNORECASE)
 
 # Numbers from here on are redacted like codes, and not grouped by frequency.
 _LONG_CODE = 1000
@@ -124,7 +124,6 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
-    """Leave out texts for missing values, if values remain."""
     present = [i for i, value in enumerate(values) if not says_missing(value)] or range(len(values))
     return [values[i] for i in present], [counts[i] for i in present]
 
@@ -187,7 +186,6 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
 
 
 def _almost(kind: str, values: Sequence[Any], fits: Sequence[bool]) -> str:
-    """Note a few values of another kind."""
     others = [value for value, fit in zip(values, fits, strict=True) if not fit]
     return f"not {kind} because of {examples(others)}; " if 0 < len(others) < len(values) / 2 else ""
 
@@ -252,7 +250,6 @@ def _group_numbers(n: int) -> list[int]:
 
 
 def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
-    """Merge groups into fewer of similar weight."""
     # Ties are broken by number, so that the groups are always the same.
     heap = [(0, number) for number in range(n_groups)]
     members: list[list[int]] = [[] for _ in heap]
@@ -266,7 +263,6 @@ def _merged(groups: Sequence[_Group], n_groups: int) -> list[_Group]:
 def _group_labels(
     values: Sequence[Any], groups: Sequence[_Group], rare: Collection[int], other: str
 ) -> list[tuple[Hashable, Hashable]]:
-    """Label every value with its group."""
     labels: list[tuple[Hashable, Hashable]] = [(0, "")] * len(values)
     for number, (_, members) in enumerate(groups, start=1):
         names = [str(values[i]) for i in members if i not in rare]
@@ -307,33 +303,27 @@ def says_missing(value: Any) -> bool:
     return bare == "" or bare in WORDS["no values"]
 
 
-# Scales of the data file, each from its lowest step to its highest.
-_SCALES = (
-    "months", "weekdays", "degrees", "degrees (German)", "sizes", "sizes (German)", "frequencies",
-    "levels of agreement", "levels of satisfaction", "marks", "letters", "levels of education",
-)  # fmt: skip
 # Natural groups of scales, by the number of steps in each.
 _BLOCKS = {"months": {"quarters": 3, "half-years": 6}, "weekdays": {"work days and weekend": 5}}
+
+
+def _pattern_of(*kinds: str) -> str:
+    """Return a pattern of phrases, with a blank after words."""
+    return "|".join(re.escape(phrase) + " " * phrase[-1].isalpha() for kind in kinds for phrase in WORDS[kind])
+
 
 _END = r"[$€£]? ?-?\d+(?:[, ]\d{3})*(?:\.\d+)? ?[k%]?"
 _UNIT = r"(?: ?[a-zäöüß.]{1,8})?"
 _RANGE = re.compile(rf"([\[\](]?) ?({_END}){_UNIT}( ?[-–,;] ?| to | bis | and | a )({_END}){_UNIT} ?([\])\[]?)", re.I)
-_BELOW = re.compile(rf"(<=|≤|<|up to |bis |under |below |less than |unter |jünger als |menos de )({_END}){_UNIT}", re.I)
-_ABOVE = re.compile(
-    rf"(>=|≥|>|over |above |more than |greater than |über |älter als |ab |from |más de )({_END}){_UNIT}", re.I
-)
-_PLUS = re.compile(
-    rf"({_END})(?: ?\+{_UNIT}| (?:and|or|und|oder) (?:over|older|more|above|up|älter|mehr){_UNIT})", re.I
-)
-_INCLUSIVE = ("<=", "≤", ">=", "≥", "up to ", "bis ", "ab ", "from ")
+_BELOW = re.compile(rf"({_pattern_of('at most', 'below')})({_END}){_UNIT}", re.I)
+_ABOVE = re.compile(rf"({_pattern_of('at least', 'above')})({_END}){_UNIT}", re.I)
+_PLUS = re.compile(rf"({_END})(?: ?\+{_UNIT}| (?:and|or|und|oder) (?:{'|'.join(WORDS['and more'])}){_UNIT})", re.I)
 _NUMBERED = re.compile(
-    r"(?:(grade|class|klasse|level|stage|stufe|year|tier|step|phase|stadium) ?(\d{1,2})|(\d{1,2})(?:st|nd|rd|th|\.)"
-    r" ?(?:grade|class|klasse|year)?)"
+    rf"(?:({'|'.join(WORDS['steps'])}) ?(\d{{1,2}})|(\d{{1,2}})(?:st|nd|rd|th|\.) ?(?:grade|class|klasse|year)?)"
 )
-
 
 # Names of columns that hold marks in single letters.
-_MARK_NAMES = re.compile("grade|mark|note|rating|score|schul", re.I)
+_MARK_NAMES = re.compile("|".join(WORDS["named marks"]), re.I)
 
 
 class _Range(NamedTuple):
@@ -432,7 +422,6 @@ def _ranges_with(swapped: Mapping[int, int], texts: Sequence[str], counts: Seque
 
 
 def _range_of(text: str) -> _Range | None:
-    """Read an interval, or return None."""
     found = _RANGE.fullmatch(text)
     if found:
         opening, low, joint, high, closing = found.groups()
@@ -440,12 +429,11 @@ def _range_of(text: str) -> _Range | None:
         return _Range(*ends, opening + low.strip(), high.strip() + closing, joint) if ends[0] <= ends[1] else None
     below, above, plus = _BELOW.fullmatch(text), _ABOVE.fullmatch(text), _PLUS.fullmatch(text)
     if below:
-        return _Range(
-            -inf, _range_end(below[2]), "", below[2].strip() + ("" if below[1].lower() in _INCLUSIVE else ")"), ""
-        )
+        closing = "" if below[1].strip().lower() in WORDS["at most"] else ")"
+        return _Range(-inf, _range_end(below[2]), "", below[2].strip() + closing, "")
     if above or plus:
         low = above[2] if above else plus[1]  # type: ignore[index]
-        opening = "(" if above and above[1].lower() not in _INCLUSIVE else ""
+        opening = "(" if above and above[1].strip().lower() not in WORDS["at least"] else ""
         return _Range(_range_end(low), inf, opening + low.strip(), "", "")
     return None
 
@@ -456,7 +444,7 @@ def _range_end(text: str) -> float:
 
 def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
     plain = [" ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", word).replace(" s ", "s ").split()) for word in words]
-    for name in _SCALES:
+    for name in WORDS["scales"]:
         steps = WORDS[name]
         found = {i: steps.get(word, steps.get(plain[i])) for i, word in enumerate(words)}
         places = {i: float(place) for i, place in found.items() if place is not None}
@@ -479,7 +467,6 @@ def _between(first: str, last: str) -> str:
 
 
 def _ordered_levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
-    """Group values in their order, level by level."""
     if kind in _BLOCKS:
         return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}
     levels: dict[str, list[int]] = {}

@@ -13,10 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 from pymoo_anon._messages import repeated
-from pymoo_anon.table.delimited import rows_of
+from pymoo_anon.table.delimited import check_last_column, csv_rows, separators_of, text_of_file, without_header
 from pymoo_anon.table.domain_values import ascending, is_missing, same_as, spelled
 from pymoo_anon.table.hierarchy import Hierarchy, matched
-from pymoo_anon.table.hierarchy_csv import check_last_column, separators_of, text_of_file, without_header
 
 # The name of the file in messages. Callers know which file they check.
 _NAME = "the file"
@@ -94,10 +93,9 @@ def _shown(items: Iterable[Any]) -> list[str]:
 
 
 def _read_rows(source: Any, found: list[Finding]) -> list[list[str]]:
-    """Read the rows of the most frequent length."""
     try:
         text = text_of_file(source, _NAME)[1].rstrip("\r\n")
-        rows = list(rows_of(text, separators_of(_NAME, text)[1][0], _NAME))
+        rows = list(csv_rows(text, separators_of(_NAME, text)[1][0], _NAME))
     except ValueError as error:
         found.append(Finding("error", str(error)))
         return []

@@ -34,7 +34,7 @@ _ALIKE = ("string", "integer", "boolean", "date")
 _FEW_CELLS = 12_500_000
 
 # Numbers of the tables that DuckDB holds.
-_NUMBERS = count()
+_HELD_NUMBERS = count()
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ class Combinations:
         return Combinations(columns, self.weights[complete]), set()
 
 
-def _opened(frame: Any) -> tuple[Any, list[str]]:
-    """Return a frame of narwhals, and the names of its columns."""
+def _open(frame: Any) -> tuple[Any, list[str]]:
     try:
         table = nw.from_native(frame)
         return table, table.collect_schema().names()
@@ -83,9 +82,9 @@ def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
     """Select columns under plain names, as narwhals needs text."""
     aliases = [f"column {i}" for i in range(len(names))]
     if isinstance(frame, pd.DataFrame):
-        return frame.iloc[:, _places(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
-    table, known = _opened(frame)
-    _places(known, names)
+        return frame.iloc[:, _columns_at(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
+    table, known = _open(frame)
+    _columns_at(known, names)
     own = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
     return own.to_native(), aliases
 
@@ -118,14 +117,14 @@ class Renamed:
     def grouped(self) -> Renamed:
         """Return the distinct rows with `COUNT`, held in their engine."""
         aliases = [self.alias(name) for name in self.names]
-        return Renamed(held(counted(self.frame, aliases)), self.names, self.kind)
+        return Renamed(held(distinct_rows(self.frame, aliases)), self.names, self.kind)
 
 
 def renamed(frame: Any) -> Renamed:
     """Return a frame under plain names, without categories, index and the sign of zero."""
     if isinstance(frame, Renamed):
         return frame
-    names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else _opened(frame)[1]
+    names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else _open(frame)[1]
     native, _ = aliased(frame, names)
     if isinstance(native, pd.DataFrame):
         native = pd.DataFrame({alias: _without_categories(column) for alias, column in native.items()})
@@ -156,7 +155,7 @@ def in_ascending_order(frame: Frame, columns: Sequence[str]) -> Frame:
         raise ValueError(f"columns to release must hold values of one type, which have an order: {error}") from None
 
 
-def counted(frame: Frame, columns: Sequence[str]) -> Frame:
+def distinct_rows(frame: Frame, columns: Sequence[str]) -> Frame:
     """Return the distinct rows of some columns, with their `COUNT`."""
     if frame.implementation.is_pandas():
         return _first_rows(frame.to_native(), list(columns), _key)
@@ -176,7 +175,7 @@ def held(frame: Frame) -> Frame:
     if not kind.is_duckdb():
         return nw.from_native(native.localCheckpoint())
     # A table of the connection alone; even a database that is only read takes it.
-    name = f"pymoo_anon_held_{next(_NUMBERS)}"
+    name = f"pymoo_anon_held_{next(_HELD_NUMBERS)}"
     native.query("pymoo_anon_view", f"CREATE TEMP TABLE {name} AS SELECT * FROM pymoo_anon_view")
     return nw.from_native(native.query("pymoo_anon_view", f"SELECT * FROM {name}"))
 
@@ -192,14 +191,19 @@ def fetched(frame: Frame) -> Frame:
     return frame.collect("pandas" if find_spec("pyarrow") is None else "pyarrow")
 
 
+def _in_arrow(frame: Frame) -> Frame:
+    is_held = not frame.implementation.is_polars() or find_spec("pyarrow") is None
+    return frame if is_held else nw.from_native(frame.to_arrow(), eager_only=True)
+
+
 def totals(frame: Frame, **expressions: Any) -> list[int]:
     """Whole numbers that some expressions make of a frame, counted where it lives."""
     found = fetched(frame.select(**expressions))
     return [int(found[name].to_list()[0] or 0) for name in expressions]
 
 
-def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
-    """Group a frame by some columns in its own engine, and fetch the groups."""
+def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) -> Combinations:
+    """Group a frame by some columns in its engine, and fetch at most so many groups."""
     if isinstance(frame, Renamed):
         aliases = [frame.alias(name) for name in names]
         native = frame.frame.select(nw.col(*aliases, *_counts(frame.frame))).to_native()
@@ -210,7 +214,8 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
         grouped = _first_rows(native, aliases, lambda column: factorized(column)[0])
     else:
         try:
-            grouped = fetched(table.group_by(aliases, drop_null_keys=False).agg(_rows(table)))
+            groups = table.group_by(aliases, drop_null_keys=False).agg(_rows(table))
+            grouped = fetched(groups if most is None else groups.head(most))
         except TypeError as error:
             raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
     dtypes = table.collect_schema()
@@ -220,9 +225,7 @@ def combinations_of(frame: Any, names: Sequence[Name]) -> Combinations:
 
 def rows_of(frame: Frame) -> tuple[Frame, Ints]:
     """Fetch all rows of a frame with their counts."""
-    own = fetched(frame)
-    if own.implementation.is_polars() and find_spec("pyarrow") is not None:
-        own = nw.from_native(own.to_arrow(), eager_only=True)
+    own = _in_arrow(fetched(frame))
     return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.ones(len(own), dtype=np.int64)
 
 
@@ -256,24 +259,16 @@ def at_hand(frame: Any) -> Any:
     dtypes = dict(table.collect_schema())
     if totals(table, n=nw.len())[0] * len(dtypes) > _FEW_CELLS:
         return table.to_native()
-    own = fetched(table)
-    if own.implementation.is_polars() and find_spec("pyarrow") is not None:
-        own = nw.from_native(own.to_arrow())
+    own = _in_arrow(fetched(table))
     return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
 
 
 def counted_values(frame: Any, column: str, most: int) -> tuple[int, list[Any], list[int]]:
     """Count the rows without a value and with each value."""
-    if isinstance(frame, pd.DataFrame):
-        codes, values = factorized(frame[column])
-        gap, *counts = np.bincount(codes + 1, minlength=len(values) + 1).tolist()
-    else:
-        table: Any = nw.from_native(frame).select(nw.col(column))
-        groups = fetched(table.group_by([column], drop_null_keys=False).agg(_rows(table)).head(most + 2))
-        series = _python_values(groups[column], table.collect_schema()[column]).astype(object)
-        absent, weights = series.isna().to_numpy(), groups[COUNT].to_numpy()
-        gap, values, counts = int(weights[absent].sum()), series[~absent].tolist(), weights[~absent].tolist()
-    return gap, values, counts
+    found = combinations_of(frame, [column], most + 2)
+    values, weights = found.columns[column].astype(object), found.weights
+    absent = values.isna().to_numpy()
+    return int(weights[absent].sum()), values[~absent].tolist(), weights[~absent].tolist()
 
 
 def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]]:
@@ -301,12 +296,10 @@ def coded(column: pd.Series) -> tuple[Ints, list[Any]]:
 
 
 def _counts(frame: Frame) -> list[str]:
-    """Return the column `COUNT`, if a frame has one."""
     return [COUNT] if COUNT in frame.collect_schema().names() else []
 
 
 def _rows(frame: Frame) -> Any:
-    """Return the sizes of the groups of a frame."""
     return (nw.col(COUNT).sum() if _counts(frame) else nw.len()).alias(COUNT)
 
 
@@ -355,8 +348,7 @@ def _without_categories(column: pd.Series) -> pd.Series:
     return own.astype(own.cat.categories.dtype) if isinstance(own.dtype, pd.CategoricalDtype) else own
 
 
-def _places(known: list[Name], wanted: Sequence[Name]) -> list[int]:
-    """Return the positions of the wanted columns."""
+def _columns_at(known: list[Name], wanted: Sequence[Name]) -> list[int]:
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(known)}")

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.classes import grouped
 from pymoo_anon.table.domain_values import ROOT, Name, label_text
-from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.nodes import Nodes
+from pymoo_anon.table.hierarchy import Hierarchy, Nodes
 from pymoo_anon.typing import Ints
 
 #: The label of every quasi-identifier in a suppressed row.

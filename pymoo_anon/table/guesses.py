@@ -1,4 +1,4 @@
-"""Guesses of the roles of columns, from their names and values.
+"""Guesses of the roles of columns, and of redundant columns.
 
 A guess errs on the side of the persons: a column that may name somebody is not released until a person says so.
 """
@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from math import ceil
+from math import ceil, log
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import numpy as np
+import pandas as pd
 
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
 from pymoo_anon.table.draft_levels import looks_like_a_date
-from pymoo_anon.table.frames import aliased, counted_values, sampled_values, totals
+from pymoo_anon.table.frames import aliased, as_text, counted_values, factorized, fetched, sampled_values, totals
 from pymoo_anon.table.words import WORDS, role_of_lettered, role_of_word, split_words
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
@@ -29,11 +31,6 @@ _MEANINGS = {
     "person": "tells whose row it is",
     "quasi-identifier": "others may know of a person",
     "sensitive": "nobody should learn of a person",
-}
-# Kinds of values that the data file lists, with the role of a column that holds them.
-_KINDS = {
-    **dict.fromkeys(("sexes", "marital states", "races", "countries", "settlements"), "quasi-identifier"),
-    **dict.fromkeys(("religions", "blood groups"), "sensitive"),
 }
 # Persons weigh more. Weights of rows in a sample seldom do.
 _LEAST_PERSON_WEIGHT = 10
@@ -248,10 +245,11 @@ class _Looks(NamedTuple):
             pattern = None
         if pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
             pattern = "texts with phone numbers or e-mail addresses"
-        numbers = [number for number in map(_read_number, values) if is_number(number)] if alike(_is_number) else []
+        numbers = [number for number in map(_read_number, values) if is_number(number)]
+        numbers = numbers if bool(values) and len(values) - len(numbers) <= allowed else []
         near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
         words = [text.casefold() for text in texts]
-        known = next((kind for kind in _KINDS if alike(WORDS[kind].__contains__, words)), None)
+        known = next((kind for kind in WORDS["kinds"] if alike(WORDS[kind].__contains__, words)), None)
         return cls(
             numbers=numbers,
             pattern=pattern,
@@ -273,10 +271,6 @@ def _read_number(value: Any) -> Any:
     return spelled(
         value.replace(",", ".") if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value) else value, int
     )
-
-
-def _is_number(value: Any) -> bool:
-    return is_number(_read_number(value))
 
 
 def _tells_contact(text: str) -> bool:
@@ -323,7 +317,6 @@ def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[st
 def _role_by_attribute(
     profile: Profile, words: list[str], said: dict[str, str], looks: _Looks
 ) -> tuple[str, str] | None:
-    """Return a role by the last attribute in a name."""
     exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
     if exits and manners:
         return "sensitive", f"the name says {exits[0]!r} and {manners[0]!r}, which {_MEANINGS['sensitive']}"
@@ -354,7 +347,6 @@ def _is_count(words: list[str], looks: _Looks) -> bool:
 
 
 def _role_by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    """Return a role by a word such as "number"."""
     ids = [word for word in words if word in WORDS["numbers"] or word.endswith(tuple(WORDS["number ends"]))]
     if not ids:
         return None
@@ -378,7 +370,6 @@ def _repeats(profile: Profile) -> bool:
 
 
 def _role_by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    """Return a role by a word such as "address"."""
     # Two values name nobody: they say, for example, whether there is a telephone.
     if profile.n_distinct <= 2 and profile.n_rows >= TELLING:
         return None
@@ -403,7 +394,8 @@ def _role_by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
     if looks.are_places:
         return "quasi-identifier", "it holds coordinates, which are places of a person"
     if looks.known is not None:
-        return _KINDS[looks.known], f"it holds {looks.known}, which {_MEANINGS[_KINDS[looks.known]]}"
+        role = WORDS["kinds"][looks.known]
+        return role, f"it holds {looks.known}, which {_MEANINGS[role]}"
     if looks.are_whole and profile.n_distinct > 2 and all(number in _RECENT_YEARS for number in looks.numbers):
         return "quasi-identifier", "it holds years, which others may know of a person"
     if looks.are_diagnoses:
@@ -415,3 +407,89 @@ def _role_by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
             return "identifier", "nearly every value is another one"
         return "other", "nearly every value is another number: a measurement, or a number of a person"
     return "other", "nothing tells what it is"
+
+
+# --- redundant columns ------------------------------------------------------------------------------------------------
+
+# Columns are compared in some rows first, in fewer if columns are many.
+_MOST_COMPARED_ROWS, _FEWEST_ROWS, _COMPARED = 2000, 64, 4 * 10**8
+# A dependency counts where chance makes it less often than once in a billion tables.
+_SURE = log(1e9)
+
+
+def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
+    """Map columns to an earlier one that equals them in every row."""
+    alike: dict[Any, list[Name]] = {}
+    for own in profiles:
+        if own.n_distinct > 1:
+            held = frozenset(zip(map(str, own.values), own.counts or own.values, strict=True))
+            alike.setdefault((own.n_distinct, own.n_missing, held), []).append(own.name)
+    pairs = [(name, names[0]) for names in alike.values() for name in names[1:]]
+    if not pairs:
+        return {}
+    wanted = list(dict.fromkeys(name for pair in pairs for name in pair))
+    native, aliases = aliased(frame, wanted)
+    alias = dict(zip(wanted, aliases, strict=True))
+    columns = [(as_text(alias[a]), as_text(alias[b])) for a, b in pairs]
+    same = [
+        nw.when((a == b) | (a.is_null() & b.is_null())).then(nw.lit(1)).otherwise(nw.lit(0)).sum() for a, b in columns
+    ]
+    counts = totals(nw.from_native(native), **{f"pair {i}": own for i, own in enumerate(same)})
+    return {a: b for (a, b), n in zip(pairs, counts, strict=True) if n == profiles[0].n_rows}
+
+
+def decided_columns(
+    frame: Any, profiles: Sequence[Profile], asked: Sequence[Name], person: Name | None = None
+) -> dict[Name, Name]:
+    """Map columns to another one that decides them.
+
+    The day of birth decides the age, for example. Only columns of `asked` are compared. A column that decides more than
+    half of all columns identifies persons and does not count. Rows of one person are no evidence, nor are so few rows
+    that they could agree by chance.
+    """
+    own = {profile.name: profile for profile in profiles if profile.n_distinct > 1 and not profile.is_sampled}
+    names = sorted((name for name in asked if name in own), key=lambda name: -own[name].n_distinct)
+    found: dict[Name, Name] = {}
+    if len(names) < 2:
+        return found
+    wanted = list(dict.fromkeys([*own, names[0] if person is None else person]))
+    native, aliases = aliased(frame, wanted)
+    table: Any = nw.from_native(native)
+    alias = dict(zip(wanted, aliases, strict=True))
+    some = _first_codes(table)
+    for place, name in enumerate(names[:-1]):
+        first = np.zeros(len(some), dtype=np.int64)
+        codes = some[:, wanted.index(name)]
+        first[codes] = np.arange(len(codes))
+        same = (some == some[first[codes]]).all(axis=0)
+        likely = [
+            other for other, is_same in zip(wanted, same, strict=True) if is_same and other != name and other in own
+        ]
+        if name in found or not set(likely) & {*names[place + 1 :]}:
+            continue
+        # Count rows of persons beyond the first of each value.
+        persons = table if person is None else table.select(alias[name], alias[person]).unique()
+        n_tied = totals(persons, n=nw.len())[0] - own[name].n_distinct - (own[name].n_missing > 0)
+        telling = {other for other, profile in own.items() if n_tied * _surprise(profile) > _SURE} - {name}
+        tested = [alias[other] for other in likely if other in telling]
+        if not tested:
+            continue
+        groups = table.group_by([alias[name]], drop_null_keys=False).agg(nw.col(*tested).n_unique())
+        most = fetched(groups.select(nw.col(*tested).max())).rows(named=True)[0]
+        decided = [other for other in likely if most.get(alias[other]) == 1]
+        if 2 * len(decided) <= len(telling):
+            found |= {other: name for other in decided if other in names[place + 1 :] and other not in found}
+    return found
+
+
+def _surprise(profile: Profile) -> float:
+    """Return minus the log probability that two rows agree."""
+    shares = np.array(profile.counts) / profile.n_rows
+    return -log(float((shares**2).sum()))
+
+
+def _first_codes(table: Any) -> Any:
+    names = table.collect_schema().names()
+    head = fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_COMPARED_ROWS))))
+    columns = [factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]
+    return np.column_stack([np.unique(codes, return_inverse=True)[1] for codes in columns])

@@ -189,7 +189,6 @@ class Taxonomy:
 
     @cached_property
     def _n_cuts_below(self) -> list[int]:
-        """Number of cuts of the subtree of every node."""
         # A leaf has one cut, an inner node one more than the product over its children.
         counts = [1] * len(self._nodes)
         for place, node in reversed(list(enumerate(self._nodes))):

@@ -2,6 +2,7 @@
 
 They are read from `words.csv`. A line names the role, the language or list, and the words. A stem ends with a dash,
 and the end of a compound begins with one. A role of `whole` needs the words of the whole name.
+Phrases and values are parted by `|`, steps of a scale by `;`.
 """
 
 from __future__ import annotations
@@ -37,8 +38,11 @@ def _read_words() -> dict[str, dict[str, Any]]:
             first = 1 + max(found[kind].values(), default=-1)
             for place, step in enumerate(words.split(";"), start=first):
                 found[kind].update(dict.fromkeys(step.split("|"), place))
-        elif role == "values":
+            found["scales"][kind] = role
+        elif role == "phrases" or role.endswith(" values"):
             found[kind].update(dict.fromkeys(words.split("|"), role))
+            if role != "phrases":
+                found["kinds"][kind] = role.removesuffix(" values")
         elif role == "list":
             found[kind].update(dict.fromkeys(words.split(), role))
         else:
@@ -78,7 +82,8 @@ _SHORTEST, _LONG = 3, 7
 # Endings of inflected words.
 _INFLECTIONS = ("s", "es", "en")
 
-#: Tables of the data file, each by word: roles ("joined", "begins", "ends", "whole"), scales, lists.
+#: Tables of the data file, each by word: roles ("joined", "begins", "ends", "whole"), values, scales and lists.
+#: "kinds" has the roles of columns with such values, and "scales" the names of all scales.
 WORDS = _read_words()
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pymoo_anon.typing import Floats
-
-T = TypeVar("T")
+from pymoo_anon.typing import Floats, T
 
 # Relative tolerance for sums of floats in another order.
 CLOSE = 1e-9

@@ -8,12 +8,12 @@ import pytest
 from command import FILES, SMALL, command, front, own, record, refused, run, search, write_own_table
 
 from pymoo_anon import __version__
-from pymoo_anon.cli import search as searching
-from pymoo_anon.cli.search import algorithm_for
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DeltaDisclosure, KAnonymity
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.study import search as searching
 from pymoo_anon.study.names import ALGORITHMS, MEASURES
+from pymoo_anon.study.search import algorithm_for
 from pymoo_anon.study.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -263,12 +263,12 @@ def test_local_search_ends_without_a_proof():
 
 
 def test_a_large_table_is_searched_without_a_proof(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.cli.search.QUICK", 17_920 * 293 - 1)
+    monkeypatch.setattr("pymoo_anon.study.search.QUICK", 17_920 * 293 - 1)
     search("--rows", "300")
     assert record()["algorithm"]["why"] == (
         "17,920 nodes with 293 tuples each are more than are known to be proven quickly"
     )
-    monkeypatch.setattr("pymoo_anon.cli.search.QUICK", 17_920 * 293)
+    monkeypatch.setattr("pymoo_anon.study.search.QUICK", 17_920 * 293)
     search("--rows", "300")
     assert record()["algorithm"]["name"] == "bnb"
 

@@ -16,10 +16,11 @@ from rich.console import Console
 import pymoo_anon
 from pymoo_anon._files import move_all, tried
 from pymoo_anon.algorithms import ExhaustiveSearch
-from pymoo_anon.cli import search as searching
+from pymoo_anon.cli import search as command
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.study import search as searching
 from pymoo_anon.study import stored as results
 from pymoo_anon.study.names import FILES
 from pymoo_anon.table import Hierarchy, Microdata
@@ -42,7 +43,7 @@ def record_of(front):
 def text_of(front, width=160):
     """Return the printed front, all of it for a width of None."""
     console = Console(file=io.StringIO(), width=width or 80, markup=False)
-    console.print(searching.front_table(front, width), soft_wrap=width is None)
+    console.print(command.front_table(front, width), soft_wrap=width is None)
     return console.file.getvalue()
 
 
@@ -94,7 +95,7 @@ def test_the_table_shows_what_fits(searched, width):
 
 
 def test_levels_are_told_in_words_that_fit(searched):
-    words = searching._words(searched, 1000)
+    words = command._words(searched, 1000)
     names = list(searched.table.quasi_identifiers)
     assert words[0] == "all *"
     assert words[-1] == ", ".join(names)
@@ -102,7 +103,7 @@ def test_levels_are_told_in_words_that_fit(searched):
     x = dict(zip(names, searched.X[len(words) // 2], strict=True))
     tops = {name: tree.length for name, tree in searched.table.quasi_identifiers.items()}
     assert kept == {name: str(level or "") for name, level in x.items() if level < tops[name]}
-    assert searching._words(searched, 12)[-1] == "8 kept, 0 coarser"
+    assert command._words(searched, 12)[-1] == "8 kept, 0 coarser"
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 160])
@@ -153,7 +154,7 @@ def test_the_files(searched, tmp_path):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 @pytest.mark.parametrize(
-    "stage", ["cli.search.search_record", "visualization.fronts.plot_front", "study.stored.json.dumps"]
+    "stage", ["study.search.search_record", "visualization.fronts.plot_front", "study.stored.json.dumps"]
 )
 @pytest.mark.parametrize("existing", [False, True])
 def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkeypatch, error, stage, existing):

@@ -9,7 +9,6 @@ import pytest
 from command import command, own, refused, run, search
 from malformed import hierarchy_files
 
-from pymoo_anon.cli import hierarchy as hierarchies
 from pymoo_anon.study import names
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import by_column, table_of
@@ -170,7 +169,7 @@ def test_ctrl_c_writes_nothing(monkeypatch):
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(hierarchies, "put_in_place", interrupt)
+    monkeypatch.setattr("pymoo_anon.study.interrupt.put_in_place", interrupt)
     assert hierarchy("draft", "mine.csv").exit_code == 130
     assert not Path("hierarchies").exists()
 

@@ -8,7 +8,7 @@ from command import OF_PERSONS, answer, front, project_of, record, search, write
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import AlphaDeassociation, DistinctLDiversity, KAnonymity, any_of
-from pymoo_anon.objectives.spelling import short_name, spelled
+from pymoo_anon.objectives.spelling import measure_in, short_name
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study.options import measures_in
 from pymoo_anon.study.project import read_project
@@ -127,5 +127,5 @@ def test_one_table_is_no_list_of_adversaries(project):
 def test_short_names_are_read_again(measure):
     text = short_name(measure)
     assert objective("require", text, make_census(50)) == measure
-    assert str(spelled(text)) == text
+    assert str(measure_in(text)) == text
     assert measures_in(f"k,{text},GLM") == ["k", text, "GLM"] or '"' in text

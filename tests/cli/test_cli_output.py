@@ -12,7 +12,7 @@ import pytest
 from command import FILES, SMALL, front, interrupt, record, run, search, without_compiling, write_own_table
 
 from pymoo_anon import _files
-from pymoo_anon.cli import search as searching
+from pymoo_anon.study import search as searching
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -56,7 +56,7 @@ def test_a_folder_without_permission_or_space_is_found_before_any_work(monkeypat
     assert os.listdir() == []
 
 
-@pytest.mark.parametrize("stage", ["cli.search.search_record", "visualization.fronts.plot_front"])
+@pytest.mark.parametrize("stage", ["study.search.search_record", "visualization.fronts.plot_front"])
 def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(monkeypatch, stage):
     with monkeypatch.context() as patch:
         patch.setattr(f"pymoo_anon.{stage}", interrupt)
@@ -70,7 +70,7 @@ def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(mo
 
 @pytest.mark.parametrize("stage", ["read_table", "tiny", "tried"])
 def test_an_interrupted_search_leaves_no_file(monkeypatch, stage):
-    monkeypatch.setattr(f"pymoo_anon.cli.search.{stage}", interrupt)
+    monkeypatch.setattr(f"pymoo_anon.study.search.{stage}", interrupt)
     result = search(*SMALL)
     assert result.exit_code == 130
     assert result.stderr == "Interrupted: nothing was written.\n"
@@ -90,7 +90,7 @@ def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
 
         yield show
 
-    monkeypatch.setattr(searching, "working", interrupting)
+    monkeypatch.setattr("pymoo_anon.cli.search.working", interrupting)
     result = search("--rows", "3000", "--algorithm", algorithm, "--objectives", "k,GLM")
     assert result.exit_code == 130
     assert result.stderr == ""
@@ -160,7 +160,8 @@ def test_temporary_folders_of_ended_searches_are_removed():
 
 KILLED = """
 import os, signal, sys
-from pymoo_anon.cli import main, search as searching
+from pymoo_anon.cli import main
+from pymoo_anon.study import search as searching
 searching.search_record = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
 sys.argv = ["pymoo-anon", "search", "--rows", "100", "--generations", "3"]
 main()
@@ -208,7 +209,7 @@ def test_what_needs_more_memory_than_there_is(monkeypatch, args, said):
         raise MemoryError(*args)
 
     monkeypatch.setattr(searching, "read_table", fail)
-    monkeypatch.setattr("pymoo_anon.cli.init.profiles_of", fail)
+    monkeypatch.setattr("pymoo_anon.study.proposal.profiles_of", fail)
     Path("t.csv").write_text("a,b\n1,2\n")
     message = f"Error: out of memory{said}"
     assert run("search", *SMALL, code=2) == f"{message}; --algorithm pbgea needs the least\n"

@@ -15,12 +15,12 @@ import pytest
 from command import command, read_front, record, search
 from rich.console import Console
 
-from pymoo_anon.cli import init as initializing
 from pymoo_anon.cli.console import tell_some
-from pymoo_anon.cli.init import is_padded
 from pymoo_anon.study import engines
+from pymoo_anon.study import proposal as initializing
 from pymoo_anon.study.names import file_names
 from pymoo_anon.study.project import read_project
+from pymoo_anon.study.proposal import is_padded
 from pymoo_anon.study.tables import open_table, table_of
 from pymoo_anon.table import frames, guesses
 

@@ -21,13 +21,13 @@ from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
 from pymoo_anon.cli import hierarchy as hierarchies
-from pymoo_anon.cli import init as initializing
 from pymoo_anon.cli import release as releasing
-from pymoo_anon.cli import search as searching
 from pymoo_anon.engine.compiled import watch_compiling
 from pymoo_anon.problems.front import Front
 from pymoo_anon.publishing.report import page
 from pymoo_anon.study import interrupt
+from pymoo_anon.study import proposal as initializing
+from pymoo_anon.study import search as searching
 from pymoo_anon.study import study as studies
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")

@@ -15,7 +15,7 @@ from pymoo_anon.cli.options import PickRequest as Wish
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.publishing import explain
 from pymoo_anon.study.project import read_project
-from pymoo_anon.study.records import bound_text as text_of
+from pymoo_anon.study.stored import bound_text as text_of
 
 PROJECT = project_of(
     {**OF_OWN_TABLE, "diagnosis": "sensitive", "paid": "label", "note": "drop"},

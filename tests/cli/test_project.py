@@ -325,8 +325,8 @@ def is_one_sentence(result):
 )
 def test_broken_files_end_in_one_sentence(monkeypatch, path, broken, n, most):
     # The search itself is tested elsewhere.
-    monkeypatch.setattr("pymoo_anon.cli.search.write_front", lambda *args: None)
-    monkeypatch.setattr("pymoo_anon.cli.search.put_in_place", lambda *args: [])
+    monkeypatch.setattr("pymoo_anon.study.search.write_front", lambda *args: None)
+    monkeypatch.setattr("pymoo_anon.study.search.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(n):
         Path(path).write_bytes(broken(seed))

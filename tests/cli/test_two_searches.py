@@ -50,7 +50,7 @@ def test_the_second_search_is_refused_until_the_first_has_ended():
 
 def test_a_search_holds_its_folder(monkeypatch):
     free = []
-    monkeypatch.setattr("pymoo_anon.cli.search.write_front", lambda *given: free.append(is_free()) or 1 / 0)
+    monkeypatch.setattr("pymoo_anon.study.search.write_front", lambda *given: free.append(is_free()) or 1 / 0)
     assert isinstance(search(*SMALL).exception, ZeroDivisionError)
     assert free == [False]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymoo_anon.table.delimited import SEPARATORS, decoded, rows_of, separator_of
+from pymoo_anon.table.delimited import SEPARATORS, csv_rows, decoded, separator_of
 
 FIELDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\ufeff"), max_size=6)
 
@@ -23,7 +23,7 @@ def test_what_is_written_is_read(rows, separator, encoding):
     csv.writer(file, delimiter=separator, quoting=csv.QUOTE_ALL).writerows(rows)
     text = decoded(file.getvalue().encode(encoding), "it")
     assert text == file.getvalue()
-    assert list(rows_of(text, separator, "it")) == rows
+    assert list(csv_rows(text, separator, "it")) == rows
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_other_encodings_are_named(data, message):
 @pytest.mark.parametrize(("text", "row"), [('a\n"b\nc', 2), ('"a', 1), ('a\n"b"c\n', 2), ('a\n"' + "x" * 200_000, 2)])
 def test_quotes_that_are_not_closed(text, row):
     with pytest.raises(ValueError, match=rf"^it must have quotes closed, got in row {row}: "):
-        list(rows_of(text, ",", "it"))
+        list(csv_rows(text, ",", "it"))

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymoo_anon.table import redundancy
-from pymoo_anon.table.guesses import profiles_of
-from pymoo_anon.table.redundancy import decided_columns, equal_columns
+from pymoo_anon.table import guesses
+from pymoo_anon.table.guesses import decided_columns, equal_columns, profiles_of
 
 KINDS = {
     "pandas": lambda frame: frame,
@@ -86,7 +85,7 @@ def test_rows_are_few_where_columns_are_many(monkeypatch):
     for name in "cde":
         frame[name] = [rng.randrange(9) for _ in range(2000)]
     assert found_in(frame) == {"b": "a"}
-    monkeypatch.setattr(redundancy, "_COMPARED", 1)
+    monkeypatch.setattr(guesses, "_COMPARED", 1)
     assert found_in(frame) == {"b": "a"}
     # A row of the sample agrees by chance, and all rows tell.
     frame.loc[1999, "b"] = 0

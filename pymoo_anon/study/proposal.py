@@ -1,0 +1,328 @@
+"""Proposal of a project: guesses of roles, drafts of hierarchies, and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from string import Template
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import tomlkit
+
+from pymoo_anon._messages import counted, examples, plain, repeated
+from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from
+from pymoo_anon.study.options import parts_of
+from pymoo_anon.study.project import ROLES
+from pymoo_anon.table.delimited import csv_rows
+from pymoo_anon.table.domain_values import is_number, spelled
+from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.drafts import draft_hierarchy, says_missing
+from pymoo_anon.table.frames import at_hand
+from pymoo_anon.table.guesses import MOST_VALUES, Profile, decided_columns, equal_columns, guess_of, profiles_of
+from pymoo_anon.table.words import WORDS
+
+#: Reasons for dropping a column that tells nothing beside another one.
+EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
+
+# Rows that decide whether blanks belong to the fields.
+_HEAD_ROWS = 1000
+# Another odd text in fewer rows may be a mistake, or name somebody.
+_SEVERAL = 5
+
+# Advice about the role "other".
+_TODO = """\
+# Not decided. May others know it of a person? Then it is a "quasi-identifier", and `pymoo-anon hierarchy draft` drafts
+# its hierarchy. Must nobody learn it? "sensitive". Does nobody need it? "drop". "keep" is for what nobody can know.\
+"""
+
+
+class ColumnProposal(NamedTuple):
+    """Proposal for a column."""
+
+    profile: Profile  # Its counts
+    role: str  # Its guessed role
+    reason: str  # Why, in one line
+    hierarchy: str  # Path of its hierarchy in the project file, or nothing
+    text: str | None  # The drafted hierarchy, as its file holds it, or None
+    levels: str  # Description of the draft, such as "numbers, 4 levels", or why there is none
+    draft: Draft | None  # The draft itself, or None
+    beside: str | None  # `EQUAL` or `DECIDED` for a column that tells nothing beside another one, or None
+
+
+class Proposal(NamedTuple):
+    """Project proposed from a table."""
+
+    columns: list[ColumnProposal]
+    texts: dict[str, str]  # Content of its files by path
+    proposed: list[str]  # Odd texts that are taken for no value
+    questions: dict[str, str]  # A question for each column with other odd texts
+
+
+def reading_of(source: Source, engine: str, named: str | None) -> Reading:
+    """Return how a table is read, as its first rows show."""
+    names = None if named is None else tuple(parts_of(named))
+    if names is not None and not all(names):
+        raise ValueError("--names must name each column once, got an empty name")
+    if names is not None and repeated(names):
+        raise ValueError(f"--names must name each column once, got more than once: {examples(repeated(names))}")
+    strip = False
+    if source.kind == "csv":
+        assert source.path is not None
+        source.check()
+        strip = is_padded(source.path, names)
+        header = dialect_of(source.path, names, strip).names
+        numbers = [name for name in header if is_number(spelled(name, float))]
+        if names is None and len(numbers) > 1:
+            raise ValueError(
+                f"{source} must name its columns in its first row, got {examples(numbers)} there; "
+                "--names NAME,NAME,... names the columns of a file without such a row"
+            )
+        if not all(header):
+            raise ValueError(f"{source} must name every column, got no name for column {header.index('') + 1}")
+    return Reading(source, engine, (), names, strip)
+
+
+def is_padded(path: Path, names: Sequence[str] | None) -> bool:
+    """Return whether every field of some column begins with a blank."""
+    separator = dialect_of(path, names or ("",)).separator
+    rows: list[list[str]] = []
+    # The head may end inside quotes. Errors of the file are raised when all of it is read.
+    with suppress(ValueError):
+        rows.extend(row for row in islice(csv_rows(head_of(path), separator, str(path)), _HEAD_ROWS) if row)
+    width = min(map(len, rows), default=0)
+    return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
+
+
+class Proposer:
+    """Guesses about a table in two steps: counts of its values, then decisions.
+
+    Args:
+        reading: How the table is read.
+        folder: The folder of the project file.
+        stem: The name of the project file, without its ending.
+    """
+
+    def __init__(self, reading: Reading, folder: Path, stem: str) -> None:
+        self._reading, self._folder, self._stem = reading, folder, stem
+        frame = open_frame(reading, list)
+        self._frame = at_hand(frame) if reading.source.kind == "csv" else frame
+        profiles = profiles_of(self._frame, nw.from_native(self._frame).collect_schema().names())
+        self._empty = [text for text in WORDS["never values"] if any(text in profile.values for profile in profiles)]
+        self._profiles = self._without(profiles)
+        self._drafts: dict[int, tuple[str | None, str, Draft | None]] = {}
+
+    def propose(self, roles: Sequence[str], hierarchies: Path | None, missing: str | None) -> Proposal:
+        """Decide on all columns.
+
+        Args:
+            roles: Texts PATTERN=ROLE, of which the last that fits a column counts.
+            hierarchies: A folder with hierarchies of quasi-identifiers, or None.
+            missing: Treatment of rows without a value, or None for one that fits.
+        """
+        names = [profile.name for profile in self._profiles]
+        given = {} if hierarchies is None else self._given(hierarchies, names)
+        asked = _asked(roles, names) | dict.fromkeys(given, ("quasi-identifier", "--hierarchies has a file for it"))
+        redundant = self._redundant(asked)
+        columns = first = self._columns(asked, redundant, given)
+        if proposed := _proposed(columns):
+            self._empty += proposed
+            self._profiles = self._without(self._profiles)
+            columns = self._columns(asked, redundant, given)
+        questions = _questions(first, proposed)
+        texts = {column.hierarchy: column.text for column in columns if column.text is not None}
+        texts[f"{self._stem}.toml"] = self._text(columns, missing, questions)
+        others = {name: words for name, words in _questions(first).items() if name not in questions}
+        return Proposal(columns, texts, proposed, others)
+
+    def _without(self, profiles: Sequence[Profile]) -> list[Profile]:
+        """Count texts that stand for no value as missing."""
+        if not self._empty:
+            return list(profiles)
+        sampled = [profile.name for profile in profiles if profile.is_sampled]
+        reading = self._reading._replace(empty=tuple(self._empty))
+        again = profiles_of(open_frame(reading, list), sampled) if sampled else []
+        counted_again = {profile.name: profile for profile in again}
+        return [counted_again.get(profile.name) or profile.without(self._empty) for profile in profiles]
+
+    def _given(self, folder: Path, names: Sequence[str]) -> dict[str, str]:
+        # It loads all measures.
+        from pymoo_anon.study.tables import by_column, check_known, csv_files
+
+        source = self._reading.source
+        files = csv_files(folder, source.path)
+        if not files:
+            raise ValueError(f"--hierarchies must be a folder with CSV files, got {str(folder)!r}")
+        table = source.path if source.path is not None and source.table is None else Path(source.table or "")
+        found = by_column(files, table, names)
+        check_known(source, found, names)
+        return {name: path_from(self._folder, path) for name, path in found.items()}
+
+    def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+        """Return the role of every column, with the reason."""
+        decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in self._profiles}
+        persons = [name for name, (role, _) in asked.items() if role == "person"]
+        for name, (role, reason) in decisions.items():
+            if role == "person" and name not in persons:
+                if persons:
+                    role, reason = "identifier", f"{reason}; {persons[0]!r} tells so already"
+                else:
+                    persons.append(name)
+            if role == "identifier" and name not in asked:
+                # Columns that name a person are proposed to be left out.
+                role, reason = "drop", f"an identifier: {reason}"
+            decisions[name] = role, reason
+        return decisions
+
+    def _redundant(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+        """Return by column `EQUAL` or `DECIDED`, and the reason.
+
+        Columns with a --role are left out.
+        """
+        roles = {name: role for name, (role, _) in self._decisions(asked).items()}
+        # Of two equal ones that stays which protects persons best.
+        order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
+        free = [own for own in self._profiles if roles[own.name] != "drop" or own.name not in asked]
+        equal = equal_columns(self._frame, sorted(free, key=lambda own: order.index(roles[own.name])))
+        found = {a: (EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
+        used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
+        known = [own.name for own in used if roles[own.name] == "quasi-identifier"]
+        person = next((name for name, role in roles.items() if role == "person"), None)
+        decided = decided_columns(self._frame, used, known, person)
+        found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
+        return {name: told for name, told in found.items() if name not in asked}
+
+    def _columns(
+        self,
+        asked: Mapping[str, tuple[str, str]],
+        redundant: Mapping[str, tuple[str, str]],
+        hierarchies: Mapping[str, str],
+    ) -> list[ColumnProposal]:
+        decisions, columns = self._decisions(asked), []
+        for profile, file in zip(self._profiles, file_names(list(decisions)), strict=True):
+            beside, told = redundant.get(profile.name, (None, ""))
+            role, reason = decisions[profile.name] if beside is None else ("drop", told)
+            own = hierarchies.get(profile.name, "")
+            text, levels, draft = None, "", None
+            if role == "quasi-identifier" and not own:
+                own, (text, levels, draft) = f"{HIERARCHIES}/{file}", self._drafted(profile)
+                if text is None:
+                    own, role, reason = "", "other", f"{reason}, but {levels}"
+            columns.append(ColumnProposal(profile, role, reason, own, text, levels, draft, beside))
+        return columns
+
+    def _drafted(self, profile: Profile) -> tuple[str | None, str, Draft | None]:
+        """Draft a hierarchy once, and return its file, a description, and the draft."""
+        if id(profile) not in self._drafts:
+            self._drafts[id(profile)] = _drafted(profile)
+        return self._drafts[id(profile)]
+
+    def _text(self, columns: Sequence[ColumnProposal], missing: str | None, questions: Mapping[str, str]) -> str:
+        """Return the text of the project file, without any value of the table."""
+        source, names = self._reading.source, self._reading.names
+        path = str(source) if source.path is None else path_from(self._folder, source.path)
+        file = path if source.path is None or source.table is None else f"duckdb:{path}:{source.table}"
+        used = [own.profile for own in columns if own.role in ("quasi-identifier", "sensitive", "label", "person")]
+        n_rows, n_columns = counted(columns[0].profile.n_rows, "row", "rows"), len(columns)
+        reading = [
+            f"# {plain(f'{name}: {words}')} If it is a value, take it out of empty."
+            for name, words in questions.items()
+        ]
+        if names is not None:
+            reading.append(f"names = {_toml(names)}  # the file has no row with names")
+        if self._reading.strip:
+            reading.append("strip = true  # blanks around a field are no part of it")
+        template = (files("pymoo_anon.study") / "template.toml").read_text(encoding="utf-8")
+        return Template(template).substitute(
+            about=f"{plain(file)}: {n_rows}, {counted(n_columns, 'column', 'columns')}",
+            file=_toml(file),
+            engine=_toml(self._reading.engine),
+            engines=", ".join(ENGINES),
+            missing=_toml(missing or ("keep" if any(profile.n_missing for profile in used) else "raise")),
+            empty=_toml(self._empty),
+            reading="".join(f"{line}\n" for line in reading),
+            columns="".join(map(_column_text, columns)),
+            front=_toml(f"{self._stem}-front"),
+            release=_toml(f"{self._stem}-release.csv"),
+        )
+
+
+def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return by column the role of --role, and the option as its reason."""
+    asked: dict[str, tuple[str, str]] = {}
+    for text in roles:
+        pattern, sign, role = text.rpartition("=")
+        if not sign or role not in ROLES:
+            raise ValueError(f"--role must be PATTERN=ROLE, with a role of {', '.join(ROLES)}, got {text!r}")
+        found = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
+        if not found:
+            raise ValueError(f"--role {text!r} matches no column; the columns are {examples(names)}")
+        asked.update(dict.fromkeys(found, (role, f"--role {text!r} says so")))
+    for single in ("person", "label"):
+        several = [name for name, (role, _) in asked.items() if role == single]
+        if len(several) > 1:
+            raise ValueError(f"--role {single} must be for one column, got {examples(several)}")
+    return asked
+
+
+def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
+    if profile.is_sampled:
+        return None, f"more than {MOST_VALUES:,} values make no hierarchy", None
+    draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
+    try:
+        text = draft.hierarchy.to_csv()
+    except ValueError:
+        # It would not be read as it was written.
+        return None, "its values fit into no hierarchy file", None
+    return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
+
+
+def _proposed(columns: Sequence[ColumnProposal]) -> list[str]:
+    """Return the odd texts that may stand for no value.
+
+    Texts that another column has as values are left out.
+    """
+    odd = {column.profile.name: dict(column.draft.odd) for column in columns if column.draft is not None}
+
+    def likely(text: Any, count: int) -> bool:
+        if not isinstance(text, str) or any(map(str.isdigit, text)) or not (says_missing(text) or count >= _SEVERAL):
+            return False
+        others = [own.profile.values for own in columns if text not in odd.get(own.profile.name, ())]
+        # A short one such as "-" may be a value, and "unknown" hardly.
+        return (says_missing(text) and len(text) > 2) or not any(text in values for values in others)
+
+    return list(dict.fromkeys(text for texts in odd.values() for text, count in texts.items() if likely(text, count)))
+
+
+def _questions(columns: Sequence[ColumnProposal], texts: Sequence[str] | None = None) -> dict[str, str]:
+    """Return a question about the odd values of each column, or some of them."""
+    found = {}
+    for column in columns:
+        if column.draft is not None:
+            odd = tuple(own for own in column.draft.odd if texts is None or own[0] in texts)
+            found[column.profile.name] = replace(column.draft, odd=odd).question
+    return {name: question for name, question in found.items() if question is not None}
+
+
+def _column_text(column: ColumnProposal) -> str:
+    lines = [f"# {plain(column.profile.name)}: {column.profile}"]
+    lines += [_TODO] if column.role == "other" else []
+    lines.append(f"[columns.{_toml(column.profile.name)}]")
+    lines.append(f"role = {_toml(column.role)}  # {plain(column.reason)}")
+    if column.hierarchy:
+        draft = "" if column.text is None else f"  # a draft: {plain(column.levels)}"
+        lines.append(f"hierarchy = {_toml(column.hierarchy)}{draft}")
+    return "\n".join([*lines, "", ""])
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML in one line."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return str(tomlkit.item(value).as_string())

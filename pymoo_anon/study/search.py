@@ -1,0 +1,323 @@
+"""The search of a project or of the demo: algorithm, run and record."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pandas as pd
+from pymoo.core.algorithm import Algorithm
+from pymoo.core.termination import TerminateIfAny, Termination
+from pymoo.termination.max_eval import MaximumFunctionCallTermination
+from pymoo.termination.max_gen import MaximumGenerationTermination
+from pymoo.termination.max_time import TimeBasedTermination
+from pymoo.util.display.multi import NumberOfNondominatedSolutions
+from pymoo.util.display.output import Output
+
+# Drawing loads now: an error after a search of hours would lose it.
+import pymoo_anon.visualization.fronts  # noqa: F401
+from pymoo_anon import __version__
+from pymoo_anon._files import alone, tried
+from pymoo_anon._messages import magnitude
+from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
+from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.algorithms.local_search import ParetoLocalSearch
+from pymoo_anon.algorithms.pbgea import PBGEA
+from pymoo_anon.algorithms.target_sweep import TargetSweep
+from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
+from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, any_of
+from pymoo_anon.operators.crossover import LevelCrossover
+from pymoo_anon.operators.mutation import SingleStepMutation
+from pymoo_anon.operators.sampling import LatticeSampling
+from pymoo_anon.problems.front import Front
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.local_recoding import LocalRecodingProblem
+from pymoo_anon.study.interrupt import check_interrupted, forget_interrupt, put_in_place
+from pymoo_anon.study.names import ALGORITHMS, FILES, STORED, checksum, path_from
+from pymoo_anon.study.options import dashed, idle_with, options_named, record_of
+from pymoo_anon.study.settings import Settings
+from pymoo_anon.study.stored import write_front
+from pymoo_anon.study.tables import problem_of, table_of
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.suppression import AtMost, Suppression, Violating
+
+#: Branch and bound is known to be quick up to so many nodes times distinct tuples: k and GLM, with l or without, take
+#: about a second for each 1.5 billion. Where bounds fathom little it visits all, which takes some times as long.
+QUICK = 5 * 10**9
+
+#: Problems that are searched.
+Searched: TypeAlias = LatticeProblem | LocalRecodingProblem
+
+
+@dataclass(frozen=True)
+class Found:
+    """Result of a search."""
+
+    front: Front  # The front, from private to useful; it says whether it is proven
+    seconds: float  # How long it took
+    n_undecided: int | None  # Number of undecided nodes, or None without nodes
+    stopped: str  # Why it ended: proof complete, generations, evaluations, time limit, no new nodes, ... or Ctrl-C
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user ended it."""
+        return self.stopped == "Ctrl-C"
+
+
+def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
+    """Return the algorithm for a problem and the reason.
+
+    It is a proof if that is known to be quick, else Pareto local search.
+    """
+    if settings.algorithm != "auto":
+        return settings.algorithm, "asked for"
+    asked = [dashed(name) for name in idle_with(Settings, "bnb") if name in settings.given]
+    if isinstance(problem, LocalRecodingProblem):
+        if asked:
+            return "nsga2", f"--{asked[0]} is an option of an evolutionary search"
+        return "sweep", "a local recoding is made for each k on a log scale"
+    if asked:
+        return "pbgea", f"--{asked[0]} is an option of an evolutionary search"
+    n_tuples = problem.table.n_distinct
+    if problem.n_nodes * n_tuples > QUICK:
+        return "pls", (
+            f"{magnitude(problem.n_nodes)} nodes with {n_tuples:,} tuples each are more than are known to be proven "
+            "quickly"
+        )
+    without_proof = ""
+    if problem.suppression.limit_of(problem.table.n_rows) is None:
+        without_proof = "Below suppresses without limit, so bounds fathom little"
+    try:
+        BranchAndBound().setup(problem, seed=settings.seed)
+    except ValueError as error:
+        without_proof = str(error)
+    if not without_proof:
+        return "bnb", f"{magnitude(problem.n_nodes)} nodes with {n_tuples:,} tuples each are proven quickly"
+    if problem.n_nodes <= settings.generations * settings.pop_size:
+        return "exhaustive", f"local search would visit as many as all of the {magnitude(problem.n_nodes)} nodes"
+    return "pls", without_proof
+
+
+def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> Found:
+    """Search until the proof is complete, a limit is reached, or Ctrl-C."""
+    algorithm = _made(name, settings)
+    limits: dict[str, Termination] = {}
+    if name == "pls":
+        # As many nodes as an evolutionary search may see.
+        limits["evaluations"] = MaximumFunctionCallTermination(settings.generations * settings.pop_size)
+    elif not ALGORITHMS[name].proves and name != "sweep":
+        limits["generations"] = MaximumGenerationTermination(settings.generations)
+    if settings.time_limit is not None:
+        limits["time limit"] = TimeBasedTermination(settings.time_limit)
+    start, interrupted = time.perf_counter(), False
+    algorithm.setup(
+        problem, termination=TerminateIfAny(*limits.values()) if limits else None, seed=settings.seed, **kwargs
+    )
+    try:
+        while algorithm.has_next():
+            algorithm.next()
+            check_interrupted()
+    except KeyboardInterrupt:
+        interrupted = True
+        if algorithm.opt is None or len(algorithm.opt) == 0:
+            raise
+    res, seconds = algorithm.result(), time.perf_counter() - start
+    res.algorithm = algorithm
+    n_undecided, certified = _proven(algorithm, problem)
+    over = [words for words, termination in limits.items() if termination.has_terminated()]
+    # Branch and bound ends by itself when it is interrupted, others when they find no new node to try.
+    interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)
+    if interrupted and res.X is None:
+        raise KeyboardInterrupt
+    stopped = over[0] if over else "the end of the sweep" if name == "sweep" else "no new nodes"
+    stopped = "Ctrl-C" if interrupted else "proof complete" if certified else stopped
+    front = problem.front(res).sorted()
+    front.certified = certified
+    return Found(front, seconds, n_undecided, stopped)
+
+
+def tiny(problem: Searched) -> Searched:
+    """Return the same objectives on four rows, to compile all loops of a search."""
+    columns = [column for measure in problem.measured for column in measure.reads(problem.table.sensitive)]
+    # Longer than any of the columns, so none of them.
+    first, second = "a" + "".join(map(str, columns)), "b" + "".join(map(str, columns))
+    rows = {first: [0, 0, 1, 1], second: [0, 1, 0, 1], **{column: [0, 1, 1, 0] for column in columns}}
+    hierarchies = dict.fromkeys([first, second], Hierarchy.flat([0, 1]))
+    table = Microdata.from_frame(pd.DataFrame(rows), hierarchies, tuple(dict.fromkeys(columns)))
+    limited = problem.suppression.limit_of(problem.table.n_rows) or 0
+    objectives = [_of_any(measure) for measure in problem.objectives]
+    constraints = [replace(one, objective=_of_any(one.objective)) for one in problem.constraints]
+    if isinstance(problem, LocalRecodingProblem):
+        return LocalRecodingProblem(table, objectives, constraints)
+    rule: Suppression = Violating(0.5) if isinstance(problem.suppression, Violating) else AtMost(min(limited, 1))
+    return LatticeProblem(table, objectives, rule, constraints)
+
+
+def _of_any(measure: Objective) -> Objective:
+    if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty):
+        return type(measure)()
+    if isinstance(measure, WithBackgroundKnowledge) and measure.known is not None:
+        return measure.knowing(any_of(1))
+    return measure
+
+
+def _made(name: str, settings: Settings) -> Algorithm:
+    if name == "pls":
+        return ParetoLocalSearch(settings.pop_size, settings.sides())
+    if name == "pbgea":
+        return PBGEA(settings.pop_size, settings.sides())
+    if name == "nsga2":
+        # Here, because it loads scipy, which no other search needs.
+        from pymoo.algorithms.moo.nsga2 import NSGA2
+
+        # pymoo's own output of NSGA-II would compute the exact front first.
+        output = Output()
+        output.columns.append(NumberOfNondominatedSolutions())
+        return NSGA2(
+            settings.pop_size,
+            sampling=LatticeSampling(),
+            crossover=LevelCrossover(),
+            mutation=SingleStepMutation(),
+            output=output,
+        )
+    if name == "sweep":
+        return TargetSweep()
+    return BranchAndBound() if name == "bnb" else ExhaustiveSearch()
+
+
+def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
+    if isinstance(problem, LocalRecodingProblem):
+        return None, False
+    certified = bool(getattr(algorithm, "certified", False))
+    undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
+    return 0 if certified else undecided, certified
+
+
+def read_table(settings: Settings) -> Microdata:
+    """Read the table of the project, or the demo."""
+    if settings.project is not None:
+        return table_of(settings.project)
+    from pymoo_anon.datasets import fetch_adult, make_census
+
+    if settings.demo == "census":
+        return make_census(settings.rows)
+    # As in Dewri et al. 2010, salary-class is no quasi-identifier where it is the label.
+    labelled = "CM" in [part.strip() for part in (settings.objectives or "").split(",")]
+    return fetch_adult(label="salary-class" if labelled else None)
+
+
+def search_record(
+    found: Found,
+    options: Mapping[str, Any],
+    inputs: Mapping[str, str | None],
+    algorithm: tuple[str, str],
+    compile_seconds: float,
+) -> dict[str, Any]:
+    """Return the record of a search: all that is needed to repeat it."""
+    problem = found.front.problem
+    return {
+        "options": dict(options),
+        "inputs": {"sha256": dict(inputs)},
+        "algorithm": dict(zip(("name", "why"), algorithm, strict=True)),
+        "objectives": [repr(objective) for objective in problem.objectives],
+        "constraints": [repr(one) for one in problem.constraints],
+        "n_rows": problem.table.n_rows,
+        "n_distinct": problem.table.n_distinct,
+        "suppression": repr(problem.suppression),
+        "n_nodes": getattr(problem, "n_nodes", None),
+        "n_unique": problem.n_unique,
+        "n_front": len(found.front),
+        "certified": found.front.certified,
+        "n_undecided": found.n_undecided,
+        "stopped": found.stopped,
+        "compile_seconds": round(compile_seconds, 3),
+        "search_seconds": round(found.seconds, 3),
+        "versions": _versions("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")
+        | {"python": platform.python_version()},
+        "platform": platform.platform(),
+    }
+
+
+def _versions(*packages: str) -> dict[str, str]:
+    return {"pymoo_anon": __version__, **{name: version(name) for name in packages}}
+
+
+@contextmanager
+def searched_folder(settings: Settings) -> Iterator[Path]:
+    """Yield a temporary folder in the output folder, locked against other searches."""
+    read = [] if settings.project is None else settings.project.files
+    with tried(settings.output, [STORED, *FILES], read, own=True) as temporary, alone(settings.output):
+        yield temporary
+
+
+class Run:
+    """A search in its steps, from the options to the files.
+
+    Attributes:
+        settings: The options.
+        problem: Their problem.
+        algorithm: The name of the algorithm.
+        why: Why it is taken.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, project = settings, settings.project
+        # Now, because somebody may edit the file while the search lasts.
+        self._checksums: dict[str, str | None] = {} if project is None else project.checksums()
+        self._own: dict[str, Any] = {}
+        if project is not None:
+            place = {"file": path_from(settings.output, project.path), "sha256": checksum(project.path)}
+            self._own["project"] = {**place, **project.identity(self._checksums)}
+        with options_named(settings, project):
+            self.problem: Searched = problem_of(read_table(settings), record_of(settings))
+        self.algorithm, self.why = algorithm_for(self.problem, settings)
+        self._compile_seconds = 0.0
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The options that a journal must have in common with a search."""
+        asked = {name: getattr(self.settings, name) for name in ("seed", "generations", "pop_size", "epsilon")}
+        return {**asked, "algorithm": self.algorithm, "versions": _versions("pymoo", "moocore", "numpy")}
+
+    def compile(self) -> None:
+        """Compile or load all loops, however long that takes."""
+        start = time.perf_counter()
+        # A few generations call all that is to be compiled.
+        few = replace(self.settings, generations=min(self.settings.generations, 5), time_limit=None)
+        search(tiny(self.problem), self.algorithm, few)
+        check_interrupted()
+        self._compile_seconds = time.perf_counter() - start
+
+    def search(self, **kwargs: Any) -> Found:
+        """Search, and pass other arguments on to pymoo."""
+        found = search(self.problem, self.algorithm, self.settings, **kwargs)
+        if found.interrupted:
+            forget_interrupt()
+        return found
+
+    def write(self, found: Found, temporary: Path) -> None:
+        """Write the files of what was found, or raise ValueError if nothing was."""
+        problem, asked = self.problem, self.settings.require
+        if len(found.front) == 0 and isinstance(problem, LocalRecodingProblem):
+            raise ValueError(f"no local recoding found satisfies {' and '.join(asked)}; require less")
+        if len(found.front) == 0:
+            among = "in the lattice" if found.front.certified else f"among the {problem.n_unique:,} that were visited"
+            raise ValueError(
+                f"no generalization {among} satisfies {' and '.join(asked) or 'the limit of suppression'}; "
+                "require less, or allow more suppression"
+            )
+        about = (self.algorithm, self.why), self._compile_seconds
+        record = search_record(found, record_of(self.settings), self._checksums, *about)
+        write_front(found.front, {**record, **self._own}, temporary)
+        written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
+        put_in_place(temporary, self.settings.output, written)
+        if STORED not in written:
+            # It is of an earlier search, and holds the tuples of its table.
+            (self.settings.output / STORED).unlink(missing_ok=True)
