@@ -17,7 +17,6 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
-from numba.core.event import install_timer
 from numpy.typing import ArrayLike
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.problem import Problem
@@ -55,6 +54,9 @@ def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
     if algorithm is None or _EXCLUDED.get():
         yield
         return
+
+    # Loaded late: choosing a point of a front that is read needs no loops.
+    from numba.core.event import install_timer
 
     def move_start(seconds: float) -> None:
         algorithm.start_time += seconds
