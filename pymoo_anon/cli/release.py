@@ -9,7 +9,7 @@ from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli.console import check_free, tell, working
 from pymoo_anon.cli.options import ReleaseRequest
 from pymoo_anon.problems.arguments import measure_names
-from pymoo_anon.publishing.less_lost import less_lost
+from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.engines import kind_of
 from pymoo_anon.study.interrupt import ExitCode

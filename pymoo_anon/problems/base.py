@@ -13,12 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import plain, positive_whole
@@ -32,6 +31,9 @@ from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 from pymoo_anon.typing import Array, Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo.core.algorithm import Algorithm
 
 T = TypeVar("T")
 

@@ -14,8 +14,8 @@ import pandas as pd
 from pymoo_anon._files import content_of
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.spelling import short_name
+from pymoo_anon.problems.arguments import as_json
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.evidence import as_json
 
 #: Endings of the files beside a release.
 EVIDENCE, CODEBOOK = "evidence.json", "codebook.csv"

@@ -12,23 +12,17 @@ from datetime import datetime, timezone
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from pymoo_anon._files import content_of, replaced, tried
 from pymoo_anon._messages import examples, listed, number, plain
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import RefinementError, measure_names
+from pymoo_anon.problems.arguments import RefinementError, as_json, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.evidence import as_json, read_evidence, write_evidence
-from pymoo_anon.publishing.evidence import evidence as evidence_of
-from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, uniqueness_of
-from pymoo_anon.study.engines import engine_of, kind_of, open_frame, write_table
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import (
     CHOICE,
@@ -60,9 +54,11 @@ from pymoo_anon.study.records import (
 )
 from pymoo_anon.study.stored import Stored, read_search
 from pymoo_anon.study.tables import constraint, open_table, population_of, problem_of, table_of
-from pymoo_anon.table.frames import as_text
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
+
+if TYPE_CHECKING:
+    from pymoo_anon.publishing.release import Recoded, Release
 
 
 class Study:
@@ -338,6 +334,8 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
+        from pymoo_anon.study.engines import kind_of, write_table
+
         self._check_kind(local, lower_bound)
         choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "lower-bound": lower_bound}
@@ -372,7 +370,11 @@ class Study:
         asked: Mapping[str, Any],
     ) -> None:
         """Write evidence and codebook beside a new release."""
-        told = evidence_of(
+        from pymoo_anon.publishing.codebook import codebook
+        from pymoo_anon.publishing.evidence import evidence, write_evidence
+        from pymoo_anon.study.engines import write_table
+
+        told = evidence(
             self.problem,
             self.front,
             choice,
@@ -400,9 +402,15 @@ class Study:
 
         For a CSV file the columns that are not recoded become text.
         """
+        from pymoo_anon.publishing.release import Asked, recode
+
         project = self.project
         frame = open_table(project.reading, list(project.columns), list(project.columns))
         if kind == "csv" and project.data.kind != "csv":
+            import narwhals as nw
+
+            from pymoo_anon.table.frames import as_text
+
             table = nw.from_native(frame)
             others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
             frame = table.with_columns([as_text(name).alias(name) for name in others]).to_native()
@@ -410,6 +418,8 @@ class Study:
         return recode(frame, self.problem, choice, roles)
 
     def _read_back(self, path: Path) -> Any:
+        from pymoo_anon.study.engines import engine_of, kind_of, open_frame
+
         return open_frame(Reading(Source(kind_of(path), path), engine_of(self.project.reading)), list)
 
     def _checksums(self, output: Mapping[str, str]) -> dict[str, Any]:
@@ -470,6 +480,8 @@ class Study:
 
     def _broken(self, path: Path) -> list[str]:
         """Return the broken promises of a release, in words."""
+        from pymoo_anon.publishing.evidence import read_evidence
+
         known = beside(path, EVIDENCE)
         if not path.is_file():
             return [f"is missing: put it back, or delete it in {self.folder / RELEASES}"]
@@ -485,6 +497,8 @@ class Study:
 
     def _counted_again(self, path: Path, told: Mapping[str, Any]) -> list[str]:
         """Count a release again, and return its broken promises in words."""
+        from pymoo_anon.publishing.release import RecountError, uniqueness_of
+
         again = self._recoded_again(told, path)
         written = again.grouped(self._read_back(path))
         try:
@@ -504,6 +518,8 @@ class Study:
 
     def _recoded_again(self, told: Mapping[str, Any], path: Path) -> Recoded:
         """Recode the table as the evidence of a release says."""
+        from pymoo_anon.study.engines import kind_of
+
         x = told["front"][told["chosen"]["place"]]["x"]
         rows = [row for row, own in enumerate(self.front.X.tolist()) if own == x]
         if not rows:
@@ -524,6 +540,8 @@ class Study:
     @property
     def evidence(self) -> dict[str, Any] | None:
         """The evidence of the last release, or None if there is none."""
+        from pymoo_anon.publishing.evidence import read_evidence
+
         path = beside(self.released, EVIDENCE)
         return read_evidence(path) if path.is_file() else None
 

@@ -12,7 +12,6 @@ from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeigh
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge
 from pymoo_anon.objectives.spelling import short_name, spelled
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.study.engines import dialect_of, open_frame
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
 from pymoo_anon.study.options import bound_parts, choice_of, measures_in, numeral, usual
 from pymoo_anon.study.project import Project
@@ -36,6 +35,8 @@ def table_of(project: Project) -> Microdata:
 
 def columns_of(path: Path) -> list[str]:
     """Return the column names of a CSV file."""
+    from pymoo_anon.study.engines import dialect_of
+
     Source("csv", path).check()
     return [column for column in dialect_of(path, None).names if column]
 
@@ -58,6 +59,9 @@ def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] |
         else:
             _check_same(reading.source, found, columns)
         return wanted
+
+    # Loaded late: a front is read without its table.
+    from pymoo_anon.study.engines import open_frame
 
     return open_frame(reading, choose)
 

@@ -18,7 +18,6 @@ from pymoo_anon.engine.grouper import Grouper
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
-from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_of_column
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
@@ -149,6 +148,9 @@ class Microdata:
             raise ValueError("quasi_identifiers must be a dict of at least one column and its hierarchy, got none")
         sensitive = names_of(sensitive)
         others = _other_columns(quasi_identifiers, sensitive, label, person)
+        # Loaded late: a stored table is made of no frame.
+        from pymoo_anon.table.frames import coded, combinations_of
+
         combinations, gaps = combinations_of(frame, [*quasi_identifiers, *others]).with_gaps(missing)
         hierarchies, codes = {}, []
         for name, hierarchy in quasi_identifiers.items():
