@@ -24,6 +24,7 @@ from pymoo_anon._messages import plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
 from pymoo_anon.problems.front import Front, points_of
@@ -391,18 +392,20 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             values[rows] = measure.evaluate(classes)
         return values
 
-    def values_of_marked(self, X: Array, measures: Sequence[Objective]) -> Floats:
-        """Return the values of marked rows as one class, (n, n_measures).
+    def marked_and_lost(self, X: Array, measures: Sequence[Objective]) -> tuple[Floats, Floats]:
+        """Return the values of marked rows as one class, (n, n_measures), and the losses, (n, n_attributes).
 
         A value is NaN without marked rows, and for measures that do not speak of single classes.
         """
+        lost = np.empty((len(X), len(self.table.quasi_identifiers)))
         values, of_classes = np.full((len(X), len(measures)), np.nan), [one.worst_class for one in measures]
         for rows, classes in self._grouped(X, self._read_by(measures)):
+            lost[rows] = attribute_losses(classes)
             for row, own in zip(rows.tolist(), classes, strict=True):
                 if not own.kept.all():
                     marked = marked_class(own)
                     values[row, of_classes] = [one.of_classes(marked)[0] for one in measures if one.worst_class]
-        return values
+        return values, lost
 
     def _read_by(self, measures: Sequence[Objective]) -> tuple[Hashable, ...]:
         readers: list[Objective | Constraint] = [*measures, *self.constraints]

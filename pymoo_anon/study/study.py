@@ -32,8 +32,6 @@ from pymoo_anon.study.names import (
     RECORD,
     RELEASES,
     STORED,
-    Reading,
-    Source,
     checksum,
     path_from,
 )
@@ -53,7 +51,7 @@ from pymoo_anon.study.records import (
     warning_of,
 )
 from pymoo_anon.study.stored import Stored, read_search
-from pymoo_anon.study.tables import constraint, open_table, population_of, problem_of, table_of
+from pymoo_anon.study.tables import constraint, open_again, open_released, population_of, problem_of, table_of
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 
@@ -334,24 +332,23 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        from pymoo_anon.study.engines import kind_of, write_table
+        from pymoo_anon.study.engines import write_table
 
         self._check_kind(local, lower_bound)
         choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "lower-bound": lower_bound}
         target = self.project.release if output is None else Path(output)
-        recoding = "local" if local else None
         paths = [target, *(beside(target, what) for what in (CODEBOOK, EVIDENCE))]
         with tried(target.parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.name
             try:
-                about = {"suppressed": suppressed or self.project.suppressed, "recoding": recoding, "anyway": anyway}
-                made = self._recoded(choice, kind_of(new), **about)
+                about = {"recoding": "local" if local else None, "anyway": anyway}
+                made = self._recoded(choice, new, suppressed=suppressed or self.project.suppressed, **about)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
             write_table(made.frame, new)
             show("Step 3 of 4: counting again")
-            release = made.counted_again(self._read_back(new))
+            release = made.counted_again(open_again(self.project, new))
             show("Step 4 of 4: writing evidence and codebook")
             done = self._entry(choice, release, target, checksum(new))
             earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in TELLING)]
@@ -397,30 +394,14 @@ class Study:
         if local and is_local:
             raise ValueError(f"local cannot refine the front of {self.project.path}, which is local already")
 
-    def _recoded(self, choice: Choice, kind: str, **asked: Any) -> Recoded:
-        """Recode the table.
-
-        For a CSV file the columns that are not recoded become text.
-        """
+    def _recoded(self, choice: Choice, path: Path, **asked: Any) -> Recoded:
+        """Recode the table for a file."""
         from pymoo_anon.publishing.release import Asked, recode
 
         project = self.project
-        frame = open_table(project.reading, list(project.columns), list(project.columns))
-        if kind == "csv" and project.data.kind != "csv":
-            import narwhals as nw
-
-            from pymoo_anon.table.frames import as_text
-
-            table = nw.from_native(frame)
-            others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
-            frame = table.with_columns([as_text(name).alias(name) for name in others]).to_native()
+        frame = open_released(project, path)
         roles = Asked(project.with_role("drop", "identifier"), project.kept, **asked)
         return recode(frame, self.problem, choice, roles)
-
-    def _read_back(self, path: Path) -> Any:
-        from pymoo_anon.study.engines import engine_of, kind_of, open_frame
-
-        return open_frame(Reading(Source(kind_of(path), path), engine_of(self.project.reading)), list)
 
     def _checksums(self, output: Mapping[str, str]) -> dict[str, Any]:
         """Return the checksums of inputs, hierarchies and output by file name."""
@@ -500,7 +481,7 @@ class Study:
         from pymoo_anon.publishing.release import RecountError, uniqueness_of
 
         again = self._recoded_again(told, path)
-        written = again.grouped(self._read_back(path))
+        written = again.grouped(open_again(self.project, path))
         try:
             claims, unique = again.claims(written), uniqueness_of(written, again.columns)
         except RecountError as error:
@@ -518,8 +499,6 @@ class Study:
 
     def _recoded_again(self, told: Mapping[str, Any], path: Path) -> Recoded:
         """Recode the table as the evidence of a release says."""
-        from pymoo_anon.study.engines import kind_of
-
         x = told["front"][told["chosen"]["place"]]["x"]
         rows = [row for row, own in enumerate(self.front.X.tolist()) if own == x]
         if not rows:
@@ -533,7 +512,7 @@ class Study:
         local = told["chosen"]["local"]
         recoding = "local" if local is not None and local["refined"] else None
         about = {"suppressed": told["suppressed"]["how"], "recoding": recoding, "anyway": told["anyway"]}
-        return self._recoded(choice, kind_of(path), **about)
+        return self._recoded(choice, path, **about)
 
     # --- the report ---------------------------------------------------------------------------------------------------
 

@@ -66,6 +66,31 @@ def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] |
     return open_frame(reading, choose)
 
 
+def open_released(project: Project, output: Path) -> Any:
+    """Return the table of a project for a release to a file.
+
+    For a CSV file the columns that are not recoded become text.
+    """
+    import narwhals as nw
+
+    from pymoo_anon.study.engines import kind_of
+    from pymoo_anon.table.frames import as_text
+
+    frame = open_table(project.reading, list(project.columns), list(project.columns))
+    if kind_of(output) != "csv" or project.data.kind == "csv":
+        return frame
+    table = nw.from_native(frame)
+    others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
+    return table.with_columns([as_text(name).alias(name) for name in others]).to_native()
+
+
+def open_again(project: Project, path: Path) -> Any:
+    """Return a table that was released."""
+    from pymoo_anon.study.engines import engine_of, kind_of, open_frame
+
+    return open_frame(Reading(Source(kind_of(path), path), engine_of(project.reading)), list)
+
+
 def population_of(project: Project, table: Microdata, named: str) -> Microdata:
     """Read a table of the population, with the domains of the project's table."""
     source = source_of(named, Path())

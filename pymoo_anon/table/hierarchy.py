@@ -30,7 +30,6 @@ from pymoo_anon.table.domain_values import (
     same_as,
     spelled,
 )
-from pymoo_anon.table.hierarchy_csv import read_columns, write_columns
 from pymoo_anon.table.nodes import Nodes, nodes_of
 from pymoo_anon.typing import Ints
 
@@ -120,6 +119,8 @@ class Hierarchy:
         >>> Hierarchy.from_csv(StringIO("Bonn;DE;*\nCologne;DE;*\nParis;FR;*\n"))
         Hierarchy(3 values, levels of 3, 2, 1 groups)
         """
+        from pymoo_anon.table.hierarchy_csv import read_columns
+
         name, columns = read_columns(path)
         try:
             return cls(columns)
@@ -279,6 +280,8 @@ class Hierarchy:
         >>> Hierarchy.flat(["Female", "Male"]).to_csv()
         'Female;*\nMale;*\n'
         """
+        from pymoo_anon.table.hierarchy_csv import write_columns
+
         return write_columns(self._columns(), path)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Hierarchy:
