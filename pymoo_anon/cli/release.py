@@ -5,6 +5,8 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
+# Loading it here, an interrupt ends the command before its work.
+import pymoo_anon.engine.machine_code  # noqa: F401
 from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli.console import check_free, tell, working
 from pymoo_anon.cli.options import ReleaseRequest

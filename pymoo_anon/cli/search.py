@@ -27,6 +27,7 @@ from rich.table import Table
 from rich.text import Text
 
 # Drawing loads now: an error after a search of hours would lose it.
+import pymoo_anon.engine.machine_code
 import pymoo_anon.visualization.fronts  # noqa: F401
 from pymoo_anon import __version__
 from pymoo_anon._files import alone, tried

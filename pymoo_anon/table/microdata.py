@@ -88,8 +88,12 @@ class Microdata:
         hierarchies = MappingProxyType(dict(quasi_identifiers))
         # A class label may be a quasi-identifier, too, so every quasi-identifier has counts of its values.
         own, own_domains = {}, {}
-        for j, (name, hierarchy) in enumerate(hierarchies.items()):
-            own[name] = ValueCounts(np.arange(len(tuples) + 1), tuples[:, j].copy(), counts, hierarchy.n_values)
+        starts, codes, counts = np.arange(len(tuples) + 1), np.array(tuples.T, order="C"), np.array(counts)
+        for shared in (starts, codes, counts):
+            # What is read-only is not copied for each column.
+            shared.flags.writeable = False
+        for (name, hierarchy), values in zip(hierarchies.items(), codes, strict=True):
+            own[name] = ValueCounts(starts, values, counts, hierarchy.n_values)
             own_domains[name] = hierarchy.domain
         distinct = DistinctTuples(
             tuples,
