@@ -315,7 +315,7 @@ def own(modules):
 def test_a_release_runs_through_few_files_of_the_package():
     said, modules = loaded("release", "mine.toml", "--row", "4")
     assert "What was promised holds." in said
-    assert 30 < len(own(modules)) <= 68, "\n".join(own(modules))
+    assert 30 < len(own(modules)) <= 71, "\n".join(own(modules))
     assert not {"moocore", "pymoo.core.algorithm", "scipy.linalg", "matplotlib"} & {*modules}
 
 

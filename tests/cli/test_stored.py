@@ -170,7 +170,6 @@ def test_pick_opens_no_table_and_makes_no_recoding(project, monkeypatch):
         raise AssertionError("the table is opened")
 
     monkeypatch.setattr(engines, "open_frame", refuse)
-    monkeypatch.setattr("pymoo_anon.study.tables.open_frame", refuse)
     front, _ = read_front(project)
     monkeypatch.setattr(type(front.problem), "_measure", refuse)
     monkeypatch.setattr("pymoo_anon.problems.local_recoding.recode", refuse)

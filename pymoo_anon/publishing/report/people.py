@@ -59,8 +59,8 @@ BELOW, ABOVE = "too small", "large enough"
 # Left edges of the histogram.
 _EDGES = (1, 2, 5, 12, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 100_000, 1_000_000)
 
-# Greatest number of groups listed.
-_MOST_LISTED = 20
+# Greatest number of groups that lose most.
+_MOST_LOSERS = 20
 
 # Steps of a Lorenz curve.
 _SHARES = np.linspace(0, 1, 21)
@@ -369,7 +369,7 @@ def _losers(subject: Subject, loss: PropertyVector, risk: PropertyVector) -> lis
                 cell_of(chances[group]),
             )
             rows.append((one_line(name), *told))
-    return sorted(rows, key=lambda row: -_share(row))[:_MOST_LISTED]
+    return sorted(rows, key=lambda row: -_share(row))[:_MOST_LOSERS]
 
 
 def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector) -> Table:

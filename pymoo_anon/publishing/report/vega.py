@@ -11,6 +11,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
+from pymoo_anon import __version__
 from pymoo_anon._files import replaced
 
 Spec = dict[str, Any]
@@ -18,7 +19,7 @@ Spec = dict[str, Any]
 
 def script() -> str:
     """Return the script of Vega with its interpreter of expressions, which needs no eval."""
-    made = _kept("window.vegaEmbed = vegaEmbed;", _bundled)
+    made = _cached("window.vegaEmbed = vegaEmbed;", _bundled)
     # These would end the script element too early.
     assert re.search(r"</script|<!--", made, re.IGNORECASE) is None
     return made
@@ -26,7 +27,7 @@ def script() -> str:
 
 def compiled(specs: Sequence[Spec]) -> list[Spec]:
     """Compile Vega-Lite specifications."""
-    made: list[Spec] = json.loads(_kept(json.dumps(specs), _compiled))
+    made: list[Spec] = json.loads(_cached(json.dumps(specs), _compiled))
     return made
 
 
@@ -44,12 +45,12 @@ def _compiled(specs: str) -> str:
     return json.dumps([{key: value for key, value in spec.items() if key != "$schema"} for spec in made])
 
 
-def _kept(source: str, make: Callable[[str], str]) -> str:
+def _cached(source: str, make: Callable[[str], str]) -> str:
     """Return what is made of a source, from the user's cache if this version made it before."""
     import pooch
 
     folder = pooch.os_cache("pymoo_anon")
-    identity = f"{version('vl-convert-python')} {make.__name__} {source}"
+    identity = f"{__version__} {version('vl-convert-python')} {make.__name__} {source}"
     path = folder / f"vega-{sha256(identity.encode()).hexdigest()[:32]}.zlib"
     # The checksum of zlib tells damaged files.
     with suppress(OSError, zlib.error, UnicodeDecodeError):
