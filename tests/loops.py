@@ -1,7 +1,8 @@
 """Compiled loops as tests can call and watch them."""
 
 import numba
-from numba.core.registry import CPUDispatcher
+
+from pymoo_anon.engine.compiled import Loop
 
 
 def with_a_way_in(loop):
@@ -13,5 +14,5 @@ def leave_uncompiled(monkeypatch, *modules):
     """Run the loops of some modules uncompiled, which allows replacing them."""
     for module in modules:
         for name, loop in list(vars(module).items()):
-            if isinstance(loop, CPUDispatcher):
+            if isinstance(loop, Loop):
                 monkeypatch.setattr(module, name, loop.py_func)

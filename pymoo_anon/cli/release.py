@@ -5,12 +5,14 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
+# Loading it here, an interrupt ends the command before its work.
+import pymoo_anon.engine.machine_code  # noqa: F401
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli.console import tell, working
 from pymoo_anon.cli.options import ReleaseRequest
 from pymoo_anon.problems.arguments import measure_names
-from pymoo_anon.publishing.less_lost import less_lost
+from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.engines import kind_of
 from pymoo_anon.study.interrupt import ExitCode

@@ -10,12 +10,16 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.typing import Floats, Ints
 
 # From so many rows on, or where half of the persons are in the sample, so many terms of the series are enough.
 _MANY, _TERMS = 50, 60
+
+# Of classes that are as badly off, the smaller and the one with the first value comes first.
+_TIES = ("size", "likeliest")
 
 
 def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: Hashable) -> pd.DataFrame:
@@ -127,29 +131,54 @@ def inference(frame: Any, quasi_identifiers: Sequence[Hashable], sensitive: Hash
     [['1*', 2, 'flu', 1.0, 0.75, 0.25], ['2*', 2, 'cold', 0.5, 0.25, 0.25]]
     """
     pairs, classes = _pairs(frame, quasi_identifiers, sensitive, "the sensitive one")
-    told = by_class(pairs)
+    pairs = pairs.sort_values("class", kind="stable")
+    codes, values = pd.factorize(pairs["value"], use_na_sentinel=False)
+    order = np.argsort([str(value) for value in values], kind="stable")
+    in_order = np.empty(len(order), dtype=np.int64)
+    in_order[order] = np.arange(len(order))
+    starts = np.searchsorted(pairs["class"], np.arange(len(classes) + 1))
+    counted = ValueCounts(starts, in_order[codes], pairs["n"].to_numpy(), len(order))
+    told = worst_first(by_class(counted))
+    told["likeliest"] = values[order[told["likeliest"].to_numpy()]].to_numpy()
     told.index = classes[told.index]
     return told
 
 
-def by_class(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the result of `inference` by number of a class.
+def by_class(counted: ValueCounts) -> pd.DataFrame:
+    """Return the result of `inference` by number of a class, with numbers of values.
 
-    Each pair is a class, a value that it holds, and n rows.
+    Values are numbered in the order of their texts.
     """
-    codes, values = pd.factorize(pairs["value"], use_na_sentinel=False)
-    # Values are compared by the place of their text, which is quicker than by the text.
-    pairs = pairs.assign(text=np.unique([str(value) for value in values], return_inverse=True)[1][codes])
-    pairs["size"] = pairs.groupby("class")["n"].transform("sum")
-    pairs["share"] = pairs["n"] / pairs["size"]
-    pairs["overall"] = np.bincount(codes, pairs["n"])[codes] / pairs["n"].sum()
+    first, n_pairs, values, counts = counted.starts[:-1], np.diff(counted.starts), counted.values, counted.counts
+    sizes = np.add.reduceat(counts, first)
+    shares = counts / np.repeat(sizes, n_pairs)
+    overall = np.bincount(values, counts, counted.n_values) / max(counts.sum(), 1)
     # Half the sum of all differences is the sum of those above 0; values that a class lacks are below.
-    pairs["above"] = (pairs["share"] - pairs["overall"]).clip(lower=0)
-    pairs["distance"] = pairs.groupby("class")["above"].transform("sum")
-    likeliest = pairs.sort_values(["n", "text"], ascending=[False, True], kind="stable").drop_duplicates("class")
-    worst = likeliest.sort_values(["share", "distance", "size"], ascending=[False, False, True], kind="stable")
-    told = worst.set_index("class")[["size", "value", "share", "overall", "distance"]]
-    return told.rename(columns={"value": "likeliest"})
+    distances = np.add.reduceat(np.maximum(shares - overall[values], 0), first)
+    # The most frequent value, of several the first, has the greatest key.
+    keys = counts * counted.n_values - values
+    greatest = np.maximum.reduceat(keys, first)
+    likeliest = -greatest % max(counted.n_values, 1)
+    share = (greatest + likeliest) // max(counted.n_values, 1) / sizes
+    columns = {"size": sizes, "likeliest": likeliest, "share": share, "overall": overall[likeliest]}
+    return pd.DataFrame({**columns, "distance": distances})
+
+
+def worst_first(found: pd.DataFrame, most: int | None = None) -> pd.DataFrame:
+    """Sort the classes of `by_class`, the worst off first, and return at most so many."""
+    # Sums of equal distances differ in their last bits.
+    keys = [-found["share"].to_numpy(), -found["distance"].to_numpy().round(12)]
+    keys += [found[name].to_numpy() for name in _TIES]
+    places = np.arange(len(found))
+    for key in keys:
+        if most is None or len(places) <= most:
+            break
+        last = np.partition(key[places], most - 1)[most - 1]
+        chosen = places[key[places] <= last]
+        places, tied = chosen, len(chosen) > most and (key[chosen] == last).all()
+        if not tied:
+            break
+    return found.iloc[places[np.lexsort([key[places] for key in reversed(keys)])][:most]]
 
 
 def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:

@@ -20,6 +20,7 @@ import pandas as pd
 from pymoo_anon._messages import label_words, one_of, plain, positive_whole, whole_from_0
 from pymoo_anon.comparison.properties import released
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.recount import Recount
@@ -284,16 +285,55 @@ class CountQueries:
                 found[j].append(np.isin(np.arange(sizes[j]), values))
         return [np.reshape(own, (len(own), n)) for own, n in zip(found, sizes, strict=True)]
 
+    @cached_property
+    def _places(self) -> Ints:
+        """The quasi-identifiers of each query and its place among their queries. (n, 2, 3) int64 array, else -1."""
+        places, asked = np.full((self.n, 2, _ATTRIBUTES), -1), [0] * len(self.table.quasi_identifiers)
+        for i, query in enumerate(self.asked):
+            for t, j in enumerate(query):
+                places[i, :, t] = j, asked[j]
+                asked[j] += 1
+        return places
+
     def _counted(self, blocks: Blocks, rounded: Callable[[Floats], Floats] = np.asarray) -> Floats:
         """Count the rows of each query, each by the rounded share of its cells that is wanted."""
-        counts, rows = np.empty(self.n), blocks.rows.astype(float)
-        shares = [iter(rounded(own.shares(wanted))) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
-        for i, query in enumerate(self.asked):
-            found = rows
-            for j in query:
-                found = found * next(shares[j])[blocks.columns[j].cells]
-            counts[i] = found.sum()
+        shares = [rounded(own.shares(wanted)) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
+        widths = np.array([own.shape[1] for own in shares])
+        # The shares of all queries side by side, and where those of each one begin.
+        starts = np.cumsum([0, *(own.size for own in shares)])
+        attributes, places = self._places[:, 0], self._places[:, 1]
+        begins = starts[attributes] + places * widths[attributes]
+        cells = np.array([own.cells for own in blocks.columns], dtype=np.int32)
+        whole = np.concatenate([own.ravel() for own in shares])
+        counts = np.zeros(self.n)
+        _add_answers(counts, blocks.rows.astype(float), cells, attributes, begins, whole)
         return counts
+
+
+# So many blocks are asked all queries before the next ones are read: they fit the cache of a core.
+_BLOCKS_AT_ONCE = 2048
+
+
+@njit(allocates=False)
+def _add_answers(counts, rows, cells, attributes, begins, shares):  # type: ignore[no-untyped-def]
+    """Add the rows that each query counts, block by block."""
+    for first in range(0, len(rows), _BLOCKS_AT_ONCE):
+        last = min(first + _BLOCKS_AT_ONCE, len(rows))
+        for i in range(len(counts)):
+            a, b, c = attributes[i]
+            p, q, r = begins[i]
+            found = 0.0
+            if b < 0:
+                for block in range(first, last):
+                    found += rows[block] * shares[p + cells[a, block]]
+            elif c < 0:
+                for block in range(first, last):
+                    found += rows[block] * shares[p + cells[a, block]] * shares[q + cells[b, block]]
+            else:
+                for block in range(first, last):
+                    held = rows[block] * shares[p + cells[a, block]]
+                    found += held * shares[q + cells[b, block]] * shares[r + cells[c, block]]
+            counts[i] += found
 
 
 class CertainCounts(LossObjective):

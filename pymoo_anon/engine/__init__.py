@@ -1,7 +1,14 @@
 """Equivalence classes, fast: a table as distinct tuples and counts, grouped in compiled loops."""
 
+from typing import TYPE_CHECKING
+
+from pymoo_anon._rooms import later
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.grouper import Grouper
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 
+if TYPE_CHECKING:
+    from pymoo_anon.engine.grouper import Grouper
+
 __all__ = ["DistinctTuples", "EquivalenceClasses", "Grouper", "ValueCounts"]
+
+__getattr__ = later(__name__, {"grouper": ("Grouper",)})

@@ -1,31 +1,58 @@
-"""Compiled loops: numba's `njit` with a cache on disk."""
+"""Compiled loops: numba's `njit`, which loads with the first call of one."""
 
 from __future__ import annotations
 
-import pickle
-import warnings
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from functools import cache as once
+from functools import cached_property, update_wrapper
 from typing import Any
 
-import numba
-from numba.core import event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
-from numba.core.serialize import dumps
+#: Functions to call before the first compilation and after each one.
+_WATCHING: list[tuple[Callable[[], None], Callable[[], None]]] = []
 
-_hinted = False
+
+class Loop:
+    """A function that numba compiles when it is first called."""
+
+    def __init__(self, function: Callable[..., Any], inner: bool, cache: bool, options: dict[str, Any]) -> None:
+        self.py_func = function
+        self._inner, self._cached, self._options = inner, cache, options
+        update_wrapper(self, function)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The dispatcher of numba."""
+        return _machine_code().dispatcher_of(self.py_func, self._options, self._cached)
+
+    def __call__(self, *args: Any) -> Any:
+        # Where numba is told to compile nothing, the dispatcher is the function.
+        if self._inner and self.dispatcher is not self.py_func:
+            raise TypeError(f"{self.py_func.__name__} is only called by compiled loops: it has no way in from Python")
+        return self.dispatcher(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dispatcher, name)
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__
+
+
+@once
+def _machine_code() -> Any:
+    from pymoo_anon.engine import machine_code
+
+    machine_code.take_for_dispatcher(Loop)
+    for own in _WATCHING:
+        machine_code.watch(*own)
+    return machine_code
 
 
 def njit(
     *, allocates: bool = True, inner: bool = False, cache: bool = True, **options: Any
-) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a loop as numba's `njit`, without the GIL, and in memory without a usable cache.
-
-    numba looks for a folder beside the source, then in the user's own cache. A user without a home who cannot write to
-    the installation has neither, and numba alone refuses to decorate. A full disk and damaged files are passed over.
+) -> Callable[[Callable[..., Any]], Loop]:
+    """Compile a loop as numba's `njit`, without the GIL, when it is first called.
 
     Args:
         allocates: Whether the loop, or one that it calls, makes arrays. Others compile faster, since nobody counts
@@ -40,95 +67,15 @@ def njit(
     options["no_cfunc_wrapper"] = True
     options["no_cpython_wrapper"] = inner
     options.setdefault("nogil", True)
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        loop = numba.njit(**options)(function)
-        # Where numba is told to compile nothing it gives the function back.
-        if isinstance(loop, CPUDispatcher):
-            if cache:
-                try:
-                    loop._cache = _Cache(function)  # type: ignore[attr-defined, no-untyped-call]
-                except RuntimeError as error:
-                    _hint(f"numba finds no folder that it may write its cache to ({error})")
-            if inner:
-                loop.__class__ = _Inner
-        return loop
-
-    return decorate
+    return lambda function: Loop(function, inner, cache, options)
 
 
 #: Compiles a loop that makes no arrays and that only compiled loops call.
 kernel = njit(allocates=False, inner=True)
 
 
-class _CheckedFiles(CompileResultCacheImpl):
-    """Cache files with zlib's checksum, as damaged machine code may crash."""
-
-    def get_filename_base(self, *args: Any) -> str:
-        # Files without a checksum, which numba itself writes, have other names.
-        return f"{super().get_filename_base(*args)}.zlib"  # type: ignore[no-untyped-call]
-
-    def reduce(self, cres: Any) -> bytes:
-        return zlib.compress(dumps(super().reduce(cres)), level=0)  # type: ignore[no-untyped-call]
-
-    def rebuild(self, target_context: Any, payload: bytes) -> Any:
-        return super().rebuild(target_context, pickle.loads(zlib.decompress(payload)))  # type: ignore[no-untyped-call]
-
-
-class _Cache(FunctionCache):
-    """Cache of a loop on disk, bypassed if its files cannot be used."""
-
-    _impl_class = _CheckedFiles
-
-    @contextmanager
-    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        """Pass over an error, so that numba compiles in memory."""
-        try:
-            yield
-        except Exception as error:
-            # Unpickling a damaged file raises anything. An empty index lets the next process write the loop anew.
-            if not isinstance(error, OSError):
-                with suppress(OSError):
-                    self.flush()  # type: ignore[no-untyped-call]
-            _hint(f"numba's cache in {self.cache_path} cannot be used ({type(error).__name__}: {error})")
-
-
-class _Inner(CPUDispatcher):
-    """A loop called by compiled loops only, which Python cannot enter."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"{self.py_func.__name__} is only called by compiled loops: it has no way in from Python")
-
-
-def _hint(why: str) -> None:
-    """Warn once per process, with a remedy."""
-    global _hinted
-    if not _hinted:
-        _hinted = True
-        warnings.warn(
-            f"loops are compiled in memory, since {why}; set the environment variable NUMBA_CACHE_DIR to a folder with "
-            "room",
-            RuntimeWarning,
-            stacklevel=4,
-        )
-
-
 def watch_compiling(before: Callable[[], None], after: Callable[[], None]) -> None:
     """Call `before` the first compilation and `after` each one."""
-
-    class Watch(event.Listener):
-        said = False
-
-        def on_start(self, event: Any) -> None:
-            if event.kind == "numba:compile" and not self.said:
-                self.said = True
-                before()
-
-        def on_end(self, event: Any) -> None:
-            # A loop may compile or load others: only the outermost one has ended.
-            if not global_compiler_lock.is_locked():  # type: ignore[no-untyped-call]
-                after()
-
-    watch = Watch()
-    for kind in ("numba:compile", "numba:compiler_lock"):
-        event.register(kind, watch)  # type: ignore[no-untyped-call]
+    _WATCHING.append((before, after))
+    if _machine_code.cache_info().currsize:
+        _machine_code().watch(before, after)

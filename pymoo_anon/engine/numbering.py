@@ -13,6 +13,9 @@ from pymoo_anon.typing import Ints, Numbers32
 # So many tuples tell well enough how to split the attributes.
 _SAMPLE = 10_000
 
+# Keys get a slot each where they have at most so many for every row.
+_SLOTS_OF_A_ROW = 8
+
 
 def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
     """Return the lexicographic number of every row, and one row of each number."""
@@ -25,8 +28,17 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
             space = len(distinct)
         keys = keys * size + codes[:, j]
         space *= size
-    _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
-    return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
+    if space > _SLOTS_OF_A_ROW * len(keys):
+        _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
+        return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
+    # A slot for each key: several times as quick as sorting.
+    taken = np.zeros(space, dtype=bool)
+    taken[keys] = True
+    numbers = np.cumsum(taken)
+    ids, first = numbers[keys] - 1, np.empty(numbers[-1], dtype=np.int64)
+    # The last one written stays, which is the first row.
+    first[ids[::-1]] = np.arange(len(keys) - 1, -1, -1)
+    return ids, first
 
 
 def join_tree(codes: Ints, offsets: Ints) -> Tree:

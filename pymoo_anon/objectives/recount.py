@@ -16,7 +16,6 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.domain_values import Name, label_text
-from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.typing import Bools, Ints
@@ -313,6 +312,9 @@ class Recount:
 
 def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     """Count the distinct combinations of some columns: `column 0`, `column 1`, ..., and `n`."""
+    # Loaded late: only a release is counted again.
+    from pymoo_anon.table.frames import combinations_of
+
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}
     table = pd.DataFrame({**columns, "n": found.weights})

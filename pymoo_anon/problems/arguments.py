@@ -227,3 +227,14 @@ def texts_of(values: pd.Series[Any]) -> list[str]:
         return [f"{value:,}" for value in values]
     decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
     return [f"{value:,.{decimals}f}" for value in values]
+
+
+def as_json(value: Any, whole: bool = False) -> Any:
+    """Return a value for JSON, infinity as text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple | np.ndarray):
+        return [as_json(each) for each in value]
+    if isinstance(value, float) and np.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    return int(value) if whole else value

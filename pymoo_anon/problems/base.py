@@ -13,19 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pandas as pd
-from numba.core.event import install_timer
 from numpy.typing import ArrayLike
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
 from pymoo_anon.problems.front import Front, points_of
@@ -33,6 +32,9 @@ from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 from pymoo_anon.typing import Array, Floats, Ints, T
+
+if TYPE_CHECKING:
+    from pymoo.core.algorithm import Algorithm
 
 # Batches below this size run in one thread.
 _POINTS_OF_A_THREAD = 16
@@ -53,6 +55,9 @@ def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
     if algorithm is None or _EXCLUDED.get():
         yield
         return
+
+    # Loaded late: choosing a point of a front that is read needs no loops.
+    from numba.core.event import install_timer
 
     def move_start(seconds: float) -> None:
         algorithm.start_time += seconds
@@ -385,18 +390,20 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             values[rows] = measure.evaluate(classes)
         return values
 
-    def values_of_marked(self, X: Array, measures: Sequence[Objective]) -> Floats:
-        """Return the values of marked rows as one class, (n, n_measures).
+    def marked_and_lost(self, X: Array, measures: Sequence[Objective]) -> tuple[Floats, Floats]:
+        """Return the values of marked rows as one class, (n, n_measures), and the losses, (n, n_attributes).
 
         A value is NaN without marked rows, and for measures that do not speak of single classes.
         """
+        lost = np.empty((len(X), len(self.table.quasi_identifiers)))
         values, of_classes = np.full((len(X), len(measures)), np.nan), [one.worst_class for one in measures]
         for rows, classes in self._grouped(X, self._read_by(measures)):
+            lost[rows] = attribute_losses(classes)
             for row, own in zip(rows.tolist(), classes, strict=True):
                 if not own.kept.all():
                     marked = marked_class(own)
                     values[row, of_classes] = [one.of_classes(marked)[0] for one in measures if one.worst_class]
-        return values
+        return values, lost
 
     def _read_by(self, measures: Sequence[Objective]) -> tuple[Hashable, ...]:
         readers: list[Objective | Constraint] = [*measures, *self.constraints]

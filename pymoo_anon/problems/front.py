@@ -25,6 +25,7 @@ from pymoo.core.result import Result
 from pymoo_anon._messages import counted, html_table, listed, number, percent, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.problems.arguments import bound, checked_constraints, lost, measure_names, texts_of
 from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, next_steps, shortfalls, with_share
@@ -136,6 +137,7 @@ class Front:
         goals = zip(problem.objectives, self.natural.T, strict=True)
         self._values: dict[Objective, Floats] = {**dict(measured), **dict(goals)}
         self._marked: dict[Objective, Floats] = {}
+        self._lost: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -163,13 +165,26 @@ class Front:
         """
         if measure not in self._marked:
             missing = [one for one in dict.fromkeys([*self.problem.measured, measure]) if one not in self._marked]
-            self._marked.update(zip(missing, self.problem.values_of_marked(self.X, missing).T, strict=True))
+            marked, self._lost = self.problem.marked_and_lost(self.X, missing)
+            self._marked.update(zip(missing, marked.T, strict=True))
         return self._marked[measure]
 
-    def recall(self, values: Mapping[Objective, Floats], marked: Mapping[Objective, Floats]) -> None:
-        """Store results of `values` and `marked` from before, by measure."""
+    def lost(self, place: int) -> Floats:
+        """Return the (n_attributes,) general loss of each quasi-identifier at a point."""
+        if self._lost is None:
+            (own,) = attribute_losses(self.problem.equivalence_classes(self.X[place]))
+        else:
+            own = self._lost[place]
+        found: Floats = own
+        return found
+
+    def recall(
+        self, values: Mapping[Objective, Floats], marked: Mapping[Objective, Floats], lost: Floats | None
+    ) -> None:
+        """Store results of `values` and `marked` from before, by measure, and those of `lost`."""
         self._values.update(values)
         self._marked.update(marked)
+        self._lost = lost
 
     def place_of(self, chosen: int | Choice) -> int:
         """Return the place of a row or a choice.
@@ -258,6 +273,7 @@ class Front:
         made.gap = None if self.gap is None else self.gap[picked]
         made._values = {measure: values[picked] for measure, values in self._values.items()}
         made._marked = {measure: values[picked] for measure, values in self._marked.items()}
+        made._lost = None if self._lost is None else self._lost[picked]
         return made
 
     def sorted(self) -> Front:

@@ -7,18 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from pymoo.core.algorithm import Algorithm
-from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.roll_up import plan_roll_up
-from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, column_index, one_point, whole_numbers
@@ -28,6 +24,9 @@ from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo.core.algorithm import Algorithm
 
 # Without `max_nodes`, `pareto_front` visits at most so many nodes and groups at most so many distinct tuples. With the
 # usual objectives that takes some seconds, and for Adult a fifth of it.
@@ -232,6 +231,9 @@ class LatticeProblem(AnonymizationProblem):
         most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples)) if max_nodes is None else max_nodes
         if self.n_nodes > most:
             return None
+        # Loaded late: a front that is read needs no exact one.
+        from pymoo_anon.fronts.archive import front_order, merge_front
+
         X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
         for batch in self.batches(_VISITED_AT_ONCE):
             X, F = merge_front(X, F, *self.compute_feasible(batch))
@@ -257,7 +259,12 @@ class LatticeProblem(AnonymizationProblem):
         return whole_numbers(X, points, "whole generalization levels", "levels", self.lowest, self.highest)
 
     def _roll_up(self, X: Ints) -> tuple[Ints, Ints | None, Ints]:
-        return plan_roll_up(X, self.weights) if len(X) > 1 else super()._roll_up(X)
+        if len(X) < 2:
+            return super()._roll_up(X)
+        # Loaded late: a single point needs no plan.
+        from pymoo_anon.engine.roll_up import plan_roll_up
+
+        return plan_roll_up(X, self.weights)
 
     @cached_property
     def weights(self) -> Floats:
@@ -314,6 +321,11 @@ def check_visitable(problem: LatticeProblem) -> None:
 
 def _warn_of_levels_cut_down(algorithm: Any) -> None:
     crossover = getattr(getattr(algorithm, "mating", None), "crossover", None)
+    if crossover is None:
+        return
+    # Loaded late: other algorithms have no crossover.
+    from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
+
     if isinstance(crossover, SimulatedBinaryCrossover) and (
         crossover.vtype is None or np.dtype(crossover.vtype).kind != "f"
     ):

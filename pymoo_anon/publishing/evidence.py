@@ -22,7 +22,7 @@ import pymoo_anon
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, plain
 from pymoo_anon.objectives.spelling import short_name
-from pymoo_anon.problems.arguments import adversaries_of, bound, column_name, measure_names, safe_repr
+from pymoo_anon.problems.arguments import adversaries_of, as_json, bound, column_name, measure_names, safe_repr
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -215,17 +215,6 @@ def _front(problem: AnonymizationProblem, front: Front) -> list[dict[str, Any]]:
         }
         for x, own, n in zip(front.X.tolist(), values.tolist(), front.n_suppressed.tolist(), strict=True)
     ]
-
-
-def as_json(value: Any, whole: bool = False) -> Any:
-    """Return a value for JSON, infinity as text."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, list | tuple | np.ndarray):
-        return [as_json(each) for each in value]
-    if isinstance(value, float) and np.isinf(value):
-        return "infinity" if value > 0 else "-infinity"
-    return int(value) if whole else value
 
 
 # --- the shape of the file ------------------------------------------------------------------------------------------

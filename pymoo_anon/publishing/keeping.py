@@ -15,7 +15,6 @@ from pymoo_anon._messages import examples
 from pymoo_anon.publishing.recoding import lookup
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, spelled
 from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of
-from pymoo_anon.table.guesses import guess_of, profiles_of
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of
 
@@ -182,6 +181,9 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return
+    # Loaded late: it reads the words of many languages.
+    from pymoo_anon.table.guesses import guess_of, profiles_of
+
     profiles = profiles_of(source.frame, [source.alias(name) for name in unsaid])
     for name, profile in zip(unsaid, profiles, strict=True):
         danger = guess_of(profile._replace(name=str(name))).danger

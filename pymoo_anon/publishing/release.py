@@ -27,7 +27,6 @@ from pymoo_anon.publishing.verify import kept as is_kept
 from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed
-from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.table.suppression import HOW_RELEASED, Violating
 
@@ -474,6 +473,8 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
     rows = [(by, *_unique(frames.distinct_rows(table, own))[1:]) for by, own in sets.items()]
     for name, (alias, role) in zip(columns.column, roles.items(), strict=True):
         if alias in others and len(others) > 1:
+            from pymoo_anon.table.guesses import Profile
+
             n_distinct, unique, n_rows = _unique(frames.distinct_rows(table, [alias]))
             if Profile(name, n_rows, n_distinct, 0, (), ()).is_nearly_unique:
                 rows.append((f"{role} column {column_name(name)}", unique, n_rows))

@@ -27,10 +27,9 @@ from pymoo_anon.engine.tuples import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.spelling import short_name
-from pymoo_anon.problems.arguments import free_name
+from pymoo_anon.problems.arguments import as_json, free_name
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.publishing.evidence import as_json
 from pymoo_anon.study.names import FILES, STORED, checksum
 from pymoo_anon.study.project import Project
 from pymoo_anon.table.generalization import LocalGeneralization
@@ -95,6 +94,7 @@ def write_search(front: Front, path: Path) -> bool:
     found: dict[str, Any] = {
         "values": np.column_stack([front.values(one) for one in measures]),
         "marked": np.column_stack([front.marked(one) for one in measures]),
+        "lost": np.reshape([front.lost(place) for place in range(len(front))], (-1, len(table.quasi_identifiers))),
     }
     if not isinstance(front.problem, LatticeProblem):
         for place, made in enumerate(map(front.problem.decode, front.X)):
@@ -122,8 +122,9 @@ class Stored(NamedTuple):
         front = Front(problem, X, certified=certified)
         if len(front) != len(values):
             raise ValueError(f"its {len(values)} points must satisfy all constraints, got {len(front)} that do")
-        by_measure = (dict(zip(measures, self.arrays[name].T, strict=True)) for name in ("values", "marked"))
-        front.recall(*by_measure)
+        known, marked = (dict(zip(measures, self.arrays[name].T, strict=True)) for name in ("values", "marked"))
+        # Files of earlier versions have no losses.
+        front.recall(known, marked, self.arrays.get("lost"))
         return front
 
     def _recoding(self, place: int) -> LocalGeneralization:

@@ -12,23 +12,17 @@ from datetime import datetime, timezone
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from pymoo_anon._files import content_of, replaced, tried
 from pymoo_anon._messages import examples, listed, number, plain
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import RefinementError, measure_names
+from pymoo_anon.problems.arguments import RefinementError, as_json, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.evidence import as_json, read_evidence, write_evidence
-from pymoo_anon.publishing.evidence import evidence as evidence_of
-from pymoo_anon.publishing.release import Asked, Recoded, RecountError, Release, recode, uniqueness_of
-from pymoo_anon.study.engines import engine_of, kind_of, open_frame, write_table
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import (
     CHOICE,
@@ -38,8 +32,6 @@ from pymoo_anon.study.names import (
     RECORD,
     RELEASES,
     STORED,
-    Reading,
-    Source,
     checksum,
     path_from,
 )
@@ -60,10 +52,12 @@ from pymoo_anon.study.stored import (
     read_search,
     warning_of,
 )
-from pymoo_anon.study.tables import constraint, open_table, population_of, problem_of, table_of
-from pymoo_anon.table.frames import as_text
+from pymoo_anon.study.tables import constraint, open_again, open_released, population_of, problem_of, table_of
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
+
+if TYPE_CHECKING:
+    from pymoo_anon.publishing.release import Recoded, Release
 
 
 class Study:
@@ -339,22 +333,23 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
+        from pymoo_anon.study.engines import write_table
+
         self._check_kind(local, lower_bound)
         choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "lower-bound": lower_bound}
         target = self.project.release if output is None else Path(output)
-        recoding = "local" if local else None
         paths = [target, *(beside(target, what) for what in (CODEBOOK, EVIDENCE))]
         with tried(target.parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.name
             try:
-                about = {"suppressed": suppressed or self.project.suppressed, "recoding": recoding, "anyway": anyway}
-                made = self._recoded(choice, kind_of(new), **about)
+                about = {"recoding": "local" if local else None, "anyway": anyway}
+                made = self._recoded(choice, new, suppressed=suppressed or self.project.suppressed, **about)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
             write_table(made.frame, new)
             show("Step 3 of 4: counting again")
-            release = made.counted_again(self._read_back(new))
+            release = made.counted_again(open_again(self.project, new))
             show("Step 4 of 4: writing evidence and codebook")
             done = self._entry(choice, release, target, checksum(new))
             earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
@@ -372,7 +367,11 @@ class Study:
         earlier: Sequence[Released],
         asked: Mapping[str, Any],
     ) -> None:
-        told = evidence_of(
+        from pymoo_anon.publishing.codebook import codebook
+        from pymoo_anon.publishing.evidence import evidence, write_evidence
+        from pymoo_anon.study.engines import write_table
+
+        told = evidence(
             self.problem,
             self.front,
             choice,
@@ -394,22 +393,14 @@ class Study:
         if local and is_local:
             raise ValueError(f"local cannot refine the front of {self.project.path}, which is local already")
 
-    def _recoded(self, choice: Choice, kind: str, **asked: Any) -> Recoded:
-        """Recode the table.
+    def _recoded(self, choice: Choice, path: Path, **asked: Any) -> Recoded:
+        """Recode the table for a file."""
+        from pymoo_anon.publishing.release import Asked, recode
 
-        For a CSV file the columns that are not recoded become text.
-        """
         project = self.project
-        frame = open_table(project.reading, list(project.columns), list(project.columns))
-        if kind == "csv" and project.data.kind != "csv":
-            table = nw.from_native(frame)
-            others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
-            frame = table.with_columns([as_text(name).alias(name) for name in others]).to_native()
+        frame = open_released(project, path)
         roles = Asked(project.with_role("drop", "identifier"), project.kept, **asked)
         return recode(frame, self.problem, choice, roles)
-
-    def _read_back(self, path: Path) -> Any:
-        return open_frame(Reading(Source(kind_of(path), path), engine_of(self.project.reading)), list)
 
     def _checksums(self, output: Mapping[str, str]) -> dict[str, Any]:
         known, project = self.record["project"], self.project
@@ -467,6 +458,8 @@ class Study:
 
     def _broken(self, path: Path) -> list[str]:
         """Return the broken promises of a release, in words."""
+        from pymoo_anon.publishing.evidence import read_evidence
+
         known = beside(path, EVIDENCE)
         if not path.is_file():
             return [f"is missing: put it back, or delete it in {self.folder / RELEASES}"]
@@ -482,8 +475,10 @@ class Study:
 
     def _counted_again(self, path: Path, told: Mapping[str, Any]) -> list[str]:
         """Count a release again, and return its broken promises in words."""
+        from pymoo_anon.publishing.release import RecountError, uniqueness_of
+
         again = self._recoded_again(told, path)
-        written = again.grouped(self._read_back(path))
+        written = again.grouped(open_again(self.project, path))
         try:
             claims, unique = again.claims(written), uniqueness_of(written, again.columns)
         except RecountError as error:
@@ -513,13 +508,15 @@ class Study:
         local = told["chosen"]["local"]
         recoding = "local" if local is not None and local["refined"] else None
         about = {"suppressed": told["suppressed"]["how"], "recoding": recoding, "anyway": told["anyway"]}
-        return self._recoded(choice, kind_of(path), **about)
+        return self._recoded(choice, path, **about)
 
     # --- the report ---------------------------------------------------------------------------------------------------
 
     @property
     def evidence(self) -> dict[str, Any] | None:
         """The evidence of the last release, or None if there is none."""
+        from pymoo_anon.publishing.evidence import read_evidence
+
         path = beside(self.released, EVIDENCE)
         return read_evidence(path) if path.is_file() else None
 

@@ -12,7 +12,6 @@ from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeigh
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge
 from pymoo_anon.objectives.spelling import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.study.engines import dialect_of, open_frame
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
 from pymoo_anon.study.options import bound_parts, choice_of, measures_in, numeral, usual
 from pymoo_anon.study.project import Project
@@ -36,6 +35,8 @@ def table_of(project: Project) -> Microdata:
 
 def columns_of(path: Path) -> list[str]:
     """Return the column names of a CSV file."""
+    from pymoo_anon.study.engines import dialect_of
+
     Source("csv", path).check()
     return [column for column in dialect_of(path, None).names if column]
 
@@ -59,7 +60,35 @@ def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] |
             _check_same(reading.source, found, columns)
         return wanted
 
+    # Loaded late: a front is read without its table.
+    from pymoo_anon.study.engines import open_frame
+
     return open_frame(reading, choose)
+
+
+def open_released(project: Project, output: Path) -> Any:
+    """Return the table of a project for a release to a file.
+
+    For a CSV file the columns that are not recoded become text.
+    """
+    import narwhals as nw
+
+    from pymoo_anon.study.engines import kind_of
+    from pymoo_anon.table.frames import as_text
+
+    frame = open_table(project.reading, list(project.columns), list(project.columns))
+    if kind_of(output) != "csv" or project.data.kind == "csv":
+        return frame
+    table = nw.from_native(frame)
+    others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
+    return table.with_columns([as_text(name).alias(name) for name in others]).to_native()
+
+
+def open_again(project: Project, path: Path) -> Any:
+    """Return a table that was released."""
+    from pymoo_anon.study.engines import engine_of, kind_of, open_frame
+
+    return open_frame(Reading(Source(kind_of(path), path), engine_of(project.reading)), list)
 
 
 def population_of(project: Project, table: Microdata, named: str) -> Microdata:

@@ -3,17 +3,17 @@
 from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
-from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization
-from pymoo_anon.table.guesses import Guess, guess_role, guesses_of
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
-from pymoo_anon.table.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
+    from pymoo_anon.table.draft_levels import Draft
     from pymoo_anon.table.drafts import draft_hierarchy
     from pymoo_anon.table.findings import Finding, check_hierarchy
+    from pymoo_anon.table.guesses import Guess, guess_role, guesses_of
+    from pymoo_anon.table.taxonomy import Taxonomy
 
 __all__ = [
     "AtMost",
@@ -34,4 +34,13 @@ __all__ = [
     "guesses_of",
 ]
 
-__getattr__ = later(__name__, {"drafts": ("draft_hierarchy",), "findings": ("Finding", "check_hierarchy")})
+__getattr__ = later(
+    __name__,
+    {
+        "draft_levels": ("Draft",),
+        "drafts": ("draft_hierarchy",),
+        "findings": ("Finding", "check_hierarchy"),
+        "guesses": ("Guess", "guess_role", "guesses_of"),
+        "taxonomy": ("Taxonomy",),
+    },
+)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import counted, examples, html_table, repeated
-from pymoo_anon.table.delimited import read_columns, write_columns
 from pymoo_anon.table.domain_values import (
     ROOT,
     Bins,
@@ -167,6 +166,8 @@ class Hierarchy:
         >>> Hierarchy.from_csv(StringIO("Bonn;DE;*\nCologne;DE;*\nParis;FR;*\n"))
         Hierarchy(3 values, levels of 3, 2, 1 groups)
         """
+        from pymoo_anon.table.delimited import read_columns
+
         name, columns = read_columns(path)
         try:
             return cls(columns)
@@ -326,6 +327,8 @@ class Hierarchy:
         >>> Hierarchy.flat(["Female", "Male"]).to_csv()
         'Female;*\nMale;*\n'
         """
+        from pymoo_anon.table.delimited import write_columns
+
         return write_columns(self._columns(), path)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Hierarchy:

@@ -8,21 +8,22 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pymoo_anon._messages import counted, examples, html_table, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses, Forest, classes_of, grouped
-from pymoo_anon.engine.grouper import Grouper
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
-from pymoo_anon.table.frames import coded, combinations_of
 from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_of_column
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 from pymoo_anon.typing import Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.engine.grouper import Grouper
 
 # The square is below 2^63, so sums of squared class sizes are exact.
 _MOST_TABLE_ROWS = 3_037_000_499
@@ -60,7 +61,6 @@ class Microdata:
     Attributes:
         quasi_identifiers, sensitive, label, person: As given.
         tuples: `DistinctTuples` with all counts.
-        grouper: Their `Grouper`.
 
     Raises:
         ValueError: There are more than 3,037,000,499 rows.
@@ -71,7 +71,6 @@ class Microdata:
     label: Name | None
     person: Name | None
     tuples: DistinctTuples
-    grouper: Grouper
 
     def __init__(
         self,
@@ -89,8 +88,12 @@ class Microdata:
         hierarchies = MappingProxyType(dict(quasi_identifiers))
         # A class label may be a quasi-identifier, too, so every quasi-identifier has counts of its values.
         own, own_domains = {}, {}
-        for j, (name, hierarchy) in enumerate(hierarchies.items()):
-            own[name] = ValueCounts(np.arange(len(tuples) + 1), tuples[:, j].copy(), counts, hierarchy.n_values)
+        starts, codes, counts = np.arange(len(tuples) + 1), np.array(tuples.T, order="C"), np.array(counts)
+        for shared in (starts, codes, counts):
+            # What is read-only is not copied for each column.
+            shared.flags.writeable = False
+        for (name, hierarchy), values in zip(hierarchies.items(), codes, strict=True):
+            own[name] = ValueCounts(starts, values, counts, hierarchy.n_values)
             own_domains[name] = hierarchy.domain
         distinct = DistinctTuples(
             tuples,
@@ -108,8 +111,14 @@ class Microdata:
             label=label,
             person=person,
             tuples=distinct,
-            grouper=Grouper(distinct),
         )
+
+    @cached_property
+    def grouper(self) -> Grouper:
+        """The grouper of the distinct tuples, which is made when it is first used."""
+        from pymoo_anon.engine.grouper import Grouper
+
+        return Grouper(self.tuples)
 
     @classmethod
     def from_frame(
@@ -147,16 +156,17 @@ class Microdata:
         _check_hierarchies(quasi_identifiers)
         if not quasi_identifiers:
             raise ValueError("quasi_identifiers must be a dict of at least one column and its hierarchy, got none")
+        from pymoo_anon.table.frames import coded, combinations_of
+
         sensitive = names_of(sensitive)
         others = _other_columns(quasi_identifiers, sensitive, label, person)
         combinations, gaps = combinations_of(frame, [*quasi_identifiers, *others]).with_gaps(missing)
-        hierarchies, codes = {}, []
+        hierarchies, codes, columns, domains = {}, [], {}, {}
         for name, hierarchy in quasi_identifiers.items():
             positions, values = coded(combinations.columns[name])
             _check_domain(name, values, released_as_labels=True)
             hierarchies[name], places = fitted(name, hierarchy, values, name in gaps)
             codes.append(places[positions])
-        columns, domains = {}, {}
         for name in others:
             columns[name], domains[name] = coded(combinations.columns[name])
             _check_domain(name, domains[name], released_as_labels=False)

@@ -290,19 +290,37 @@ def test_a_release_that_is_worse_than_its_evidence_does_not_hold():
 LOADED = """
 import sys
 from pymoo_anon.cli import main
-sys.argv = ["pymoo-anon", "release", "mine.toml", "--row", "4"]
+sys.argv = ["pymoo-anon", *sys.argv[1:]]
 try:
     main()
 finally:
-    print(*sorted(name for name in sys.modules if name.split(".")[0] == "pymoo_anon"), file=sys.stderr)
+    print(*sorted(sys.modules), file=sys.stderr)
 """
 
 
+def loaded(*arguments):
+    """Run a command in a process, and return its output and the loaded modules."""
+    done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
+    return " ".join(done.stdout.split()), without_compiling(done.stderr).split()
+
+
+def own(modules):
+    return [name for name in modules if name.split(".")[0] == "pymoo_anon"]
+
+
 def test_a_release_runs_through_few_files_of_the_package():
-    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
-    assert "What was promised holds." in " ".join(done.stdout.split())
-    loaded = without_compiling(done.stderr).split()
-    assert 30 < len(loaded) <= 77, "\n".join(loaded)
+    said, modules = loaded("release", "mine.toml", "--row", "4")
+    assert "What was promised holds." in said
+    assert 30 < len(own(modules)) <= 71, "\n".join(own(modules))
+    assert not {"moocore", "pymoo.core.algorithm", "matplotlib"} & {*modules}
+
+
+def test_a_choice_loads_no_loops_no_engine_and_nothing_of_publishing():
+    said, modules = loaded("pick", "mine.toml", "--row", "4")
+    assert said.startswith("Row 4 of ")
+    assert 30 < len(own(modules)) <= 56, "\n".join(own(modules))
+    assert not {"numba", "narwhals", "duckdb", "scipy", "moocore", "pymoo.core.algorithm"} & {*modules}
+    assert not [name for name in own(modules) if name.startswith("pymoo_anon.publishing")]
 
 
 def test_any_table_is_counted():

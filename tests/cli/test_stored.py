@@ -56,6 +56,7 @@ def test_what_is_read_is_what_the_table_gives(project):
     stored, _ = read_front(project)
     decoded = [stored.problem.decode(x) for x in stored.X]
     marked = [stored.marked(one) for one in stored.problem.measured]
+    lost = [stored.lost(place) for place in range(len(stored))]
     forget()
     anew, _ = read_front(project)
     assert fingerprint(stored.problem, {}) == fingerprint(anew.problem, {})
@@ -64,6 +65,7 @@ def test_what_is_read_is_what_the_table_gives(project):
     assert np.array_equal(stored.F, anew.F)
     assert np.array_equal(stored.n_suppressed, anew.n_suppressed)
     assert stored.to_frame().equals(anew.to_frame())
+    assert np.array_equal(lost, [anew.lost(place) for place in range(len(anew))])
     assert np.array_equal(marked, [anew.marked(one) for one in anew.problem.measured], equal_nan=True)
 
 
@@ -165,7 +167,6 @@ def test_pick_opens_no_table_and_makes_no_recoding(project, monkeypatch):
         raise AssertionError("the table is opened")
 
     monkeypatch.setattr(engines, "open_frame", refuse)
-    monkeypatch.setattr("pymoo_anon.study.tables.open_frame", refuse)
     front, _ = read_front(project)
     monkeypatch.setattr(type(front.problem), "_measure", refuse)
     monkeypatch.setattr("pymoo_anon.problems.local_recoding.recode", refuse)

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import pickle
 import subprocess
 import sys
 from itertools import product
@@ -144,22 +145,24 @@ def test_other_refusals_of_numba_are_not_taken_for_that(monkeypatch):
     def refuse(**options):
         raise RuntimeError("not now")
 
-    from pymoo_anon.engine import compiled
+    from pymoo_anon.engine import machine_code
 
-    monkeypatch.setattr(compiled.numba, "njit", refuse)
+    monkeypatch.setattr(machine_code.numba, "njit", refuse)
     with pytest.raises(RuntimeError, match="not now"):
-        compiled.njit()(len)
+        njit()(len)(())
+
+
+@njit(allocates=False, inner=True)
+def inner(x):
+    return 2 * x
+
+
+@njit(allocates=False)
+def outer(x):
+    return inner(x) + 1
 
 
 def test_an_inner_loop_serves_loops_and_refuses_python():
-    @njit(allocates=False, inner=True)
-    def inner(x):
-        return 2 * x
-
-    @njit(allocates=False)
-    def outer(x):
-        return inner(x) + 1
-
     with pytest.raises(TypeError, match="inner is only called by compiled loops"):
         inner(3)
     assert outer(3) == 7
@@ -168,10 +171,33 @@ def test_an_inner_loop_serves_loops_and_refuses_python():
         inner(3)
 
 
+def test_a_loop_is_pickled_by_its_name():
+    assert pickle.loads(pickle.dumps(outer)) is outer
+
+
+LATE = """
+import sys
+from pymoo_anon.datasets import make_census
+from pymoo_anon.table.generalization import Generalization
+
+table = make_census(100)
+print("numba" in sys.modules)
+own = table.quasi_identifiers.items()
+made = Generalization({name: one.groups[0] for name, one in own}, {name: one.labels[0] for name, one in own})
+print(int(table.equivalence_classes(made).sizes.sum()))
+print("numba" in sys.modules)
+"""
+
+
+def test_numba_loads_with_the_first_call():
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
+    assert done.stdout == "False\n100\nTrue\n", done.stderr
+
+
 def test_every_loop_is_compiled_this_way():
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module == "numba":
                 assert "njit" not in {alias.name for alias in node.names}, path
-            if isinstance(node, ast.Import) and path.name != "compiled.py":
+            if isinstance(node, ast.Import) and path.name != "machine_code.py":
                 assert "numba" not in {alias.name for alias in node.names}, path

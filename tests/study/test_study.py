@@ -8,7 +8,7 @@ import pytest
 from command import front, own, run, search
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.study import Study, tables
+from pymoo_anon.study import Study, engines
 from pymoo_anon.table import Microdata
 
 pytestmark = pytest.mark.usefixtures("own_table")
@@ -60,7 +60,7 @@ def test_what_was_damaged_is_named(searched):
 
 def test_nothing_is_read_before_it_is_needed_nor_twice(searched, monkeypatch):
     study, opened, read = Study.open(searched), [], []
-    monkeypatch.setattr(tables, "open_frame", lambda *args: opened.append(args))
+    monkeypatch.setattr(engines, "open_frame", lambda *args: opened.append(args))
     monkeypatch.setattr("pymoo_anon.study.study.read_search", lambda *args: read.append(args) or own_read(*args))
     study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
     assert (len(opened), len(read)) == (0, 1)

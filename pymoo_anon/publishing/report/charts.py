@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from functools import cache
-from typing import Any
 
 import numpy as np
-import vl_convert
 
 from pymoo_anon.objectives.privacy.identity import KAnonymity, ProsecutorRisk
 from pymoo_anon.problems.front import axes_of
@@ -18,8 +15,7 @@ from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, Measure, mea
 from pymoo_anon.publishing.report.people import BELOW
 from pymoo_anon.publishing.report.subject import Subject
 from pymoo_anon.publishing.report.values import HERE
-
-Spec = dict[str, Any]
+from pymoo_anon.publishing.report.vega import Spec, compiled
 
 
 def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
@@ -39,14 +35,8 @@ def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
     )
     shared = {"data": {"name": "rows"}, "width": "container", "config": made["config"]}
     specs = {kind: {**made[kind], **shared} for kind in kinds}
-    return {kind: spec if kind == "front" else _compiled(json.dumps(spec)) for kind, spec in specs.items()}
-
-
-@cache
-def _compiled(spec: str) -> Spec:
-    """Compile a specification, once for all reports that share it."""
-    compiled: Spec = vl_convert.vegalite_to_vega(json.loads(spec))
-    return {key: value for key, value in compiled.items() if key != "$schema"}
+    fixed = [kind for kind in kinds if kind != "front"]
+    return specs | dict(zip(fixed, compiled([specs[kind] for kind in fixed]), strict=True))
 
 
 def axes(subject: Subject) -> list[Spec]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +17,7 @@ from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report import decision, people, values
 from pymoo_anon.publishing.report.cells import Row, Table, View, one_line, resource, template
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
+from pymoo_anon.publishing.report.vega import script
 from pymoo_anon.table.microdata import Microdata
 
 #: Greatest number of characters of the file. The scripts of the charts have 0.9 million.
@@ -124,7 +123,7 @@ def _page(subject: Subject) -> str:
     stay = {name: view(subject) for name, view in _STAY.items() if not subject.external or name in _OUTSIDE}
     views = {**views, **stay}
     figures = {name: _figures(subject, name, view) for name, view in views.items()}
-    scripts = [_bundle(), resource("report.js")]
+    scripts = [script(), resource("report.js")]
     payload = _payload(subject, shown, figures)
     about = {words: subject.about[key] for key, words in ABOUT.items() if subject.about.get(key)}
     missing = [words for words in ABOUT.values() if words not in about]
@@ -146,9 +145,9 @@ def _page(subject: Subject) -> str:
         first=payload.get("first", []),
         label=payload["labels"].get(subject.chosen, "") if not subject.external else "",
         style=_markup(resource("report.css")),
-        scripts=[_markup(script) for script in scripts],
+        scripts=[_markup(one) for one in scripts],
         # Name of a script in a content security policy.
-        hashes=[f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts],
+        hashes=[f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in scripts],
         data=_markup("@data@"),
     )
     return frame.replace("@data@", _embedded(payload))
@@ -253,17 +252,6 @@ def _embedded(data: Any) -> str:
     """
     made = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-@cache
-def _bundle() -> str:
-    # Vega with its interpreter of expressions, which needs no eval.
-    import vl_convert
-
-    made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    # These would end the script element too early.
-    assert re.search(r"</script|<!--", made, re.IGNORECASE) is None
-    return made
 
 
 def _markup(text: str) -> Any:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pymoo_anon._messages import listed
-from pymoo_anon.comparison.bias import QUANTILES, distribution, gini, lorenz_curve, people_by
+from pymoo_anon.comparison.bias import QUANTILES, distribution, gini, lorenz_curve
 from pymoo_anon.comparison.population import PopulationUniques, population_uniques
 from pymoo_anon.comparison.properties import BreachProbability, ClassSize, TupleLoss
 from pymoo_anon.comparison.vectors import PropertyVector
@@ -18,8 +17,7 @@ from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
 from pymoo_anon.publishing.report.cells import Cell, Heading, Row, Table, View, cell_of, headings, one_line, share_text
-from pymoo_anon.publishing.report.subject import Member, Subject, titles
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.publishing.report.subject import MOST_CLASSES, TENTHS, Inference, Member, Subject, titles
 from pymoo_anon.typing import Ints
 
 #: Definition of each risk.
@@ -56,16 +54,13 @@ SOURCE = (
 # Limits of the risk of records, beside the risk for comparison.
 _RISKS = (0.5, 1 / 3, 0.2, 0.1, 0.05, 0.02, 0.01)
 
-# Number of classes listed, and of steps of a share.
-_MOST_CLASSES, _TENTHS = 10, 10
-
 BELOW, ABOVE = "too small", "large enough"
 
 # Left edges of the histogram.
 _EDGES = (1, 2, 5, 12, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 100_000, 1_000_000)
 
-# Greatest number of groups per attribute, and of groups listed.
-_MOST_GROUPS, _MOST_LISTED = 12, 20
+# Greatest number of groups that lose most.
+_MOST_LOSERS = 20
 
 # Steps of a Lorenz curve.
 _SHARES = np.linspace(0, 1, 21)
@@ -182,7 +177,7 @@ def inference_view(subject: Subject, member: Member) -> View:
     """List the possible inferences about each released sensitive column."""
     both = _both(subject, member)
     found = [(one_line(name), [own.inferences[name] for own in both]) for name in subject.released_sensitive]
-    words = _said(subject, [(name, own[-1]) for name, own in found if len(own[-1])])
+    words = _said(subject, [(name, own[-1]) for name, own in found if own[-1].worst])
     tables = [_inferred(subject, found)] if found else []
     for place, (name, own) in enumerate(found):
         tables.append(_sure(subject, place, name, own))
@@ -190,82 +185,61 @@ def inference_view(subject: Subject, member: Member) -> View:
     return View(tuple(words), tuple(tables))
 
 
-# Figures of an inference: shares of correct guesses, of rows, and distances of classes from all rows.
-_KNOWING, _NOT_KNOWING, _CERTAIN = (
-    "correct guesses knowing the class",
-    "correct guesses without knowing the class",
-    "rows in classes of one value",
-)
-_MEAN, _GREATEST = "mean distance", "greatest distance"
+# The figures of an inference in words, and whether those of the raw table stand beside them.
+_FIGURES = {
+    "knowing": ("correct guesses knowing the class", True),
+    "not_knowing": ("correct guesses without knowing the class", False),
+    "certain": ("rows in classes of one value", True),
+    "mean": ("mean distance", False),
+    "greatest": ("greatest distance", False),
+}
 
 
-def _guesses(found: pd.DataFrame) -> dict[str, float]:
-    if found.empty:
-        return dict.fromkeys((_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST), 0.0)
-    rows = found["size"] / found["size"].sum()
-    return {
-        _KNOWING: float((rows * found["share"]).sum()),
-        _NOT_KNOWING: float(found["overall"].max()),
-        _CERTAIN: float(rows[found["share"] == 1].sum()),
-        _MEAN: float((rows * found["distance"]).sum()),
-        _GREATEST: float(found["distance"].max()),
-    }
-
-
-def _said(subject: Subject, found: list[tuple[str, pd.DataFrame]]) -> list[str]:
-    if not found:
+def _said(subject: Subject, told: list[tuple[str, Inference]]) -> list[str]:
+    if not told:
         return ["Inference was not examined: no released sensitive column is known."]
-    told = [(name, _guesses(own)) for name, own in found]
-    gain, own = max(told, key=lambda one: one[1][_KNOWING] - one[1][_NOT_KNOWING])
-    far, other = max(told, key=lambda one: one[1][_MEAN])
+    gain, own = max(told, key=lambda one: one[1].knowing - one[1].not_knowing)
+    far, other = max(told, key=lambda one: one[1].mean)
     of_all = f" of {len(told)} sensitive columns" if len(told) > 1 else ""
     widest, most = (f", the {word}{of_all}" if of_all else "" for word in ("greatest difference", "most"))
-    sure = [int(one.loc[one["share"] == 1, "size"].sum()) for _, one in found]
     alone = [
-        f"{name} of {subject.rows(n)} ({share_text(guessed[_CERTAIN])})"
-        for n, (name, guessed) in zip(sure, told, strict=True)
-        if n
+        f"{name} of {subject.rows(one.n_certain)} ({share_text(one.certain)})" for name, one in told if one.n_certain
     ]
     return [
-        f"{gain}: knowing the class, the likeliest value is right for {share_text(own[_KNOWING])} of the "
-        f"{subject.unit}, without knowing it for {share_text(own[_NOT_KNOWING])}{widest}.",
+        f"{gain}: knowing the class, the likeliest value is right for {share_text(own.knowing)} of the "
+        f"{subject.unit}, without knowing it for {share_text(own.not_knowing)}{widest}.",
         f"A class with a single value reveals it: {listed(alone)}." if alone else "No class has a single value.",
-        f"The values of {far} in a class differ from those of all rows by {share_text(other[_MEAN])} on average{most}, "
-        f"and by {share_text(other[_GREATEST])} at most; 0 % is alike, 100 % has nothing in common.",
+        f"The values of {far} in a class differ from those of all rows by {share_text(other.mean)} on average{most}, "
+        f"and by {share_text(other.greatest)} at most; 0 % is alike, 100 % has nothing in common.",
     ]
 
 
-def _inferred(subject: Subject, found: list[tuple[str, list[pd.DataFrame]]]) -> Table:
-    columns, told = [Heading("sensitive column")], [[_guesses(one) for one in (own[-1], own[0])] for _, own in found]
+def _inferred(subject: Subject, found: list[tuple[str, list[Inference]]]) -> Table:
+    columns = [Heading("sensitive column")]
     cells: list[list[Cell]] = [[name] for name, _ in found]
-    for words in (_KNOWING, _NOT_KNOWING, _CERTAIN, _MEAN, _GREATEST):
-        both = words in (_KNOWING, _CERTAIN) and not subject.external
+    for figure, (words, beside) in _FIGURES.items():
+        both = beside and not subject.external
         columns += [Heading(words, "share"), *([Heading("the same, raw table", "share")] if both else [])]
-        for row, guesses in zip(cells, told, strict=True):
-            row += [cell_of(one[words]) for one in guesses[: 1 + both]]
+        for row, (_, own) in zip(cells, found, strict=True):
+            row += [cell_of(getattr(one, figure)) for one in ((own[-1], own[0]) if both else own[-1:])]
     caption = "What can be inferred of each sensitive column; distances are those of a class from all rows."
     return Table("inferred", caption, tuple(columns), tuple(map(tuple, cells)))
 
 
-def _sure(subject: Subject, place: int, name: str, found: list[pd.DataFrame]) -> Table:
-    shares = []
-    for one in found:
-        tenth = np.minimum((one["share"].to_numpy() * _TENTHS + 1e-9).astype(np.int64), _TENTHS)
-        shares.append(np.bincount(tenth, one["size"], _TENTHS + 1) / max(one["size"].sum(), 1))
+def _sure(subject: Subject, place: int, name: str, found: list[Inference]) -> Table:
     rows: list[Row] = []
-    for i in range(_TENTHS + 1):
-        label = "all" if i == _TENTHS else f"{100 * i // _TENTHS}–{100 * (i + 1) // _TENTHS} %"
-        rows.append((label, *(cell_of(own[i]) for own in shares)))
+    for i in range(TENTHS + 1):
+        label = "all" if i == TENTHS else f"{100 * i // TENTHS}–{100 * (i + 1) // TENTHS} %"
+        rows.append((label, *(cell_of(one.sure[i]) for one in found)))
     columns = (Heading("share of the likeliest value"), *_shares(subject))
     return Table(f"sure{place}", f"{name}: how sure a guess is, by share of the rows.", columns, tuple(rows))
 
 
-def _worst(subject: Subject, member: Member, place: int, name: str, found: pd.DataFrame) -> Table:
-    rows: list[Row] = []
-    for at, own in found.head(_MOST_CLASSES).iterrows():
-        labels = map(one_line, member.cells(int(str(at))))
-        figures = (cell_of(own[key]) for key in ("share", "overall", "distance"))
-        rows.append((*labels, int(own["size"]), own["likeliest"], *figures))
+def _worst(subject: Subject, member: Member, place: int, name: str, found: Inference) -> Table:
+    rows: list[Row] = [
+        (*map(one_line, member.cells(at)), size, likeliest, *map(cell_of, figures))
+        for at, size, likeliest, *figures in found.worst
+    ]
     shares = headings(share_of_it="share", in_all_rows="share", distance="share")
     columns = (
         *map(Heading, map(one_line, subject.names)),
@@ -361,7 +335,7 @@ def bias_view(subject: Subject, member: Member) -> View:
     loss, size, risk = (one.measure(classes) for one in (TupleLoss(), ClassSize(), BreachProbability()))
     # As shares: a suppressed row loses everything.
     loss = replace(loss, values=loss.values / len(subject.names))
-    groups = _losers(member.table, loss, risk)
+    groups = _losers(subject, loss, risk)
     average = share_text(loss.mean())
     words = [
         f"All {subject.unit} lose {average} of their information on average."
@@ -377,30 +351,25 @@ def bias_view(subject: Subject, member: Member) -> View:
     return View(tuple(words), (*tables, _smallest(subject, member)))
 
 
-def _losers(table: Microdata, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
+def _losers(subject: Subject, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
     rows: list[Row] = []
-    for name, level in _grouped_by(table):
-        labels, groups, places, counts = people_by(table, loss, name, level)
-        people = np.bincount(groups, counts, len(labels))
+    vectors = [(own.values, own.values * own.counts) for own in (loss, risk)]
+    for name, own in subject.people:
+        # The mean over the people of each group.
         shares, chances = (
-            np.bincount(groups, own.values[places] * counts, len(labels)) / np.maximum(people, 1)
-            for own in (loss, risk)
+            np.bincount(own.groups, whole if own.places is None else values[own.places] * own.counts, len(own.labels))
+            / np.maximum(own.people, 1)
+            for values, whole in vectors
         )
-        for group in np.flatnonzero(people).tolist():
-            told = (one_line(labels[group]), int(people[group]), cell_of(shares[group]), cell_of(chances[group]))
+        for group in np.flatnonzero(own.people).tolist():
+            told = (
+                one_line(own.labels[group]),
+                int(own.people[group]),
+                cell_of(shares[group]),
+                cell_of(chances[group]),
+            )
             rows.append((one_line(name), *told))
-    return sorted(rows, key=lambda row: -_share(row))[:_MOST_LISTED]
-
-
-def _grouped_by(table: Microdata) -> list[tuple[Any, int]]:
-    chosen: list[tuple[Any, int]] = []
-    for name, hierarchy in table.quasi_identifiers.items():
-        n_groups = hierarchy.n_groups.tolist()
-        several = [level for level, n in enumerate(n_groups) if n >= 2]
-        # The finest level with few groups, else the level with fewest.
-        few = [level for level in several if n_groups[level] <= _MOST_GROUPS]
-        chosen += [(name, level) for level in few[:1] or several[-1:]]
-    return [*chosen, *((name, 0) for name in table.sensitive if len(table.domain_of(name)) <= _MOST_LISTED)]
+    return sorted(rows, key=lambda row: -_share(row))[:_MOST_LOSERS]
 
 
 def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector) -> Table:
@@ -430,7 +399,7 @@ def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
 
 
 def _smallest(subject: Subject, member: Member) -> Table:
-    first = np.argsort(member.sizes, kind="stable")[:_MOST_CLASSES].tolist()
+    first = np.argsort(member.sizes, kind="stable")[:MOST_CLASSES].tolist()
     rows: list[Row] = [(*map(one_line, member.cells(place)), int(member.sizes[place])) for place in first]
     columns = (*(Heading(one_line(name)) for name in subject.names), Heading(subject.unit, "whole"))
     return Table("smallest", "The smallest classes, easiest to identify.", columns, tuple(rows))

@@ -6,13 +6,13 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import counted, one_of, unit_of_rows
-from pymoo_anon.comparison.individual import by_class
+from pymoo_anon.comparison.individual import by_class, worst_first
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
@@ -31,7 +31,7 @@ from pymoo_anon.table.generalization import Decoded, Generalization, LocalGenera
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
-from pymoo_anon.typing import Ints
+from pymoo_anon.typing import Floats, Ints
 
 #: Entries at the head of a report, by argument.
 ABOUT = {
@@ -44,6 +44,69 @@ ABOUT = {
 
 #: Greatest number of points with details in the file.
 MOST_DETAILED = 24
+
+#: Number of classes listed, and of steps of a share.
+MOST_CLASSES, TENTHS = 10, 10
+
+# Greatest number of groups per attribute, and of values of a sensitive column that are groups.
+_MOST_GROUPS, _MOST_VALUES = 12, 20
+
+
+class Inference(NamedTuple):
+    """Guesses of a sensitive column: shares of right ones and of rows, and distances of classes from all rows."""
+
+    knowing: float  # Share of right guesses with the class
+    not_knowing: float  # Share of right guesses without it
+    certain: float  # Share of the rows in classes of one value
+    mean: float  # Mean distance
+    greatest: float  # Greatest distance
+    n_certain: int  # Rows in classes of one value
+    sure: Floats  # Share of the rows by tenths of the share of the likeliest value, the last one for all of it
+    worst: list[tuple[int, int, str, float, float, float]]  # Place, size, likeliest value and figures of some classes
+
+    @classmethod
+    def of_classes(cls, found: pd.DataFrame, texts: Sequence[str]) -> Inference:
+        """Return the inference from the result of `by_class`, and the values by number."""
+        if found.empty:
+            return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0, np.zeros(TENTHS + 1), [])
+        size, likeliest, share, overall, distance = (found[name].to_numpy() for name in found)
+        n_rows, certain = size.sum(), int(size[share == 1].sum())
+        tenth = np.minimum((share * TENTHS + 1e-9).astype(np.int64), TENTHS)
+        return cls(
+            float((size * share).sum() / n_rows),
+            float(overall.max()),
+            certain / n_rows,
+            float((size * distance).sum() / n_rows),
+            float(distance.max()),
+            certain,
+            np.bincount(tenth, size, TENTHS + 1) / n_rows,
+            [
+                (int(at), int(size[at]), texts[likeliest[at]], share[at], overall[at], distance[at])
+                for at in worst_first(found, MOST_CLASSES).index
+            ],
+        )
+
+
+class People(NamedTuple):
+    """The people of a table in groups: numbers of people, and of their distinct tuples."""
+
+    labels: tuple[Hashable, ...]
+    people: Ints  # (n_groups,)
+    groups: Ints  # Group of each distinct tuple, or of each pair of one and a sensitive value
+    places: Ints | None  # The distinct tuple of each pair, or None for distinct tuples
+    counts: Ints  # The people of each
+
+    @classmethod
+    def of_level(cls, table: Microdata, name: Name, level: int) -> People:
+        """Return the groups of a level, which is 0 for sensitive columns."""
+        own, hierarchy = table.tuples.columns[name], table.quasi_identifiers.get(name)
+        groups, labels = own.values, table.domain_of(name)
+        if hierarchy is not None:
+            groups, labels = hierarchy.groups[level][groups], hierarchy.labels[level]
+        places = None if hierarchy is not None else np.repeat(np.arange(table.n_distinct), np.diff(own.starts))
+        people = np.bincount(groups, own.counts, len(labels)).astype(np.int64)
+        # Small numbers, since all points are counted by them.
+        return cls(labels, people, groups.astype(np.min_scalar_type(len(labels))), places, own.counts)
 
 
 @dataclass(frozen=True)
@@ -94,15 +157,14 @@ class Member:
         return int(self.classes.sizes[self.classes.kept][np.all(stars, axis=0)].sum())
 
     @cached_property
-    def inferences(self) -> dict[Name, pd.DataFrame]:
-        """Inference about each sensitive column, class by class as in `sizes`."""
-        found = {}
-        for name in self.table.sensitive:
-            counts = self.values(name)
-            texts = np.array([one_line(value) for value in self.table.domain_of(name)], dtype=object)
-            places = np.repeat(np.arange(len(self.sizes)), np.diff(counts.starts))
-            found[name] = by_class(pd.DataFrame({"class": places, "value": texts[counts.values], "n": counts.counts}))
-        return found
+    def inferences(self) -> dict[Name, Inference]:
+        """Inference about each sensitive column."""
+        return {name: self._inference(name) for name in self.table.sensitive}
+
+    def _inference(self, name: Name) -> Inference:
+        texts, numbers = np.unique([one_line(value) for value in self.table.domain_of(name)], return_inverse=True)
+        held = self.values(name)
+        return Inference.of_classes(by_class(replace(held, values=numbers[held.values])), texts.tolist())
 
     @property
     def is_local(self) -> bool:
@@ -137,11 +199,17 @@ class Member:
     def values(self, column: Name) -> ValueCounts:
         """Return the values of a column in each class of `sizes`."""
         own, kept = self.classes.columns[column].trimmed(), self.classes.kept
-        place = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept) if self.marked else -1)
-        rows = np.repeat(place, np.diff(own.starts))
-        inside = rows >= 0
-        held = (own.values[inside], own.counts[inside])
-        return ValueCounts.added(rows[inside], *held, len(self.sizes), own.n_values)
+        if kept.all():
+            return own
+        n_values = np.diff(own.starts)
+        inside = np.repeat(kept, n_values)
+        values, counts, n_values = own.values[inside], own.counts[inside], n_values[kept]
+        if self.marked:
+            together = np.zeros(np.count_nonzero(~inside), dtype=np.int64)
+            rest = ValueCounts.added(together, own.values[~inside], own.counts[~inside], 1, own.n_values)
+            values, counts = np.append(values, rest.values), np.append(counts, rest.counts)
+            n_values = np.append(n_values, len(rest.values))
+        return ValueCounts(np.append(0, np.cumsum(n_values)), values, counts, own.n_values)
 
 
 @dataclass(frozen=True)
@@ -171,6 +239,19 @@ class Subject:
         same = Generalization(groups, labels)
         classes = self.table.equivalence_classes(same)
         return Member(self.place, self.table, same, classes, False, self.table.person)
+
+    @cached_property
+    def people(self) -> list[tuple[Name, People]]:
+        """The people of the table in groups, by the attributes with few of them."""
+        chosen: list[tuple[Name, int]] = []
+        for name, hierarchy in self.table.quasi_identifiers.items():
+            n_groups = hierarchy.n_groups.tolist()
+            several = [level for level, n in enumerate(n_groups) if n >= 2]
+            # The finest level with few groups, else the level with fewest.
+            few = [level for level in several if n_groups[level] <= _MOST_GROUPS]
+            chosen += [(name, level) for level in few[:1] or several[-1:]]
+        chosen += [(name, 0) for name in self.table.sensitive if len(self.table.domain_of(name)) <= _MOST_VALUES]
+        return [(name, People.of_level(self.table, name, level)) for name, level in chosen]
 
     @property
     def problem(self) -> AnonymizationProblem:

@@ -34,7 +34,7 @@ def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
     '88 % lost. Less: k = 8 (row 5, 78 %), no age (-12 %).'
     """
     n_rows, names = front.table.n_rows, list(front.table.quasi_identifiers)
-    by_column = attribute_losses(front.problem.equivalence_classes(np.array(choice.x)))[0] / (n_rows * len(names))
+    by_column = front.lost(front.place_of(choice)) / (n_rows * len(names))
     lost, costly = float(by_column.sum()), int(by_column.argmax())
     if lost < _MUCH:
         return ""
