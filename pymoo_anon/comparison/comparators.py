@@ -6,17 +6,25 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pymoo_anon.comparison.indices import coverages, distances, hypervolumes, spreads
 from pymoo_anon.comparison.vectors import Aligned, Vector, align, align_sets, is_set
+from pymoo_anon.engine.sums import total
 from pymoo_anon.table.domain_values import is_number
-from pymoo_anon.typing import Bools, Floats
+from pymoo_anon.typing import Bools, Floats, Ints
 
 Outcomes = NDArray[np.int8]
+
+# Two values are close if the logarithm of their ratio is below this. The difference of their logarithms is then not
+# precise enough: logarithms of floats are below 746, so that it may be off by 5e-13.
+_CLOSE = 1e-9
+
+# The relative error of the logarithms of a tuple. `_log_ratios` has the proof.
+_LOG_ERROR = 2.0**-50
 
 #: The verdicts of the outcomes 0, 1, 2 and -1.
 VERDICTS = ("equal", "better", "incomparable", "worse")
@@ -188,7 +196,8 @@ class Rank(_OfOne):
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
-        found = distances(aligned.values, aligned.counts.astype(float), self._point(aligned))
+        squares, counts = (aligned.values - self._point(aligned)) ** 2, aligned.counts.astype(float)
+        found = np.sqrt([total(own, counts) for own in squares])
         return judged(_by_row(found), self.maximize, self.tolerance)
 
     def _point(self, aligned: Aligned) -> Floats:
@@ -226,7 +235,7 @@ class Coverage(Comparator):
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
-        return judged(coverages(aligned.values, aligned.counts) / aligned.counts.sum(), self.maximize)
+        return judged(_n_covered(aligned) / aligned.counts.sum(), self.maximize)
 
 
 class Spread(Comparator):
@@ -242,7 +251,9 @@ class Spread(Comparator):
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
-        return judged(spreads(aligned.values, aligned.counts.astype(float)), self.maximize)
+        values, counts = aligned.values, aligned.counts.astype(float)
+        gained = [[total(np.maximum(own - other, 0), counts) for other in values] for own in values]
+        return judged(np.array(gained), self.maximize)
 
 
 class Hypervolume(Comparator):
@@ -291,13 +302,59 @@ class Hypervolume(Comparator):
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
         _check_not_negative(aligned)
-        with np.errstate(divide="ignore"):
-            logs = np.log(aligned.values)
-        return Tournament(*hypervolumes(aligned.values, logs, aligned.counts.astype(float)))
+        values, counts = aligned.values, aligned.counts.astype(float)
+        # The logarithm of each product: -inf where a value is 0.
+        positive = np.where(values > 0, values, 1.0)
+        products = np.array([total(own, counts) for own in np.log(positive)])
+        products[(values == 0).any(axis=1)] = -np.inf
+        # A product of zero has no volume. The common part is zero, too, so that the other volume is whole.
+        indices, outcomes = _by_row(products), np.sign(leads(_by_row(products))).astype(np.int8)
+        # No vector has a volume beyond itself.
+        np.fill_diagonal(indices, -np.inf)
+        for i, j in combinations(np.flatnonzero(products > -np.inf), 2):
+            above, below, error = _log_ratios(values[i], values[j], counts)
+            with np.errstate(divide="ignore"):
+                indices[i, j] = products[i] + np.log(-np.expm1(-above))
+                indices[j, i] = products[j] + np.log(-np.expm1(-below))
+            outcomes[i, j] = (above - below > error) - (below - above > error)
+            outcomes[j, i] = -outcomes[i, j]
+        return Tournament(indices, outcomes)
 
 
 def _by_row(of_vectors: Floats) -> Floats:
     return np.repeat(of_vectors[:, np.newaxis], len(of_vectors), axis=1)
+
+
+def _n_covered(aligned: Aligned) -> Ints:
+    """Count the tuples with vector i at least vector j. (n, n) int64 array."""
+    return np.array([(own >= aligned.values) @ aligned.counts for own in aligned.values])
+
+
+def _log_ratios(a: Floats, b: Floats, counts: Floats) -> tuple[float, float, float]:
+    """Return the distance of two products of positive values, in logarithms.
+
+    With A the product of a, and C that of the smaller values of a and b, log(A / C) is the sum of log(a / b) where a is
+    above b. So A - C = A (1 - C / A) has the logarithm log(A) + log(1 - exp(-that sum)), without any product.
+
+    The product of a is the larger one if `above - below` is positive. That is certain beyond `error`:
+
+    - A logarithm is off by at most one unit in its last place, 2^-52 of it, and their difference by 2^-53 of itself. So
+      a ratio is off by at most 1.5 * 2^-52 of |log a| + |log b|, which is never smaller than the ratio.
+    - Close values differ without a rounding error (Sterbenz). Their quotient is off by 2^-53 of it and `log1p` by
+      2^-52, so the ratio is off by 1.5 * 2^-52 of itself.
+    - The sums are compensated: they are off by 2^-53 of their value, as is their difference. A count of 2^26 or more
+      adds 2^-53 of its product.
+
+    In all this is at most 3 * 2^-52 of the sizes `off`, added up over the tuples. `error` is 4 * 2^-52 of them; the
+    rest pays for the rounding of `error` itself.
+    """
+    log_a, log_b = np.log(a), np.log(b)
+    ratio, off = log_a - log_b, np.abs(log_a) + np.abs(log_b)
+    close = np.abs(ratio) < _CLOSE
+    ratio[close] = np.log1p((a[close] - b[close]) / b[close])
+    off[close] = np.abs(ratio[close])
+    above, below = (total(np.maximum(own, 0), counts) for own in (ratio, -ratio))
+    return above, below, _LOG_ERROR * total(off, counts)
 
 
 def _check_not_negative(aligned: Aligned) -> None:
@@ -331,7 +388,7 @@ class Dominance(Comparator):
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         # A vector dominates another if it covers it in all tuples.
-        covers = [coverages(part.values, part.counts) == part.counts.sum() for part in self._aligned(vectors)]
+        covers = [_n_covered(part) == part.counts.sum() for part in self._aligned(vectors)]
         weak: Bools = np.logical_and.reduce(covers)
         outcomes = np.select([weak & weak.T, weak, weak.T], [0, 1, -1], default=2)
         return Tournament(weak.astype(float), outcomes.astype(np.int8))
