@@ -23,7 +23,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import Limits, Proof, gap, share_off, tolerance
 from pymoo_anon.proofs.intervals import IntervalProof
 from pymoo_anon.proofs.stored import StoredLatticeProof, stored_bytes
-from pymoo_anon.proofs.strings.proof import StringProof
+from pymoo_anon.proofs.strings import StringProof
 from pymoo_anon.typing import Array, Floats, Ints
 
 

@@ -41,13 +41,17 @@ from pymoo_anon.fronts.archive import (
     in_order,
     merge_front,
 )
-from pymoo_anon.operators.crossover import LevelCrossover, PartitionCrossover
-from pymoo_anon.operators.mutation import RandomImmigrantMutation, SingleStepMutation
 from pymoo_anon.operators.neighborhood import BitStringNeighborhood, LevelNeighborhood, Neighborhood
 from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling
+from pymoo_anon.operators.variation import (
+    LevelCrossover,
+    PartitionCrossover,
+    RandomImmigrantMutation,
+    SingleStepMutation,
+)
 from pymoo_anon.problems.bitstrings import BitStringProblem
-from pymoo_anon.proofs.strings.instance import StringInstance, StringSpace, asks_no_more, goal_of
-from pymoo_anon.proofs.strings.pairs import PairSearch
+from pymoo_anon.proofs.instance import StringInstance, StringSpace, asks_no_more, goal_of
+from pymoo_anon.proofs.pairs import PairSearch
 from pymoo_anon.typing import Array, Bools, Floats
 
 # Children cost little beside an evaluation, so that 8 are made for each that is wanted. The search ends where 3 matings

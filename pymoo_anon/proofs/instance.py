@@ -20,7 +20,7 @@ from pymoo_anon.objectives.bounds import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Limits
-from pymoo_anon.proofs.strings.tables import StringWalk, fill_table, nested_bound, split_classes
+from pymoo_anon.proofs.tables import StringWalk, fill_table, nested_bound, split_classes
 from pymoo_anon.table.suppression import AtMost, Below
 from pymoo_anon.typing import Bools, Floats, Ints
 

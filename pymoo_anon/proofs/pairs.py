@@ -18,8 +18,8 @@ from itertools import combinations
 import numpy as np
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.proofs.strings.instance import StringSpace, Subproblem
-from pymoo_anon.proofs.strings.tables import completions, longest_path
+from pymoo_anon.proofs.instance import StringSpace, Subproblem
+from pymoo_anon.proofs.tables import completions, longest_path
 from pymoo_anon.typing import Floats, Ints
 
 Cuts = Sequence[Ints]

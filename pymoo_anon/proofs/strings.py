@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon.proofs.base import Limits, Proof, Tolerance
-from pymoo_anon.proofs.strings.instance import Plan, StringInstance, StringSpace, Subproblem, goal_of, plan
-from pymoo_anon.proofs.strings.pairs import PairSearch
-from pymoo_anon.proofs.strings.tables import DONE, FOUND, StringWalk
+from pymoo_anon.proofs.instance import Plan, StringInstance, StringSpace, Subproblem, goal_of, plan
+from pymoo_anon.proofs.pairs import PairSearch
+from pymoo_anon.proofs.tables import DONE, FOUND, StringWalk
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # Number of parts that take turns together. The number of threads changes nothing in the result.
