@@ -200,8 +200,6 @@ class BranchAndBound(OwnSearch):
 
 
 class _ProofRecord:
-    """Record of a proof for a history."""
-
     def __init__(self, proof: Proof) -> None:
         self.X, self.F, self.G = proof.X, proof.F, proof.G
         nothing_known = np.full((1, proof.F.shape[1]), -np.inf)

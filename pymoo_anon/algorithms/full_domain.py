@@ -108,11 +108,9 @@ class _Heuristic(Search):
         return MaximumGenerationTermination(int(problem.lengths.sum()) + 1)
 
     def _first(self) -> Ints:
-        """Return the nodes of the first turn."""
         raise NotImplementedError
 
     def _after(self, feasible: bool) -> Ints:
-        """Return the nodes of the next turn, if any."""
         raise NotImplementedError
 
     def _infill(self) -> Population:

@@ -169,7 +169,6 @@ class GENITOR(Search):
         return ranks
 
     def _insert(self, child: Individual) -> None:
-        """Replace the worst by a better and new child."""
         value = _rank_of(child)
         if value >= self._values[-1] or (self.eliminate_duplicates and self._keys[child.X.tobytes()]):
             return

@@ -168,7 +168,6 @@ class ParetoLocalSearch(Search):
         self.opt = in_order(self.pop) if len(self.front) else filter_optimum(self.pop, least_infeasible=True)
 
     def _neighbors(self) -> Array:
-        """Return up to `n_offsprings` new neighbors, near ones first."""
         proposed: dict[bytes, Array] = {}
         for distance in range(1, self.neighborhood.reach + 1):
             # A selection may choose one member twice and leave others out, so the loop asks until all are explored.
@@ -191,7 +190,6 @@ class ParetoLocalSearch(Search):
             proposed.setdefault(key, x)
 
     def _children(self) -> Array:
-        """Return up to `n_offsprings` new children of members."""
         mating = Mating(
             self.selection,
             self.crossover,
@@ -211,8 +209,6 @@ class ParetoLocalSearch(Search):
 
 
 class _SeenElimination(DuplicateElimination):  # type: ignore[misc]
-    """Elimination of children that were evaluated before."""
-
     def __init__(self, problem: Problem, seen: set[bytes]) -> None:
         super().__init__()
         self.problem, self.seen = problem, seen

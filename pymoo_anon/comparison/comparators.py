@@ -142,8 +142,6 @@ def leads(indices: Floats) -> Floats:
 
 
 class _OfOne(Comparator):
-    """A comparator with an index of one vector alone."""
-
     def index(self, d1: Any, d2: Any = None) -> float:
         """Return the index of the first vector. The second does not change it."""
         return float(self.tournament([d1] if d2 is None else [d1, d2]).indices[0, 0])

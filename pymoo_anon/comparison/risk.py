@@ -17,9 +17,6 @@ from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.typing import Floats, Ints
 
-# From so many rows on, or where half of the persons are in the sample, so many terms of the series are enough.
-_MANY, _TERMS = 50, 60
-
 
 def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: Hashable) -> pd.DataFrame:
     """Return the risk of each class of a weighted sample.
@@ -78,27 +75,20 @@ def _pairs(
 
 
 def _mean_share(sizes: Ints, population: Floats) -> Floats:
-    """Return the mean of 1 / persons. (n_classes,) float array.
+    """Return the mean of 1 / persons. (n_classes,) float array."""
+    from scipy.special import hyp2f1
 
-    It is p times the integral of s^(f - 1) / (p + (1 - p) s) from 0 to 1.
-    """
     f, p = sizes.astype(float), sizes / population
     # 2F1(1, 1; f + 1; 1 - p): each term is the last one, times (i + 1) / (f + i + 1) (1 - p).
     term, total = np.ones(len(f)), np.ones(len(f))
     for i in range(_TERMS):
         term = term * (i + 1) / (f + i + 1) * (1 - p)
         total += term
+    few, alone = (f < _MANY) & (p < 0.5), (f == 1) & (p < 0.5)
+    total[few] = hyp2f1(1, 1, f[few] + 1, 1 - p[few])
+    # Of one row it is simpler, and loses no digits of a small share.
+    total[alone] = np.log(p[alone]) / (p[alone] - 1)
     risks: Floats = p / f * total
-    few = np.flatnonzero((f < _MANY) & (p < 0.5))
-    if len(few):
-        p, f = p[few], f[few]
-        # The invariant: `integral` is that of s^(i - 1) / (p + (1 - p) s). By parts, the next one is (1 / i - p times
-        # it) / (1 - p), which makes an error smaller as p is below a half.
-        integral = -np.log(p) / (1 - p)
-        for i in range(1, _MANY):
-            here = f == i
-            risks[few[here]] = (p * integral)[here]
-            integral = (1 / i - p * integral) / (1 - p)
     return risks
 
 
@@ -191,6 +181,9 @@ def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:
         shown += exp(rows * log(mean) - mean - lgamma(rows + 1)) / -expm1(-mean)
     return min(rows + 1, int(k))
 
+
+# From so many rows on, or where half of the persons are in the sample, so many terms of the series are enough.
+_MANY, _TERMS = 50, 60
 
 # A model fits where its equations hold to this share of their sides.
 _FITS = 1e-6
@@ -373,7 +366,6 @@ def _pitman(sample: _Sample) -> float:
 
 
 def _pitman_parameters(sample: _Sample) -> tuple[float, float]:
-    """Return theta and alpha of the greatest likelihood (Hoshino 2001)."""
     from scipy.special import digamma
 
     n, u, unique = sample.n_rows, sample.n_classes, sample.of_size(1)

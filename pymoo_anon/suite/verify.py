@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 
 # Number of points compared with the front at once.
-_POINTS_AT_ONCE = 2000
+_COMPARED_AT_ONCE = 2000
 
 _LARGER_IS_BETTER = {"k", "l", "S_k", "S_l", "classes"}
 
@@ -367,7 +367,7 @@ def not_covered(space: Space, F: Integers) -> list[str]:
     """Return the feasible points of the whole space not covered by the front."""
     found: list[str] = []
     feasible = (values for values, over in space.walk() if all(excess <= 0 for excess in over))
-    while batch := list(islice(feasible, _POINTS_AT_ONCE)):
+    while batch := list(islice(feasible, _COMPARED_AT_ONCE)):
         points = np.array(batch, dtype=np.int64) * space.signs
         covered = np.any(np.all(F[np.newaxis] <= points[:, np.newaxis], axis=2), axis=1)
         lacking = (points[~covered] * space.signs).tolist()
@@ -375,7 +375,7 @@ def not_covered(space: Space, F: Integers) -> list[str]:
     return found
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def check_folder(arguments: Sequence[str] | None = None) -> int:
     """Check the named instances, and return 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -395,4 +395,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_folder())

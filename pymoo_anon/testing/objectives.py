@@ -81,7 +81,6 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
 
 
 def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[Case]:
-    """Check one table under every rule of suppression, and return the cases."""
     duty = f"{objective!r} must measure every generalization of a table"
     problems = called(duty, support.some_rules, objective, table, rng)
     cases = []
@@ -100,7 +99,6 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
 
 
 def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
-    """Return tables that the objective can measure, or raise."""
     drawn = (
         support.small_parts(table, _N_TABLES, rng)
         if table is not None

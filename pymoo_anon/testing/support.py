@@ -34,7 +34,7 @@ from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.taxonomy import Taxonomy
 from pymoo_anon.typing import Array, Floats, Ints
 
-T = TypeVar("T")
+Given = TypeVar("Given")
 
 # Relative tolerance for sums of floats in another order.
 CLOSE = 1e-9
@@ -116,13 +116,13 @@ def numpy_seeded(seed: int) -> Iterator[None]:
         np.random.set_state(own)  # noqa: NPY002
 
 
-def pickled(one: T) -> T:
+def pickled(one: Given) -> Given:
     """Pickle and unpickle an object."""
-    made: T = pickle.loads(pickle.dumps(one))
+    made: Given = pickle.loads(pickle.dumps(one))
     return made
 
 
-def called(duty: str, call: Callable[..., T], *given: Any) -> T:
+def called(duty: str, call: Callable[..., Given], *given: Any) -> Given:
     """Return the result of a call, or raise a ContractError."""
     try:
         return call(*given)

@@ -179,7 +179,6 @@ def _axis_of(problem: AnonymizationProblem, index: int, values: Floats) -> Axis:
 
 
 def _noted(axes: Sequence[Axis], front: Floats) -> tuple[tuple[Floats, str], ...]:
-    """Label both ends and the knee."""
     knee = knee_of(front, [axis.maximize for axis in axes])
     rows = dict.fromkeys([0, len(front) - 1, *([] if knee is None else [knee])])
     return tuple(
@@ -271,7 +270,6 @@ def open_region(picture: FrontPicture) -> Floats:
 
 
 def _draw_open(ax: Axes, picture: FrontPicture) -> None:
-    """Hatch the region of possible better points."""
     x, best, open_ = open_region(picture).T
     if (best == open_).all():
         return
