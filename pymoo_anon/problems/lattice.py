@@ -275,7 +275,7 @@ class LatticeProblem(AnonymizationProblem):
         weights = np.zeros((self.n_var, len(self.groups)))
         n_classes = [np.diff(classes.starts) for classes in self.table.grouper.classes(*self.group_maps(X))]
         if n_classes:
-            weights[attributes, levels] = np.log(self.table.n_distinct / np.concatenate(n_classes))
+            weights[attributes, levels] = np.log(len(self.table.tuples) / np.concatenate(n_classes))
         return weights
 
     def group_maps(self, X: Ints) -> tuple[Ints, Ints]:

@@ -92,7 +92,7 @@ class MeasureRules(BoundsReader):
         first = np.full(max(len(self.thresholds), 1), -np.inf)
         for family, most in zip(self.families, self.problem.limits, strict=True):
             if family.kind is Kind.THRESHOLD and np.isfinite(most):
-                (broken,) = family.reach(np.array([np.nextafter(most, np.inf)]), self.problem.table.n_rows)
+                (broken,) = family.reach(np.array([np.nextafter(most, np.inf)]), self.problem.table.tuples.n_rows)
                 first[self._place(family)] = max(first[self._place(family)], broken)
         # With sums of squares the last threshold is the number of suppressed rows.
         return np.append(first, -1.0) if any(own.kind is Kind.SQUARES for own in self.families) else first
@@ -153,7 +153,7 @@ class MeasureRules(BoundsReader):
         for column, family in enumerate(self.families):
             if family.kind is Kind.THRESHOLD:
                 own = reaches[:, self._place(family)]
-                np.minimum(own, family.reach(needs[:, column], self.problem.table.n_rows), out=own)
+                np.minimum(own, family.reach(needs[:, column], self.problem.table.tuples.n_rows), out=own)
         furthest = np.argsort(-reaches[:, 0], kind="stable")
         return Members(needs[furthest], reaches[furthest])
 
