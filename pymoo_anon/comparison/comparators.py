@@ -302,15 +302,15 @@ class Hypervolume(Comparator):
         _check_not_negative(aligned)
         values, counts = aligned.values, aligned.counts.astype(float)
         # The logarithm of each product: -inf where a value is 0.
-        positive = np.where(values > 0, values, 1.0)
-        products = np.array([total(own, counts) for own in np.log(positive)])
+        logs = np.log(np.where(values > 0, values, 1.0))
+        products = np.array([total(own, counts) for own in logs])
         products[(values == 0).any(axis=1)] = -np.inf
         # A product of zero has no volume. The common part is zero, too, so that the other volume is whole.
         indices, outcomes = _by_row(products), np.sign(leads(_by_row(products))).astype(np.int8)
         # No vector has a volume beyond itself.
         np.fill_diagonal(indices, -np.inf)
         for i, j in combinations(np.flatnonzero(products > -np.inf), 2):
-            above, below, error = _log_ratios(values[i], values[j], counts)
+            above, below, error = _log_ratios(values[[i, j]], logs[[i, j]], counts)
             with np.errstate(divide="ignore"):
                 indices[i, j] = products[i] + np.log(-np.expm1(-above))
                 indices[j, i] = products[j] + np.log(-np.expm1(-below))
@@ -328,8 +328,8 @@ def _n_covered(aligned: Aligned) -> Ints:
     return np.array([(own >= aligned.values) @ aligned.counts for own in aligned.values])
 
 
-def _log_ratios(a: Floats, b: Floats, counts: Floats) -> tuple[float, float, float]:
-    """Return the distance of two products of positive values, in logarithms.
+def _log_ratios(values: Floats, logs: Floats, counts: Floats) -> tuple[float, float, float]:
+    """Return the logarithmic distance of two products of positive values, a and b.
 
     With A the product of a, and C that of the smaller values of a and b, log(A / C) is the sum of log(a / b) where a is
     above b. So A - C = A (1 - C / A) has the logarithm log(A) + log(1 - exp(-that sum)), without any product.
@@ -346,13 +346,13 @@ def _log_ratios(a: Floats, b: Floats, counts: Floats) -> tuple[float, float, flo
     In all this is at most 3 * 2^-52 of the sizes `off`, added up over the tuples. `error` is 4 * 2^-52 of them; the
     rest pays for the rounding of `error` itself.
     """
-    log_a, log_b = np.log(a), np.log(b)
-    ratio, off = log_a - log_b, np.abs(log_a) + np.abs(log_b)
+    ratio, off = logs[0] - logs[1], np.abs(logs).sum(axis=0)
     close = np.abs(ratio) < _CLOSE
-    ratio[close] = np.log1p((a[close] - b[close]) / b[close])
+    a, b = values[:, close]
+    ratio[close] = np.log1p((a - b) / b)
     off[close] = np.abs(ratio[close])
     above, below = (total(np.maximum(own, 0), counts) for own in (ratio, -ratio))
-    return above, below, _LOG_ERROR * total(off, counts)
+    return above, below, _LOG_ERROR * float((off * counts).sum())
 
 
 def _check_not_negative(aligned: Aligned) -> None:

@@ -467,10 +467,14 @@ def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
 
 
 def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, Ints]:
+    """Return the count of each entry's value in its class, and each tuple's number of values."""
     own = classes.tuples.columns[column]
     class_of, sizes = released(classes)
-    of_pairs, distinct = counts_in_class(class_of, len(sizes), own.starts, own.values, own.counts, own.n_values)
-    return of_pairs, distinct[class_of]
+    keys = np.repeat(class_of, np.diff(own.starts)).astype(np.int64) * own.n_values + own.values
+    found, places = np.unique(keys, return_inverse=True)
+    totals = np.zeros(len(found), dtype=np.int64)
+    np.add.at(totals, places, own.counts)
+    return totals[places], np.bincount(found // own.n_values, minlength=len(sizes))[class_of]
 
 
 def _extents(classes: EquivalenceClasses) -> Ints:
@@ -484,14 +488,3 @@ def _of_classes(classes: EquivalenceClasses, values: Floats) -> Floats:
     assert classes.class_of is not None
     found: Floats = values[classes.class_of[0]]
     return found
-
-
-def counts_in_class(
-    class_of: Ints, n_classes: int, starts: Ints, values: Ints, counts: Ints, n_values: int
-) -> tuple[Ints, Ints]:
-    """Count each entry's value in its class, and the class's values."""
-    keys = np.repeat(class_of, np.diff(starts)).astype(np.int64) * n_values + values
-    found, places = np.unique(keys, return_inverse=True)
-    totals = np.zeros(len(found), dtype=np.int64)
-    np.add.at(totals, places, counts)
-    return totals[places], np.bincount(found // n_values, minlength=n_classes)
