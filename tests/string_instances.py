@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from strategies import grown
 
-from pymoo_anon.proofs.strings.instance import StringInstance, StringSpace
+from pymoo_anon.proofs.instance import StringInstance, StringSpace
 from pymoo_anon.table import Taxonomy
 
 

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.algorithms.full_domain import Datafly, ExhaustiveSearch, SamaratiSearch
 from pymoo_anon.algorithms.genitor import GENITOR
-from pymoo_anon.algorithms.heuristics import Datafly, SamaratiSearch
 from pymoo_anon.algorithms.local_search import BitStringLocalSearch, ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 

@@ -23,7 +23,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import Limits, Proof, gap, share_off, tolerance
 from pymoo_anon.proofs.intervals import IntervalProof
 from pymoo_anon.proofs.stored import StoredLatticeProof, stored_bytes
-from pymoo_anon.proofs.strings.proof import StringProof
+from pymoo_anon.proofs.strings import StringProof
 from pymoo_anon.typing import Array, Floats, Ints
 
 
@@ -200,8 +200,6 @@ class BranchAndBound(OwnSearch):
 
 
 class _ProofRecord:
-    """Record of a proof for a history."""
-
     def __init__(self, proof: Proof) -> None:
         self.X, self.F, self.G = proof.X, proof.F, proof.G
         nothing_known = np.full((1, proof.F.shape[1]), -np.inf)

@@ -111,7 +111,6 @@ class OwnSearch(Search):
         return self.archive is not None or type(self.evaluator) is not Evaluator or self.evaluator.callback is not None
 
     def _evaluated(self, X: Array) -> tuple[Floats, Floats]:
-        """Return F and G of points by pymoo's evaluator."""
         evaluator = self.evaluator
         if not self._shows_individuals:
             # Each individual takes 10 microseconds to make, which is more than its evaluation.
@@ -130,7 +129,6 @@ class OwnSearch(Search):
         self._closest = least_infeasible(self._closest, evaluated(X[least], F[least], G[least]))
 
     def _show_front(self, front: Population) -> None:
-        """Show pymoo the front, or else the point that violates the constraints least."""
         self.pop = self.opt = in_order(front) if len(front) else self._closest
 
 
@@ -207,7 +205,6 @@ def _size(archive: str, algorithm: Algorithm) -> int:
 
 
 def _best(archive: str, index: int, algorithm: Algorithm) -> str:
-    """Return the best value of an objective, as text."""
     problem, members = algorithm.problem, getattr(algorithm, archive)
     if not len(members):
         return "-"

@@ -24,9 +24,8 @@ from pymoo.util.display.output import Output
 from pymoo.util.display.single import SingleObjectiveOutput
 
 from pymoo_anon.algorithms.common import Search, check_arguments
-from pymoo_anon.operators.crossover import PartitionCrossover
-from pymoo_anon.operators.mutation import RandomImmigrantMutation
 from pymoo_anon.operators.sampling import BitStringSampling
+from pymoo_anon.operators.variation import PartitionCrossover, RandomImmigrantMutation
 from pymoo_anon.typing import Array, Ints
 
 # Births that give a duplicate are repeated as often as in pymoo's mating.
@@ -170,7 +169,6 @@ class GENITOR(Search):
         return ranks
 
     def _insert(self, child: Individual) -> None:
-        """Replace the worst by a better and new child."""
         value = _rank_of(child)
         if value >= self._values[-1] or (self.eliminate_duplicates and self._keys[child.X.tobytes()]):
             return

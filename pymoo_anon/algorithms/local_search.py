@@ -41,13 +41,17 @@ from pymoo_anon.fronts.archive import (
     in_order,
     merge_front,
 )
-from pymoo_anon.operators.crossover import LevelCrossover, PartitionCrossover
-from pymoo_anon.operators.mutation import RandomImmigrantMutation, SingleStepMutation
 from pymoo_anon.operators.neighborhood import BitStringNeighborhood, LevelNeighborhood, Neighborhood
 from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling
+from pymoo_anon.operators.variation import (
+    LevelCrossover,
+    PartitionCrossover,
+    RandomImmigrantMutation,
+    SingleStepMutation,
+)
 from pymoo_anon.problems.bitstrings import BitStringProblem
-from pymoo_anon.proofs.strings.instance import StringInstance, StringSpace, asks_no_more, goal_of
-from pymoo_anon.proofs.strings.pairs import PairSearch
+from pymoo_anon.proofs.instance import StringInstance, StringSpace, asks_no_more, goal_of
+from pymoo_anon.proofs.pairs import PairSearch
 from pymoo_anon.typing import Array, Bools, Floats
 
 # Children cost little beside an evaluation, so that 8 are made for each that is wanted. The search ends where 3 matings
@@ -164,7 +168,6 @@ class ParetoLocalSearch(Search):
         self.opt = in_order(self.pop) if len(self.front) else filter_optimum(self.pop, least_infeasible=True)
 
     def _neighbors(self) -> Array:
-        """Return up to `n_offsprings` new neighbors, near ones first."""
         proposed: dict[bytes, Array] = {}
         for distance in range(1, self.neighborhood.reach + 1):
             # A selection may choose one member twice and leave others out, so the loop asks until all are explored.
@@ -187,7 +190,6 @@ class ParetoLocalSearch(Search):
             proposed.setdefault(key, x)
 
     def _children(self) -> Array:
-        """Return up to `n_offsprings` new children of members."""
         mating = Mating(
             self.selection,
             self.crossover,
@@ -207,8 +209,6 @@ class ParetoLocalSearch(Search):
 
 
 class _SeenElimination(DuplicateElimination):  # type: ignore[misc]
-    """Elimination of children that were evaluated before."""
-
     def __init__(self, problem: Problem, seen: set[bytes]) -> None:
         super().__init__()
         self.problem, self.seen = problem, seen

@@ -20,10 +20,8 @@ from pymoo.util.optimum import filter_optimum
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, has_own_columns, least_infeasible
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, in_order
-from pymoo_anon.operators.crossover import LevelCrossover
-from pymoo_anon.operators.mutation import SingleStepMutation
-from pymoo_anon.operators.sampling import LatticeSampling
-from pymoo_anon.operators.selection import DominanceCountTournament
+from pymoo_anon.operators.sampling import DominanceCountTournament, LatticeSampling
+from pymoo_anon.operators.variation import LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.typing import Floats
 

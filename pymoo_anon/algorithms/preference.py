@@ -25,8 +25,8 @@ from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import check_arguments, check_kind
 from pymoo_anon.fronts.archive import in_order
 from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.operators.mutation import ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.operators.sampling import BitStringSampling
+from pymoo_anon.operators.variation import ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.problems.arguments import free_name
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.preference import PreferredPoint

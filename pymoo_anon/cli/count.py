@@ -35,7 +35,7 @@ def run_count(asked: CountRequest, console: Console) -> None:
             found[f"mean of {asked.of}"] = guaranteed_means(release, meanings, asked.of, where)
     table = new_table(["", "least", "most", "estimate"], right=("least", "most", "estimate"))
     for words, own in found.items():
-        table.add_row(plain(words), *map(_shown, own))
+        table.add_row(plain(words), *map(_number_or_none, own))
     console.print(table, soft_wrap=False)
 
 
@@ -57,5 +57,5 @@ def _opened(path: Path) -> Any:
     return open_frame(Reading(source_of(str(path), Path())), list)
 
 
-def _shown(value: float) -> str:
+def _number_or_none(value: float) -> str:
     return "none" if value != value else number(value)

@@ -12,28 +12,30 @@ from pymoo_anon.comparison.comparators import (
     Comparator,
     Coverage,
     Dominance,
+    Goal,
     Hypervolume,
+    Lexicographic,
     Minimum,
     Rank,
+    SetComparator,
     Spread,
     Tournament,
+    Weighted,
 )
 from pymoo_anon.comparison.compare import Comparison, compare
-from pymoo_anon.comparison.individual import individual_risk, inference, k_for_k_map
-from pymoo_anon.comparison.population import PopulationUniques, population_uniques
 from pymoo_anon.comparison.properties import (
     BreachProbability,
     ClassSize,
     DistinctValues,
     Property,
+    PropertyVector,
     SensitiveCount,
     TupleLoss,
     TupleUtility,
     released,
 )
-from pymoo_anon.comparison.sets import Goal, Lexicographic, SetComparator, Weighted
+from pymoo_anon.comparison.risk import PopulationUniques, individual_risk, inference, k_for_k_map, population_uniques
 from pymoo_anon.comparison.utility import CertainCounts, CountQueries, classification, means, total_variation
-from pymoo_anon.comparison.vectors import PropertyVector
 
 __all__ = [
     "BreachProbability",

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples
-from pymoo_anon.comparison.properties import Property, released
-from pymoo_anon.comparison.vectors import PropertyVector, Vector, align, finite_values, quantiles
+from pymoo_anon.comparison.properties import Property, PropertyVector, Vector, align, finite_values, quantiles, released
 from pymoo_anon.table.domain_values import ROOT, is_whole
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata

@@ -1,4 +1,4 @@
-"""Comparators of two vectors, by an index or by dominance (Dewri et al. 2009)."""
+"""Comparators of two vectors, or of two sets of them, by an index or by dominance (Dewri et al. 2009)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pymoo_anon.comparison.indices import coverages, distances, hypervolumes, spreads
-from pymoo_anon.comparison.vectors import Aligned, Vector, align, align_sets, is_set
+from pymoo_anon.comparison.properties import Aligned, Vector, align, align_sets, finite_values, is_set
+from pymoo_anon.engine.sums import total
 from pymoo_anon.table.domain_values import is_number
-from pymoo_anon.typing import Bools, Floats
+from pymoo_anon.typing import Bools, Floats, Ints
 
 Outcomes = NDArray[np.int8]
+
+# Two values are close if the logarithm of their ratio is below this. The difference of their logarithms is then not
+# precise enough: logarithms of floats are below 746, so that it may be off by 5e-13.
+_CLOSE = 1e-9
+
+# The relative error of the logarithms of a tuple. `_log_ratios` has the proof.
+_LOG_ERROR = 2.0**-50
 
 #: The verdicts of the outcomes 0, 1, 2 and -1.
 VERDICTS = ("equal", "better", "incomparable", "worse")
@@ -134,8 +142,6 @@ def leads(indices: Floats) -> Floats:
 
 
 class _OfOne(Comparator):
-    """A comparator with an index of one vector alone."""
-
     def index(self, d1: Any, d2: Any = None) -> float:
         """Return the index of the first vector. The second does not change it."""
         return float(self.tournament([d1] if d2 is None else [d1, d2]).indices[0, 0])
@@ -188,7 +194,8 @@ class Rank(_OfOne):
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
-        found = distances(aligned.values, aligned.counts.astype(float), self._point(aligned))
+        squares, counts = (aligned.values - self._point(aligned)) ** 2, aligned.counts.astype(float)
+        found = np.sqrt([total(own, counts) for own in squares])
         return judged(_by_row(found), self.maximize, self.tolerance)
 
     def _point(self, aligned: Aligned) -> Floats:
@@ -226,7 +233,7 @@ class Coverage(Comparator):
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
-        return judged(coverages(aligned.values, aligned.counts) / aligned.counts.sum(), self.maximize)
+        return judged(_n_covered(aligned) / aligned.counts.sum(), self.maximize)
 
 
 class Spread(Comparator):
@@ -242,7 +249,9 @@ class Spread(Comparator):
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
-        return judged(spreads(aligned.values, aligned.counts.astype(float)), self.maximize)
+        values, counts = aligned.values, aligned.counts.astype(float)
+        gained = [[total(np.maximum(own - other, 0), counts) for other in values] for own in values]
+        return judged(np.array(gained), self.maximize)
 
 
 class Hypervolume(Comparator):
@@ -291,13 +300,59 @@ class Hypervolume(Comparator):
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         aligned = align(vectors)
         _check_not_negative(aligned)
-        with np.errstate(divide="ignore"):
-            logs = np.log(aligned.values)
-        return Tournament(*hypervolumes(aligned.values, logs, aligned.counts.astype(float)))
+        values, counts = aligned.values, aligned.counts.astype(float)
+        # The logarithm of each product: -inf where a value is 0.
+        logs = np.log(np.where(values > 0, values, 1.0))
+        products = np.array([total(own, counts) for own in logs])
+        products[(values == 0).any(axis=1)] = -np.inf
+        # A product of zero has no volume. The common part is zero, too, so that the other volume is whole.
+        indices, outcomes = _by_row(products), np.sign(leads(_by_row(products))).astype(np.int8)
+        # No vector has a volume beyond itself.
+        np.fill_diagonal(indices, -np.inf)
+        for i, j in combinations(np.flatnonzero(products > -np.inf), 2):
+            above, below, error = _log_ratios(values[[i, j]], logs[[i, j]], counts)
+            with np.errstate(divide="ignore"):
+                indices[i, j] = products[i] + np.log(-np.expm1(-above))
+                indices[j, i] = products[j] + np.log(-np.expm1(-below))
+            outcomes[i, j] = (above - below > error) - (below - above > error)
+            outcomes[j, i] = -outcomes[i, j]
+        return Tournament(indices, outcomes)
 
 
 def _by_row(of_vectors: Floats) -> Floats:
     return np.repeat(of_vectors[:, np.newaxis], len(of_vectors), axis=1)
+
+
+def _n_covered(aligned: Aligned) -> Ints:
+    """Count the tuples with vector i at least vector j. (n, n) int64 array."""
+    return np.array([(own >= aligned.values) @ aligned.counts for own in aligned.values])
+
+
+def _log_ratios(values: Floats, logs: Floats, counts: Floats) -> tuple[float, float, float]:
+    """Return the logarithmic distance of two products of positive values, a and b.
+
+    With A the product of a, and C that of the smaller values of a and b, log(A / C) is the sum of log(a / b) where a is
+    above b. So A - C = A (1 - C / A) has the logarithm log(A) + log(1 - exp(-that sum)), without any product.
+
+    The product of a is the larger one if `above - below` is positive. That is certain beyond `error`:
+
+    - A logarithm is off by at most one unit in its last place, 2^-52 of it, and their difference by 2^-53 of itself. So
+      a ratio is off by at most 1.5 * 2^-52 of |log a| + |log b|, which is never smaller than the ratio.
+    - Close values differ without a rounding error (Sterbenz). Their quotient is off by 2^-53 of it and `log1p` by
+      2^-52, so the ratio is off by 1.5 * 2^-52 of itself.
+    - The sums are compensated: they are off by 2^-53 of their value, as is their difference. A count of 2^26 or more
+      adds 2^-53 of its product.
+
+    In all this is at most 3 * 2^-52 of the sizes `off`, added up over the tuples. `error` is 4 * 2^-52 of them; the
+    rest pays for the rounding of `error` itself.
+    """
+    ratio, off = logs[0] - logs[1], np.abs(logs).sum(axis=0)
+    close = np.abs(ratio) < _CLOSE
+    a, b = values[:, close]
+    ratio[close] = np.log1p((a - b) / b)
+    off[close] = np.abs(ratio[close])
+    above, below = (total(np.maximum(own, 0), counts) for own in (ratio, -ratio))
+    return above, below, _LOG_ERROR * float((off * counts).sum())
 
 
 def _check_not_negative(aligned: Aligned) -> None:
@@ -331,7 +386,162 @@ class Dominance(Comparator):
 
     def tournament(self, vectors: Sequence[Any]) -> Tournament:
         # A vector dominates another if it covers it in all tuples.
-        covers = [coverages(part.values, part.counts) == part.counts.sum() for part in self._aligned(vectors)]
+        covers = [_n_covered(part) == part.counts.sum() for part in self._aligned(vectors)]
         weak: Bools = np.logical_and.reduce(covers)
         outcomes = np.select([weak & weak.T, weak, weak.T], [0, 1, -1], default=2)
         return Tournament(weak.astype(float), outcomes.astype(np.int8))
+
+
+class SetComparator(Comparator):
+    """A rule for the better of two sets of property vectors (Dewri et al. 2009, section 5).
+
+    `index`, `compare` and `tournament` take sets: sequences of as many vectors as there are properties, in one order. A
+    comparator of your own is a subclass with a `name`, a direction and the method `index`. Those of the paper take one
+    comparator of vectors for all properties, or a sequence of one for each; ValueError and TypeError refuse others.
+    """
+
+    takes_vectors = False
+    takes_sets = True
+
+
+class Weighted(SetComparator):
+    """▶WTD: the weighted sum of the indices of the properties (Dewri et al. 2009, section 5.5).
+
+    Higher is better. Indices that are better when lower enter negated.
+
+    Args:
+        weights: (r,) array, a weight for each property, above 0 and of sum 1.
+        comparators: As `SetComparator` says.
+        normalize: Whether both indices of a pair are divided by the sum of their absolute values, so that properties of
+            different units can be added up; of a hypervolume these are the volumes, not their logarithms.
+
+    Raises:
+        ValueError: A weight is not above 0, their sum is not 1.
+
+    >>> from pymoo_anon.comparison import Coverage
+    >>> Weighted([0.75, 0.25], Coverage()).index([[3, 3, 4], [1, 1, 1]], [[3, 7, 7], [2, 2, 1]])
+    0.3333333333333333
+    """
+
+    name = "WTD"
+
+    def __init__(
+        self, weights: ArrayLike, comparators: Comparator | Sequence[Comparator], normalize: bool = False
+    ) -> None:
+        self.weights, self.comparators = _of_properties("weights", weights, comparators)
+        if (self.weights <= 0).any() or not math.isclose(math.fsum(self.weights), 1, abs_tol=1e-9):
+            raise ValueError(f"weights must be numbers above 0 and of sum 1, got {self.weights.tolist()}")
+        self.normalize = normalize
+
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
+        terms = []
+        for weight, one, game in zip(self.weights, self.comparators, _games(self.comparators, vectors), strict=True):
+            indices = one.shares(game.indices) if self.normalize else game.indices
+            terms.append(weight * _higher_is_better(one, indices))
+        return judged(_sums(terms), self.maximize)
+
+    def __repr__(self) -> str:
+        return f"Weighted({self.weights.tolist()}, {list(self.comparators)}, normalize={self.normalize})"
+
+
+class Lexicographic(SetComparator):
+    """▶LEX: number of the first property with a better first set.
+
+    It counts from 1, and lower is better (Dewri et al. 2009, section 5.6). The first set is better in a property if its
+    index is better by more than the tolerance. The number is infinite where there is no such property.
+
+    Args:
+        tolerances: (r,) array of non-negative differences, one for each property, the most important first.
+        comparators: As `SetComparator` says.
+
+    Raises:
+        ValueError: A tolerance is negative.
+
+    >>> from pymoo_anon.comparison import Minimum
+    >>> Lexicographic([1, 0], Minimum()).index([[3, 3, 4], [2, 2, 1]], [[2, 7, 7], [0, 2, 1]])
+    2.0
+    """
+
+    name = "LEX"
+    maximize = False
+
+    def __init__(self, tolerances: ArrayLike, comparators: Comparator | Sequence[Comparator]) -> None:
+        self.tolerances, self.comparators = _of_properties("tolerances", tolerances, comparators)
+        if (self.tolerances < 0).any():
+            raise ValueError(f"tolerances must not be negative, got {self.tolerances.tolist()}")
+
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
+        games = _games(self.comparators, vectors)
+        first = np.full(games[0].indices.shape, np.inf)
+        # From the last property to the first: an earlier one overwrites a later one.
+        for number in range(len(games), 0, -1):
+            one, game = self.comparators[number - 1], games[number - 1]
+            lead = leads(_higher_is_better(one, game.indices))
+            # Indices of vectors that the comparator calls equal may differ by a rounding.
+            first[(lead > self.tolerances[number - 1]) & (game.outcomes != 0)] = number
+        return judged(first, self.maximize)
+
+    def __repr__(self) -> str:
+        return f"Lexicographic({self.tolerances.tolist()}, {list(self.comparators)})"
+
+
+class Goal(SetComparator):
+    """▶GOAL: squared distance of the indices from their goals.
+
+    Lower is better (Dewri et al. 2009, section 5.7).
+
+    Args:
+        goals: (r,) array, the desired index of each property, with its natural sign.
+        comparators: As `SetComparator` says.
+
+    Raises:
+        ValueError: A goal is not finite.
+
+    >>> from pymoo_anon.comparison import Minimum
+    >>> Goal([5, 2], Minimum()).index([[3, 3, 4], [2, 2, 1]], [[2, 7, 7], [0, 2, 1]])
+    5.0
+    """
+
+    name = "GOAL"
+    maximize = False
+
+    def __init__(self, goals: ArrayLike, comparators: Comparator | Sequence[Comparator]) -> None:
+        self.goals, self.comparators = _of_properties("goals", goals, comparators)
+
+    def tournament(self, vectors: Sequence[Any]) -> Tournament:
+        games = _games(self.comparators, vectors)
+        terms = [(game.indices - goal) ** 2 for game, goal in zip(games, self.goals, strict=True)]
+        return judged(_sums(terms), self.maximize)
+
+    def __repr__(self) -> str:
+        return f"Goal({self.goals.tolist()}, {list(self.comparators)})"
+
+
+def _of_properties(
+    name: str, numbers: ArrayLike, comparators: Comparator | Sequence[Comparator]
+) -> tuple[Floats, tuple[Comparator, ...]]:
+    own = finite_values(numbers, name)
+    each = [comparators] * len(own) if isinstance(comparators, Comparator) else list(comparators)
+    for one in each:
+        if not isinstance(one, Comparator) or not one.takes_vectors:
+            raise TypeError(f"comparators must be comparators of vectors, got {one!r}")
+    if len(each) != len(own):
+        raise ValueError(
+            f"comparators must be one for all properties or one for each of the {len(own)} {name}, got {len(each)}"
+        )
+    return own, tuple(each)
+
+
+def _games(comparators: Sequence[Comparator], sets: Sequence[Any]) -> list[Tournament]:
+    parts = align_sets(sets, len(comparators))
+    return [one.tournament(part.vectors) for one, part in zip(comparators, parts, strict=True)]
+
+
+def _higher_is_better(comparator: Comparator, indices: Floats) -> Floats:
+    return indices if comparator.maximize else -indices
+
+
+def _sums(terms: Sequence[Floats]) -> Floats:
+    """Return the sum of (n, n) terms, rounded once, in whatever order."""
+    stacked = np.stack(terms, axis=-1)
+    return np.array([math.fsum(row) for row in stacked.reshape(-1, len(terms)).tolist()]).reshape(stacked.shape[:-1])

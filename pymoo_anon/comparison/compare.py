@@ -12,8 +12,7 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.comparison.comparators import Comparator, Tournament
-from pymoo_anon.comparison.properties import Property
-from pymoo_anon.comparison.vectors import PropertyVector
+from pymoo_anon.comparison.properties import Property, PropertyVector
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import ClassConstraint, Suppression

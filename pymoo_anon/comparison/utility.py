@@ -94,7 +94,6 @@ def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -
 
 
 def _groups_of(classes: EquivalenceClasses, j: int) -> Column:
-    """Return one quasi-identifier of all classes."""
     a, b = classes.tuples.offsets[j : j + 2]
     if classes.maps is not None:
         groups = classes.maps[0, a:b]
@@ -577,7 +576,6 @@ def _learners(nominal: list[int], seed: int) -> dict[str, Any]:
 
 
 def _accuracy(learner: Any, X: Floats, values: Ints, train: Ints, test: Ints) -> float:
-    """Return the share of right predictions, or NaN without training rows."""
     from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
     if len(np.unique(values[train])) < 2:

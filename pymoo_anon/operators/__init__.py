@@ -1,15 +1,16 @@
 """Operators that keep generalizations valid."""
 
-from pymoo_anon.operators.crossover import LevelCrossover, PartitionCrossover, ReducedSurrogateCrossover
-from pymoo_anon.operators.mutation import (
+from pymoo_anon.operators.neighborhood import BitStringNeighborhood, LevelNeighborhood, Neighborhood
+from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling, DominanceCountTournament, LatticeSampling
+from pymoo_anon.operators.variation import (
     ClosestValidRepair,
+    LevelCrossover,
+    PartitionCrossover,
     PerAttributeBitMutation,
     RandomImmigrantMutation,
+    ReducedSurrogateCrossover,
     SingleStepMutation,
 )
-from pymoo_anon.operators.neighborhood import BitStringNeighborhood, LevelNeighborhood, Neighborhood
-from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling, LatticeSampling
-from pymoo_anon.operators.selection import DominanceCountTournament
 
 __all__ = [
     "BitStringNeighborhood",

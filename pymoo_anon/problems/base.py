@@ -301,7 +301,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
                     for row, one in zip(rows.tolist(), bounds(classes), strict=True):
                         found[row] = one
 
-        n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
+        n_threads = self._n_threads_for(len(X))
         if n_threads < 2:
             measure(np.arange(len(X)))
             return values, found
@@ -310,6 +310,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             # Reading the results raises the errors of threads here.
             list(pool.map(measure, np.array_split(np.arange(len(X)), n_parts)))
         return values, found
+
+    def _n_threads_for(self, n: int) -> int:
+        return min(self.n_threads, -(-n // _POINTS_OF_A_THREAD))
 
     def _grouped(
         self, X: Array, columns: tuple[Hashable, ...] | None = None

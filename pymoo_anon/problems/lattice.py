@@ -34,6 +34,9 @@ _UNASKED_NODES = 20_000
 _UNASKED_WORK = 10**9
 _VISITED_AT_ONCE = 4096
 
+# Fewer tuples, over all nodes of a batch, are grouped before another thread has begun.
+_TUPLES_OF_A_THREAD = 1 << 17
+
 # Visiting more nodes takes hours, and an array of more takes too much memory.
 _MOST_VISITED = 10**9
 _LARGEST_ARRAY = 2**32
@@ -258,6 +261,9 @@ class LatticeProblem(AnonymizationProblem):
         points = f"nodes of {self.n_var} levels"
         return whole_numbers(X, points, "whole generalization levels", "levels", self.lowest, self.highest)
 
+    def _n_threads_for(self, n: int) -> int:
+        return min(super()._n_threads_for(n), max(n * len(self.table.tuples) // _TUPLES_OF_A_THREAD, 1))
+
     def _roll_up(self, X: Ints) -> tuple[Ints, Ints | None, Ints]:
         if len(X) < 2:
             return super()._roll_up(X)
@@ -276,7 +282,7 @@ class LatticeProblem(AnonymizationProblem):
         weights = np.zeros((self.n_var, len(self.groups)))
         n_classes = [np.diff(classes.starts) for classes in self.table.grouper.classes(*self.group_maps(X))]
         if n_classes:
-            weights[attributes, levels] = np.log(self.table.n_distinct / np.concatenate(n_classes))
+            weights[attributes, levels] = np.log(len(self.table.tuples) / np.concatenate(n_classes))
         return weights
 
     def group_maps(self, X: Ints) -> tuple[Ints, Ints]:

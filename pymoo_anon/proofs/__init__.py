@@ -3,6 +3,6 @@
 from pymoo_anon.proofs.base import Limits, Proof
 from pymoo_anon.proofs.intervals import IntervalProof
 from pymoo_anon.proofs.stored import StoredLatticeProof
-from pymoo_anon.proofs.strings.proof import StringProof
+from pymoo_anon.proofs.strings import StringProof
 
 __all__ = ["IntervalProof", "Limits", "Proof", "StoredLatticeProof", "StringProof"]

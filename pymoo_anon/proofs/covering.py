@@ -174,7 +174,6 @@ def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
 
 @kernel
 def _furthest_reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
-    """Return the greatest covered value of a threshold."""
     if d < members.reaches.shape[1]:
         return members.reaches[m, d]
     # Suppressed rows add their square, and the sums of squares must stay covered.

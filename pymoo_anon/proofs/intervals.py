@@ -149,7 +149,6 @@ class IntervalProof(LatticeProof):
         return self._open_bounds([*self._hand.values(), *(interval for _, _, interval in entries)])
 
     def _open_bounds(self, intervals: list[Interval]) -> Floats:
-        """Return the least bounds that no member covers."""
         bounds: Floats = self.bounds.bounds(intervals)[:, : self.problem.n_obj]
         if len(bounds) > 1:
             bounds = bounds[first_non_dominated(bounds)]
@@ -157,7 +156,6 @@ class IntervalProof(LatticeProof):
         return bounds[open_]
 
     def _begin(self) -> None:
-        """Evaluate the corners of the whole lattice."""
         low, high = self.problem.lowest, self.bounds.highest
         (_, added), (floors, _) = self._evaluate([high, low])
         if (low < high).any():
@@ -215,7 +213,6 @@ class IntervalProof(LatticeProof):
         return whole._replace(high=high), whole._replace(low=low, floors=floors)
 
     def _evaluate(self, nodes: list[Ints]) -> list[tuple[Floats, Floats]]:
-        """Evaluate nodes and return their bounds."""
         # After an interruption an interval may be there twice.
         X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)
         values, read = self.problem.measure_with_bounds(X, partial(map, self.bounds.read))

@@ -23,6 +23,9 @@ from pymoo_anon.typing import Floats, Ints
 # it. At least so many nodes are counted.
 _FEWEST_COUNTED = 512
 
+# Starting threads takes longer than bringing bounds down to a smaller layer.
+_FEWEST_IN_THREADS = 1 << 14
+
 # Open nodes that are looked for at a time in random order.
 _OPEN_AT_RANDOM = 32
 
@@ -80,7 +83,6 @@ class MeasureRules(BoundsReader):
         )
 
     def _from_lowest(self, by_level: Floats) -> Floats:
-        """Shift values of levels to begin at the least level."""
         problem, steps = self.problem, np.arange(by_level.shape[2])
         levels = np.minimum(problem.lowest[:, np.newaxis] + steps, problem.highest[:, np.newaxis])
         return by_level[:, np.arange(problem.n_var)[:, np.newaxis], levels].copy()
@@ -90,7 +92,7 @@ class MeasureRules(BoundsReader):
         first = np.full(max(len(self.thresholds), 1), -np.inf)
         for family, most in zip(self.families, self.problem.limits, strict=True):
             if family.kind is Kind.THRESHOLD and np.isfinite(most):
-                (broken,) = family.reach(np.array([np.nextafter(most, np.inf)]), self.problem.table.n_rows)
+                (broken,) = family.reach(np.array([np.nextafter(most, np.inf)]), self.problem.table.tuples.n_rows)
                 first[self._place(family)] = max(first[self._place(family)], broken)
         # With sums of squares the last threshold is the number of suppressed rows.
         return np.append(first, -1.0) if any(own.kind is Kind.SQUARES for own in self.families) else first
@@ -151,7 +153,7 @@ class MeasureRules(BoundsReader):
         for column, family in enumerate(self.families):
             if family.kind is Kind.THRESHOLD:
                 own = reaches[:, self._place(family)]
-                np.minimum(own, family.reach(needs[:, column], self.problem.table.n_rows), out=own)
+                np.minimum(own, family.reach(needs[:, column], self.problem.table.tuples.n_rows), out=own)
         furthest = np.argsort(-reaches[:, 0], kind="stable")
         return Members(needs[furthest], reaches[furthest])
 
@@ -313,7 +315,6 @@ class StoredLatticeProof(LatticeProof):
         self._n_looked_at = self._n_open = 0
 
     def _brought_down(self, nodes: NodeBounds) -> Iterator[Ints]:
-        """Bring bounds down and yield the nodes to come."""
         # Without members no bound is skipped, and no node is covered.
         nobody = Members(np.empty((0, len(self.bounds.families))), np.empty((0, nodes.tops.shape[1])))
         for total in range(len(self._n_done) - 1, -1, -1):
@@ -360,8 +361,7 @@ class StoredLatticeProof(LatticeProof):
 
         lowest = max(total - len(self._rest_sizes) + 1, 0)
         levels = range(lowest, min(int(self.problem.lengths[0]), total) + 1)
-        if len(self._scratches) == 1 or len(levels) == 1:
-            # Starting threads takes longer than a small part.
+        if len(self._scratches) == 1 or self._layer_sizes[total] < _FEWEST_IN_THREADS:
             return find(levels)
         with ThreadPoolExecutor(len(self._scratches)) as pool:
             return np.concatenate(list(pool.map(find, [range(level, level + 1) for level in levels])))
@@ -404,7 +404,6 @@ class StoredLatticeProof(LatticeProof):
         return values, np.array([one[:width] for one in read])
 
     def _apply(self, nodes: Ints, X: Ints, read: Floats) -> None:
-        """Apply bounds of nodes to all others."""
         known, (n_values, n_columns) = self._nodes, (self._nodes.tops.shape[1], self._nodes.bounds.shape[1])
         tops, special, general = np.split(read, [n_values, n_values + n_columns], axis=1)
         if self.sweeps:

@@ -27,14 +27,14 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import HOW_RELEASED
 from pymoo_anon.typing import Ints
 
-#: Members of the `*` of suppressed rows.
+#: Meaning of the `*` of suppressed rows.
 EVERYTHING = "any value: the row is suppressed"
 
-#: Members of the numbers of a kept column.
+#: Meaning of the numbers of a kept column.
 NUMBERS = "(numbers)"
 
 #: A value, a run of whole numbers, a bin, or None for a missing value.
-Members: TypeAlias = "str | range | pd.Interval | None"
+Meaning: TypeAlias = "str | range | pd.Interval | None"
 
 # Separator of members. A comma is part of many values.
 _BETWEEN = " | "
@@ -167,7 +167,7 @@ def members_of(hierarchy: Hierarchy, places: Sequence[int] | Ints) -> str:
     values = [hierarchy.domain[place] for place in places]
     numbers = [_whole_number(value) for value in values]
     if None in numbers:
-        return _BETWEEN.join(_MISSING if value is None else _quoted(label_text(value) or "") for value in values)
+        return _BETWEEN.join(_MISSING if value is None else _unambiguous(label_text(value) or "") for value in values)
     told = []
     for run in _runs(sorted(number for number in numbers if number is not None)):
         told += [f"{run[0]}–{run[-1]}"] if len(run) >= _RUN else [str(number) for number in run]
@@ -181,7 +181,7 @@ _WHOLE_RUN = re.compile(r"(-?\d+)–(-?\d+)")
 _NUMBERS_BETWEEN = re.compile(r"([\[(])([-+.\de]+), ([-+.\de]+)[\])]")
 
 
-def _quoted(text: str) -> str:
+def _unambiguous(text: str) -> str:
     """Quote a value that would be read as something else."""
     if not text:
         return _EMPTY
@@ -189,13 +189,13 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False) if odd or text in (_MISSING, _EMPTY, EVERYTHING) else text
 
 
-def read_members(members: str) -> list[Members]:
+def read_members(members: str) -> list[Meaning]:
     """Read the values behind a label, None for a missing one, and nothing for any value.
 
     >>> read_members("17–59 | 61 | (missing)"), read_members("[0.5, 1.5)")
     ([range(17, 60), '61', None], [Interval(0.5, 1.5, closed='left')])
     """
-    found: list[Members] = []
+    found: list[Meaning] = []
     while members:
         if members[0] == '"':
             text, end = json.JSONDecoder().raw_decode(members)
@@ -207,7 +207,7 @@ def read_members(members: str) -> list[Members]:
     return found
 
 
-def _read_plain(text: str) -> Members:
+def _read_plain(text: str) -> Meaning:
     if run := _WHOLE_RUN.fullmatch(text):
         return range(int(run[1]), int(run[2]) + 1)
     if between := _NUMBERS_BETWEEN.fullmatch(text):

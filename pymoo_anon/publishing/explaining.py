@@ -11,9 +11,8 @@ import pandas as pd
 
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
 from pymoo_anon.comparison.bias import gains, worst_off
-from pymoo_anon.comparison.properties import ClassSize, TupleUtility
+from pymoo_anon.comparison.properties import ClassSize, PropertyVector, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
-from pymoo_anon.comparison.vectors import PropertyVector
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front

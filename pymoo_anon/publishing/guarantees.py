@@ -16,7 +16,7 @@ import pandas as pd
 
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.recount import MISSING, by_group, combinations
-from pymoo_anon.publishing.codebook import NUMBERS, Members, members_of, read_members
+from pymoo_anon.publishing.codebook import NUMBERS, Meaning, members_of, read_members
 from pymoo_anon.table.domain_values import Name, day_of, is_day, is_missing, is_number, label_text, spelled
 from pymoo_anon.table.generalization import SUPPRESSED
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -176,7 +176,7 @@ class _Answers:
 # --- meanings of labels ----------------------------------------------------------------------------------------------
 
 
-def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Members]]:
+def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Meaning]]:
     """Return the values behind each label, none for unknown ones."""
     texts = [None if label is MISSING else label_text(label) for label in labels]
     known = _labels_of(name, meanings)
@@ -193,9 +193,9 @@ def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Members]
     return [known[text or ""] for text in texts]
 
 
-def _labels_of(name: Name, meanings: Meanings) -> dict[str, list[Members]]:
+def _labels_of(name: Name, meanings: Meanings) -> dict[str, list[Meaning]]:
     """Return the values behind all labels of a column. A missing label is an empty text."""
-    known: dict[str, list[Members]] = {}
+    known: dict[str, list[Meaning]] = {}
     if isinstance(meanings, pd.DataFrame):
         own = meanings[meanings["column"] == name]
         spelled_labels: Iterable[tuple[Any, str]] = zip(own["label"], own["members"], strict=True)
@@ -236,7 +236,7 @@ def number_or_day(text: str | None) -> float | None:
     return float(found) if is_number(found) else None
 
 
-def _matched(parts: list[Members], wanted: _Wanted) -> _Match:
+def _matched(parts: list[Meaning], wanted: _Wanted) -> _Match:
     found = [_matched_part(part, wanted) for part in parts]
     if not found:
         return _ANYTHING
@@ -244,7 +244,7 @@ def _matched(parts: list[Members], wanted: _Wanted) -> _Match:
     return _Match(sum(n), sum(size), any(met), all(always), sum(numbers), sum(total), min(low), max(high))
 
 
-def _matched_part(part: Members, wanted: _Wanted) -> _Match:
+def _matched_part(part: Meaning, wanted: _Wanted) -> _Match:
     if isinstance(part, range):
         own = _within(part, wanted)
         ends = (own[0], own[-1]) if own else (inf, -inf)

@@ -26,15 +26,14 @@ from pymoo_anon import __version__
 from pymoo_anon._files import alone, tried
 from pymoo_anon._messages import magnitude
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
-from pymoo_anon.algorithms.exhaustive import ExhaustiveSearch
+from pymoo_anon.algorithms.full_domain import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
 from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, any_of
-from pymoo_anon.operators.crossover import LevelCrossover
-from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling
+from pymoo_anon.operators.variation import LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem

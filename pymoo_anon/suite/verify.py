@@ -375,7 +375,7 @@ def not_covered(space: Space, F: Integers) -> list[str]:
     return found
 
 
-def verify_files(arguments: Sequence[str] | None = None) -> int:
+def check_folder(arguments: Sequence[str] | None = None) -> int:
     """Check the named instances, and return 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -395,4 +395,4 @@ def verify_files(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(verify_files())
+    sys.exit(check_folder())

@@ -6,6 +6,7 @@ A suppressed tuple stays in the table, wholly generalized. A bare number in plac
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -69,6 +70,12 @@ class Suppression:
         return classes
 
 
+@cache
+def _share_of(share: float, n_rows: int) -> int:
+    # 0.29 of 100 tuples is 29, and a third of 30,162 is 10,054.
+    return int(meant(share) * n_rows)
+
+
 class _Limited(Suppression):
     """A rule with a limit in tuples or a share."""
 
@@ -85,8 +92,7 @@ class _Limited(Suppression):
 
     def limit_of(self, n_rows: int) -> int:
         if not isinstance(self.limit, Integral):
-            # 0.29 of 100 tuples is 29, and a third of 30,162 is 10,054.
-            return int(meant(self.limit) * n_rows)
+            return _share_of(self.limit, n_rows)
         if int(self.limit) >= n_rows:
             raise ValueError(
                 f"suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0 "

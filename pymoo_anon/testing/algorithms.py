@@ -35,14 +35,15 @@ from pymoo.termination.robust import RobustTermination
 from pymoo.termination.xtol import DesignSpaceTermination
 
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.testing.tables import check_points, outputs_of
-from pymoo_anon.testing.telling import (
+from pymoo_anon.testing.support import (
     ContractError,
     at_point,
     called,
+    check_points,
     check_same,
     first_difference,
     numpy_seeded,
+    outputs_of,
     pickled,
     typed,
 )

@@ -20,8 +20,7 @@ from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Violating
-from pymoo_anon.testing.tables import quiet_lattice
-from pymoo_anon.testing.telling import ContractError, called, first_difference, slack, typed
+from pymoo_anon.testing.support import ContractError, called, first_difference, quiet_lattice, slack, typed
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # The front of a larger lattice takes long to find without bounds.

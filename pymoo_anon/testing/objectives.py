@@ -23,9 +23,9 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.domain_values import label_text
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.testing import tables
+from pymoo_anon.testing import support
 from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
-from pymoo_anon.testing.telling import (
+from pymoo_anon.testing.support import (
     ContractError,
     called,
     check_same,
@@ -81,9 +81,8 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
 
 
 def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[Case]:
-    """Check one table under every rule of suppression, and return the cases."""
     duty = f"{objective!r} must measure every generalization of a table"
-    problems = called(duty, tables.some_rules, objective, table, rng)
+    problems = called(duty, support.some_rules, objective, table, rng)
     cases = []
     for problem in problems:
         case = _case(objective, problem, rng)
@@ -100,11 +99,10 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
 
 
 def _tables(objective: Objective, table: Microdata | None, rng: np.random.Generator) -> Iterator[Microdata]:
-    """Return tables that the objective can measure, or raise."""
     drawn = (
-        tables.small_parts(table, _N_TABLES, rng)
+        support.small_parts(table, _N_TABLES, rng)
         if table is not None
-        else tables.random_tables(objective.column or ("s1" if objective.every else None), _N_TABLES, rng)
+        else support.random_tables(objective.column or ("s1" if objective.every else None), _N_TABLES, rng)
     )
     one = next(drawn)
     try:
@@ -148,7 +146,7 @@ def _check_equal_copies(objective: Objective) -> None:
 
 
 def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
-    X = tables.some_nodes(problem, rng)
+    X = support.some_nodes(problem, rng)
     grouped: list[EquivalenceClasses] = []
 
     def lessons(classes: EquivalenceClasses) -> list[tuple[int, int, EquivalenceClasses]]:
@@ -207,8 +205,8 @@ def _check_range(objective: Objective, case: Case) -> None:
 def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> None:
     _check_repeated(objective, case, "again")
     mixed = [_reordered(one, rng.permutation(len(one.sizes))) for one in case.classes]
-    table = tables.shuffled(case.problem.table, rng)
-    other = tables.quiet_lattice(table, [objective], case.problem.suppression, list(case.problem.constraints))
+    table = support.shuffled(case.problem.table, rng)
+    other = support.quiet_lattice(table, [objective], case.problem.suppression, list(case.problem.constraints))
     found = {
         "alone": np.concatenate([_of(objective, one) for one in case.classes]),
         "with its classes in another order": np.concatenate([_of(objective, one) for one in mixed]),
@@ -271,7 +269,7 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
     for row in rng.choice(len(case.X), 2):
         x = case.X[row]
         made.append((case.problem.decode(x), case.problem.equivalence_classes(x), case.values[row], case.at(row)))
-    local = tables.random_recoding(table, rng)
+    local = support.random_recoding(table, rng)
     if local is not None:
         own_classes = table.equivalence_classes(local)
         # A measure that reads the groups of whole columns has no value here.

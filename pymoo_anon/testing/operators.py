@@ -20,15 +20,17 @@ from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.neighborhood import Neighborhood
-from pymoo_anon.testing.tables import check_points, outputs_of, valid_points
-from pymoo_anon.testing.telling import (
+from pymoo_anon.testing.support import (
     ContractError,
     called,
+    check_points,
     check_same,
     check_unchanged,
     numpy_seeded,
+    outputs_of,
     pickled,
     typed,
+    valid_points,
 )
 from pymoo_anon.typing import Array
 

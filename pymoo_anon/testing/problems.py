@@ -15,17 +15,18 @@ from pymoo.core.sampling import Sampling
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.generalization import of_columns
-from pymoo_anon.testing.tables import outputs_of, valid_points
-from pymoo_anon.testing.telling import (
+from pymoo_anon.testing.support import (
     ContractError,
     at_point,
     called,
     check_same,
     check_unchanged,
     first_difference,
+    outputs_of,
     pickled,
     slack,
     typed,
+    valid_points,
 )
 from pymoo_anon.typing import Array, Floats, Ints
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from pymoo.core.algorithm import Algorithm
 
-from pymoo_anon.comparison.vectors import PropertyVector, align
+from pymoo_anon.comparison.properties import PropertyVector, align
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.typing import Array, Floats
 from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale

@@ -27,7 +27,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.operators import BitStringNeighborhood, BitStringSampling, LevelNeighborhood, RandomImmigrantMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.proofs.strings.instance import asks_no_more
+from pymoo_anon.proofs.instance import asks_no_more
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 TREES = {"q0": Taxonomy(grown(lambda low, high: min(low + 1, high), 7))}

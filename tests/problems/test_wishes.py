@@ -21,7 +21,7 @@ from pymoo_anon.problems.refining import refine
 from pymoo_anon.proofs.stored import MeasureRules
 from pymoo_anon.publishing import release
 from pymoo_anon.table import Violating
-from pymoo_anon.visualization.lattice import lattice_picture
+from pymoo_anon.visualization.fronts import lattice_picture
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 

@@ -33,7 +33,7 @@ from pymoo_anon.objectives import (
     SquaredValueCounts,
 )
 from pymoo_anon.objectives.bounds import AdditiveLoss
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems import LatticeProblem, lattice
 from pymoo_anon.proofs.base import share_off
 from pymoo_anon.proofs.intervals import Interval, IntervalBounds, IntervalProof
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
@@ -331,7 +331,8 @@ def test_few_nodes_are_evaluated():
     assert solved(problem, epsilon=[0, "20%"]).n_evaluated < 0.9 * proof.n_evaluated
 
 
-def test_threads_find_the_same_front():
+def test_threads_find_the_same_front(monkeypatch):
+    monkeypatch.setattr(lattice, "_TUPLES_OF_A_THREAD", 1)
     problem = LatticeProblem(CENSUS, [KAnonymity(), Discernibility(), GeneralLossMetric()], suppression=0.01)
     alone = solved(problem)
     problem = LatticeProblem(CENSUS, problem.objectives, suppression=0.01)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from string_instances import invented
 
-from pymoo_anon.proofs.strings.pairs import PairSearch
+from pymoo_anon.proofs.pairs import PairSearch
 
 
 def search_of(strings, limit=0, seed=0):

@@ -7,8 +7,8 @@ import pytest
 from loops import with_a_way_in
 from string_instances import invented
 
-from pymoo_anon.proofs.strings import pairs, tables
-from pymoo_anon.proofs.strings.pairs import PairSearch, best_pair
+from pymoo_anon.proofs import pairs, tables
+from pymoo_anon.proofs.pairs import PairSearch, best_pair
 
 longest_cut = with_a_way_in(pairs.longest_cut)
 longest_path, completions = with_a_way_in(tables.longest_path), with_a_way_in(tables.completions)

@@ -17,7 +17,8 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
     SquaredValueCounts,
 )
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems import LatticeProblem, base, lattice
+from pymoo_anon.proofs import stored
 from pymoo_anon.table import Below, Microdata
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
@@ -34,6 +35,13 @@ GOALS = {
 }
 
 
+@pytest.fixture
+def threads_at_once(monkeypatch):
+    """Let threads begin for the smallest batch."""
+    monkeypatch.setattr(lattice, "_TUPLES_OF_A_THREAD", 1)
+    monkeypatch.setattr(stored, "_FEWEST_IN_THREADS", 1)
+
+
 @pytest.mark.parametrize("goals", GOALS.values(), ids=list(GOALS))
 def test_larger_lattices_where_projections_come_first(goals):
     """Use 625 nodes, most of them neither projections nor in the front."""
@@ -48,7 +56,7 @@ def test_larger_lattices_where_projections_come_first(goals):
 
 
 @pytest.mark.parametrize("goals", [GOALS["k, GLM"], GOALS["k, GLM, CM"]], ids=["sweep", "at random"])
-def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(goals):
+def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(goals, threads_at_once):
     """Reorder rows, which reorders tuples."""
     table = invented(3)
     fronts, numbers = [], []
@@ -63,7 +71,7 @@ def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(
     assert numbers[:3] == numbers[3:]
 
 
-def test_what_is_known_of_every_node_does_not_depend_on_threads():
+def test_what_is_known_of_every_node_does_not_depend_on_threads(threads_at_once):
     """Screen each layer in one part, without hints between parts."""
     known = []
     for n_threads in (1, 2):
@@ -71,6 +79,15 @@ def test_what_is_known_of_every_node_does_not_depend_on_threads():
         own.n_threads = n_threads
         known.append(minimize(own, BranchAndBound(), seed=1).algorithm.proof._nodes.tops)
     np.testing.assert_array_equal(*known)
+
+
+@pytest.mark.parametrize("module", [base, stored])
+def test_a_proof_of_a_small_table_begins_no_thread(module, monkeypatch):
+    """Starting threads for each of its small batches took longer than the batches."""
+    monkeypatch.setattr(module, "ThreadPoolExecutor", None)
+    own = LatticeProblem(make_census(500, seed=3), [KAnonymity(), GeneralLossMetric()], suppression=0.01)
+    own.n_threads = 2
+    assert minimize(own, BranchAndBound(), seed=1).algorithm.certified
 
 
 def shuffled(seed, order):

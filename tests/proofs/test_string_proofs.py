@@ -27,9 +27,9 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.proofs.base import Limits, tolerance
-from pymoo_anon.proofs.strings.instance import StringInstance, StringSpace, Subproblem, plan
-from pymoo_anon.proofs.strings.pairs import PairSearch
-from pymoo_anon.proofs.strings.proof import StringProof
+from pymoo_anon.proofs.instance import StringInstance, StringSpace, Subproblem, plan
+from pymoo_anon.proofs.pairs import PairSearch
+from pymoo_anon.proofs.strings import StringProof
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
 
 

@@ -9,9 +9,9 @@ from strategies import a_third_at_once
 from string_instances import invented
 
 from pymoo_anon.proofs.base import Limits
-from pymoo_anon.proofs.strings.instance import StringSpace, Subproblem, _best_multiplier, plan
-from pymoo_anon.proofs.strings.proof import StringSearch
-from pymoo_anon.proofs.strings.tables import DONE, FOUND, SPENT, StringWalk, bound_block, nested_bound
+from pymoo_anon.proofs.instance import StringSpace, Subproblem, _best_multiplier, plan
+from pymoo_anon.proofs.strings import StringSearch
+from pymoo_anon.proofs.tables import DONE, FOUND, SPENT, StringWalk, bound_block, nested_bound
 
 
 def plain_table(strings, fixed, tabled, free, multiplier):

@@ -25,7 +25,7 @@ from benchmarks.suite import make as make_suite
 from benchmarks.suite.features import support
 from benchmarks.suite.package import in_whole_numbers, of_package
 from pymoo_anon import suite
-from pymoo_anon.suite.verify import verify_files
+from pymoo_anon.suite.verify import check_folder
 
 ROOM = Path(suite.__file__).parent
 DATA = ROOM / "data"
@@ -279,7 +279,7 @@ def test_the_verifier_runs_alone(tmp_path):
 @pytest.mark.slow
 def test_all_members_and_certificates_hold(capsys):
     """Recount small instances only. All take minutes, with `python verify.py data`."""
-    assert verify_files([str(DATA), "--most", "1000"]) == 0
+    assert check_folder([str(DATA), "--most", "1000"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(suite.names()) + 1
     assert sum("and all" in line for line in lines) >= 4

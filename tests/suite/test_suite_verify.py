@@ -12,7 +12,7 @@ from benchmarks.suite import make as make_suite
 from benchmarks.suite.features import support
 from benchmarks.suite.tables import Table, skewed, widths
 from pymoo_anon import suite
-from pymoo_anon.suite.verify import digest, faults, verify_files
+from pymoo_anon.suite.verify import check_folder, digest, faults
 
 DATA = Path(suite.__file__).parent / "data"
 NAME = "patients-k-GLM-v1"
@@ -300,12 +300,12 @@ def test_what_was_edited_by_hand_has_another_hash(files, name):
 @pytest.mark.parametrize("name", ["instance", "front", "result", "certificate"])
 def test_missing_files_are_found(files, name, capsys):
     getattr(files, name).unlink()
-    assert verify_files([str(files.folder)]) == 1
+    assert check_folder([str(files.folder)]) == 1
     assert "FAULT: its files cannot be read" in capsys.readouterr().out
 
 
 def test_an_empty_folder_does_not_hold(tmp_path):
-    assert verify_files([str(tmp_path)]) == 1
+    assert check_folder([str(tmp_path)]) == 1
 
 
 def test_broken_constraints_are_found(tmp_path):
@@ -317,7 +317,7 @@ def test_broken_constraints_are_found(tmp_path):
 
 def test_a_fault_ends_with_1_and_names_the_instance(files, capsys):
     files.edit_front(better_by_one)
-    assert verify_files([str(files.folder), NAME]) == 1
+    assert check_folder([str(files.folder), NAME]) == 1
     first, last = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{NAME}: FAULT: [")
     assert last == "1 with faults"

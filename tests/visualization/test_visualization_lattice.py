@@ -21,7 +21,7 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import plot_convergence, plot_lattice
 from pymoo_anon.visualization.curves import convergence_picture
-from pymoo_anon.visualization.lattice import _layer_sizes, lattice_picture
+from pymoo_anon.visualization.fronts import _layer_sizes, lattice_picture
 
 K, GLM = KAnonymity(), GeneralLossMetric()
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from pymoo_anon._messages import listed
 from pymoo_anon.comparison.bias import QUANTILES, distribution, gini, lorenz_curve
-from pymoo_anon.comparison.population import PopulationUniques, population_uniques
-from pymoo_anon.comparison.properties import BreachProbability, ClassSize, TupleLoss
-from pymoo_anon.comparison.vectors import PropertyVector
+from pymoo_anon.comparison.properties import BreachProbability, ClassSize, PropertyVector, TupleLoss
+from pymoo_anon.comparison.risk import PopulationUniques, population_uniques
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import counted, one_of, unit_of_rows
-from pymoo_anon.comparison.individual import by_class, worst_first
 from pymoo_anon.comparison.properties import TupleLoss
+from pymoo_anon.comparison.risk import by_class, worst_first
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.tuples import ValueCounts

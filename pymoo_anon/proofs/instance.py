@@ -20,7 +20,7 @@ from pymoo_anon.objectives.bounds import FollowsK
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Limits
-from pymoo_anon.proofs.strings.tables import StringWalk, fill_table, nested_bound, split_classes
+from pymoo_anon.proofs.tables import StringWalk, fill_table, nested_bound, split_classes
 from pymoo_anon.table.suppression import AtMost, Below
 from pymoo_anon.typing import Bools, Floats, Ints
 
@@ -217,7 +217,6 @@ def _follows_k(measure: Any) -> bool:
 
 
 def _required_k(constraint: Constraint, n_rows: int) -> int | None:
-    """Return the least k that a constraint allows, or None."""
     if not constraint.speaks_of_classes or not _follows_k(constraint.objective):
         return None
     measure: Any = constraint.objective
@@ -377,7 +376,6 @@ class StringSpace:
         return Begun(gain, multiplier, StringWalk(changed, filled, shape, spans, 0), n_read)
 
     def _shape(self, tabled: Sequence[int]) -> tuple[Ints, Ints]:
-        """Return numbers of values and groups, and the groups."""
         shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
         return shape, np.concatenate([self.spans[a] for a in tabled])
 

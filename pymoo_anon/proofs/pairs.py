@@ -18,8 +18,8 @@ from itertools import combinations
 import numpy as np
 
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.proofs.strings.instance import StringSpace, Subproblem
-from pymoo_anon.proofs.strings.tables import completions, longest_path
+from pymoo_anon.proofs.instance import StringSpace, Subproblem
+from pymoo_anon.proofs.tables import completions, longest_path
 from pymoo_anon.typing import Floats, Ints
 
 Cuts = Sequence[Ints]
@@ -84,7 +84,6 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
 
 @njit(inner=True)
 def _summed(table, cut):  # type: ignore[no-untyped-def]
-    """Return gains of a cut by groups of the other."""
     total = np.zeros(table.shape[1])
     for i in cut:
         for j in range(len(total)):
@@ -294,17 +293,14 @@ class PairSearch:
         return gains
 
     def _rows(self, cuts: Cuts, pair: Pair) -> Floats:
-        """Return the kept rows of all pairs of groups."""
         ids, base = self._classes(cuts, pair)
         rows: Floats = self.space.rows(ids, len(base), (self.space.none, self.space.none, *pair), self.k)[0, 0]
         return rows
 
     def _classes(self, cuts: Cuts, pair: Pair) -> tuple[Ints, Floats]:
-        """Return the classes by all other attributes."""
         return self.space.classes({a: cut for a, cut in enumerate(cuts) if a not in pair}, self.k)[:2]
 
     def _sum_of(self, cuts: Cuts, pair: Pair, table: Floats) -> float:
-        """Return the sum of a table over the cuts of a pair."""
         own = [cuts[a] if a < self.space.none else np.zeros(1, dtype=np.int64) for a in pair]
         return float(table[np.ix_(*own)].sum())
 

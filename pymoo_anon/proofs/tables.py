@@ -313,7 +313,6 @@ def nested_bound(table: Floats, shape: Ints, spans: Ints) -> float:
 
 @njit()
 def _enter_stage(stage: int, table: Any, shape: Any, spans: Any, slices: Any, rests: Any) -> float:
-    """Compute the bounds of a stage."""
     first = shape[1, :stage].sum()
     n_values, n_groups = shape[0, stage], shape[1, stage]
     block = len(table) // n_groups

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon.proofs.base import Limits, Proof, Tolerance
-from pymoo_anon.proofs.strings.instance import Plan, StringInstance, StringSpace, Subproblem, goal_of, plan
-from pymoo_anon.proofs.strings.pairs import PairSearch
-from pymoo_anon.proofs.strings.tables import DONE, FOUND, StringWalk
+from pymoo_anon.proofs.instance import Plan, StringInstance, StringSpace, Subproblem, goal_of, plan
+from pymoo_anon.proofs.pairs import PairSearch
+from pymoo_anon.proofs.tables import DONE, FOUND, StringWalk
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # Number of parts that take turns together. The number of threads changes nothing in the result.
@@ -56,8 +56,6 @@ class _Part:
 
 
 class _Turn(NamedTuple):
-    """Result of dividing a part for a while."""
-
     parts: list[_Part]  # The new parts
     # Gain of a string that gains enough and its path per attribute, or None.
     string: tuple[float, list[Ints]] | None
@@ -214,7 +212,6 @@ class StringSearch:
         return _Turn(made, string, part.floor if told == DONE else None, n_read)
 
     def _reach(self, need: float) -> float:
-        """Return the gain down to which parts are divided."""
         instance = self.space.instance
         smaller = min(need, instance.most / instance.unit - need)
         return need - _REACH * max(smaller, 0.0) if self.goes_on else need
@@ -231,7 +228,6 @@ class StringSearch:
             self._found.add(made.cuts)
 
     def _begin(self, part: _Part, need: float) -> int:
-        """Begin the walk of a part, and count the numbers that it reads."""
         if part.walk is not None:
             return 0
         cuts, tables = self._cuts_of(part), self.plan.tables[len(part.cuts)]
@@ -323,7 +319,6 @@ class StringProof(Proof):
         self.n_evaluated += len(X)
 
     def _begin(self) -> None:
-        """Improve the next string, or set up the search."""
         if self._starts is None:
             self._starts = self._first_strings()
         if self._starts:
@@ -343,7 +338,6 @@ class StringProof(Proof):
         self._search = StringSearch(self._space, self._plan, wanted, gain, self.limits, goes_on)
 
     def _first_strings(self) -> list[Bools]:
-        """Return the strings where local searches begin."""
         best = self._best()
         if best is not None:
             return [self.X[best]]

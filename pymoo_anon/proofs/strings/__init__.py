@@ -1,1 +1,0 @@
-"""Proofs over bit strings."""
