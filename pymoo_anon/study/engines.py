@@ -174,11 +174,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     is_row = f'regexp_full_match("column 0", {_quoted(row)})'
     lines = _read_csv(path, "", "", 1, False)
     try:
-        ((is_plain,),) = (
-            _connect()
-            .sql(f"SELECT bool_and(coalesce({is_row}, false)) FROM {lines}")
-            .fetchall()
-        )
+        ((is_plain,),) = _connect().sql(f"SELECT bool_and(coalesce({is_row}, false)) FROM {lines}").fetchall()
     except import_module("duckdb").Error:
         return False
     return bool(is_plain)
