@@ -21,7 +21,17 @@ from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.frames import COUNT, Frame, Renamed, as_text, coded, combinations_of, in_ascending_order, missing
+from pymoo_anon.table.frames import (
+    COUNT,
+    Frame,
+    Renamed,
+    as_text,
+    coded,
+    combinations_of,
+    counted,
+    in_ascending_order,
+    missing,
+)
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import fitted
 from pymoo_anon.table.microdata import Microdata
@@ -145,7 +155,8 @@ class Recoding(NamedTuple):
     def _known_groups(self, name: Name, j: int, own: Ints, texts: Sequence[str | None]) -> Frame:
         """Return values with their group and label: `known j`, `group j`, `label j`."""
         column, hierarchy, key = self.source.alias(name), self.table.quasi_identifiers[name], f"key {j}"
-        values = self.values.select(nw.col(column), as_text(column).alias(key))
+        # An engine groups texts that it has made slowly, so each is made of a distinct value.
+        values = counted(self.values, [column]).select(nw.col(column), as_text(column).alias(key))
         found = combinations_of(values.to_native(), [column, key]).columns
         positions, held = coded(found[column])
         present = [value for value in held if value is not None]

@@ -208,7 +208,11 @@ class Recoded:
     def _rows(self) -> Frame:
         """The rows under plain names, each once with its `COUNT` where many agree. A recount does not need them."""
         if not self._are_few:
-            return self._recoding.applied(self._complete.frame, self._released)
+            rows, distinct = self._complete.frame, self._recoding.values
+            # A lazy frame may be read from a file again, and the distinct rows are held.
+            return self._recoding.applied(
+                unrolled(distinct) if isinstance(rows, nw.LazyFrame) else rows, self._released
+            )
         aliases = [self._recoding.source.alias(name) for name in self._released]
         rows = frames.distinct_rows(self._recoding.applied(self._recoding.values, self._released), aliases)
         return frames.held(frames.in_ascending_order(rows, aliases))
@@ -311,7 +315,7 @@ class Recoded:
     def _about(self) -> dict[str, Any]:
         roles = {name for name in self.problem.table.tuples.domains if name in self._recoding.source.names}
         # All that is asked of the original may stand among the distinct rows that were released.
-        inside = self._are_few and roles <= {*self._released}
+        inside = roles <= {*self._released}
         return {
             "original": replace(self._recoding.source, frame=self._recoding.values) if inside else self._complete,
             "hierarchies": self.problem.table.quasi_identifiers,

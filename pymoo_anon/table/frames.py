@@ -231,6 +231,9 @@ def rows_of(frame: Frame) -> tuple[Frame, Ints]:
 
 def codes_and_values(column: Any) -> tuple[Ints, list[Any]]:
     """Return codes of an eager column, -1 for missing values, and its values."""
+    if column.dtype == nw.String and column.implementation.is_pyarrow():
+        own = column.to_native().dictionary_encode().combine_chunks()
+        return own.indices.fill_null(-1).to_numpy(zero_copy_only=False), own.dictionary.to_pylist()
     codes, values = pd.factorize(_python_values(column, column.dtype))
     return codes, values.tolist()
 
@@ -376,9 +379,7 @@ def _python_values(column: Any, dtype: Any) -> pd.Series:
     native = column.to_native()
     if dtype == nw.String and column.implementation.is_pyarrow():
         # Each text is made an object once.
-        own = native.dictionary_encode().combine_chunks()
-        places = own.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return pd.Series(pd.Categorical.from_codes(places, own.dictionary.to_pylist()))
+        return pd.Series(pd.Categorical.from_codes(*codes_and_values(column)))
     if dtype == nw.Date:
         days = [value.date() if isinstance(value, datetime) else value for value in column.to_list()]
         return pd.Series([None if pd.isna(day) else day for day in days], dtype=object)
