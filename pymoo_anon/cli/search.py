@@ -38,7 +38,8 @@ from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import GAP, count, new_table, tell, working
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
-from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, any_of
+from pymoo_anon.objectives.base import WithBackgroundKnowledge
+from pymoo_anon.objectives.knowledge import any_of
 from pymoo_anon.operators.crossover import LevelCrossover
 from pymoo_anon.operators.mutation import SingleStepMutation
 from pymoo_anon.operators.sampling import LatticeSampling

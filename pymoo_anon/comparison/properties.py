@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon.comparison.vectors import PropertyVector
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.base import checked_column
 from pymoo_anon.typing import Array, Floats, Ints
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.classes import DistinctTuples, ValueCounts
 from pymoo_anon.engine.sums import total
-from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.typing import Floats, Ints
 
 # Squares of such values, and sums of these squares, are finite floats.

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon._messages import examples
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.constraint import Boundable
+from pymoo_anon.objectives.knowledge import BackgroundKnowledge, agreeing, any_of, knowledge_in_words, sets_of
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+T = TypeVar("T", bound="WithBackgroundKnowledge")
 
 # A subclass may replace these without changing the value of the measure.
 _DESCRIPTIONS = {"name", "short", "role", "words", "is_loss", "shown", "step", "bounding", "best_of_specializations"}
@@ -255,6 +260,67 @@ class WorstClassObjective(Objective):
             whole = one_class(classes.tuples, *self.reads(classes.tuples.sensitive))
             worst[classes.n_suppressed == classes.n_rows] = self.of_classes(whole)
         return worst
+
+
+class WithBackgroundKnowledge(WorstClassObjective):
+    """A measure of the worst class, against adversaries with background knowledge.
+
+    A class then has the value of all kept rows that agree with it on a known set, and the worst of these over the sets.
+    A subclass defines `_of_classes` and `_recount`, which are as `of_classes` and `recount` for full knowledge.
+    """
+
+    known: BackgroundKnowledge = None
+    _name: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name with the background knowledge."""
+        return self._name if self.known is None else f"{self._name} ({knowledge_in_words(self.known)})"
+
+    def _of_classes(self, classes: EquivalenceClasses) -> Floats:
+        raise NotImplementedError
+
+    def _recount(self, recount: Recount) -> Recounted:
+        raise NotImplementedError
+
+    def knowing(self: T, known: BackgroundKnowledge = None) -> T:
+        """Return the same measure against other background knowledge."""
+        made = copy.copy(self)
+        made.known = known
+        return made
+
+    def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
+        """Merge the classes that agree on each known set, and number the merged class of each."""
+        tuples = classes.tuples
+        return agreeing(classes, sets_of(self.known, tuples.names), self.reads(tuples.sensitive))
+
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
+        if self.known is None:
+            return self._of_classes(classes)
+        found = (self._of_classes(merged)[ids] for merged, ids in self.merged(classes))
+        return reduce(np.minimum if self.maximize else np.maximum, found)
+
+    def recount(self, recount: Recount) -> Recounted:
+        if self.known is None:
+            return self._recount(recount)
+        sets = [[recount.names[place] for place in one] for one in sets_of(self.known, recount.names)]
+        found = [self._recount(recount.agreeing(names)) for names in sets]
+        return min(found) if self.maximize else max(found)
+
+    def check(self, table: Microdata) -> None:
+        super().check(table)
+        named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
+        sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]
+        if sensitive:
+            raise ValueError(f"known must name quasi-identifiers, got {examples(sensitive)}, which is sensitive")
+        sets_of(self.known, list(table.quasi_identifiers))
+
+    def __repr__(self) -> str:
+        if self.known is None:
+            return super().__repr__()
+        sets: Any = self.known if isinstance(self.known, any_of) else [list(one) for one in self.known]
+        shown = sets[0] if isinstance(sets, list) and len(sets) == 1 else sets
+        return f"{type(self).__name__}({', '.join([*self._arguments(), f'known={shown!r}'])})"
 
 
 def one_class(tuples: DistinctTuples, *columns: Hashable) -> EquivalenceClasses:

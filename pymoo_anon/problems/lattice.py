@@ -17,7 +17,7 @@ from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.roll_up import plan_roll_up
+from pymoo_anon.engine.grouper import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.engine.classes import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import free_name
 from pymoo_anon.problems.front import Front

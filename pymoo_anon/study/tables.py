@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
-from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge
+from pymoo_anon.objectives.base import WithBackgroundKnowledge
 from pymoo_anon.objectives.spelling import short_name, spelled
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.engines import dialect_of, open_frame

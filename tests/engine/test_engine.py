@@ -21,8 +21,8 @@ from pymoo_anon.engine import (
     roll_up,
 )
 from pymoo_anon.engine.classes import group_extents
+from pymoo_anon.engine.grouper import plan_roll_up
 from pymoo_anon.engine.numbering import row_ids
-from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.objectives import KAnonymity, SquaredClassSizes, SquaredValueCounts
 
 COLUMNS = ("s0", "s1", "q0")

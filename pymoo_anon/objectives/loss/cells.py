@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, group_extents
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
-from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import LossObjective, one_class
 from pymoo_anon.objectives.bounds import AdditiveLoss, ClassGains
 from pymoo_anon.objectives.recount import Recount, Recounted, weighed_logarithms

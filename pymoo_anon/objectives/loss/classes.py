@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.sums import (
     LOG_2,
@@ -24,7 +24,6 @@ from pymoo_anon.engine.sums import (
     multiply_pairs,
     own_logs,
 )
-from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, LossObjective, sums_of_squares
 from pymoo_anon.objectives.bounds import RisingLoss, RisingSum, SuppressionBudget
 from pymoo_anon.objectives.recount import Labels, Recount, Recounted, logarithm

@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
-from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective
 from pymoo_anon.objectives.bounds import Shares, WorstShare
 from pymoo_anon.objectives.recount import Recount, Recounted, logarithm

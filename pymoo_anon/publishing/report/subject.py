@@ -15,8 +15,7 @@ from pymoo_anon._messages import counted, one_of, unit_of_rows
 from pymoo_anon.comparison.individual import by_class
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.utility import CountQueries
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
 from pymoo_anon.problems.arguments import column_name
