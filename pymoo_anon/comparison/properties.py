@@ -247,8 +247,7 @@ def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, In
 
 def _extents(classes: EquivalenceClasses) -> Ints:
     """Return the size of each cell's group, less one. (n_classes, n_attributes) int64 array."""
-    (extents,), cells = classes.extents()
-    own: Ints = extents[cells]
+    own: Ints = classes.extents[0][classes.cells]
     return own
 
 

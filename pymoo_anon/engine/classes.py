@@ -329,34 +329,57 @@ class EquivalenceClasses:
         """(n_classes,) Boolean array of the suppressed classes."""
         return ~self.kept
 
-    def extents(self) -> tuple[Ints, Ints]:
-        """Return the group sizes of all cells.
+    @cached_property
+    def cells(self) -> Ints:
+        """(n_classes, n_attributes) int64 array: the group or node of each cell, a column of `extents`."""
+        if self.forest is not None:
+            assert self.nodes is not None
+            return self.forest.starts[:-1] + self.nodes
+        tuples, cells = self.tuples, np.empty((len(self.sizes), len(self.tuples.domain_sizes)), dtype=np.int64)
+        _write_cells(self.maps, tuples.offsets, tuples.codes, self.representatives, self.starts, cells)
+        return cells
 
-        Returns:
-            (n, m) int64 array, for each generalization the size of every group less one, and (n_classes, n_attributes)
-            int64 array, which of its m columns is that of each cell of a class.
-        """
-        if self.maps is not None:
-            offsets = self.tuples.offsets
-            return group_extents(self.maps, offsets), offsets[:-1] + self.tuples.codes[self.representatives]
-        forest, places = self.cells()
-        return np.tile(forest.extents, (len(self), 1)), places
+    @cached_property
+    def extents(self) -> Ints:
+        """(n, m) int64 array: the number of values in each of m groups or nodes, less one."""
+        if self.forest is not None:
+            return np.tile(self.forest.extents, (len(self), 1))
+        return sums_of_groups(self.maps, self.tuples.offsets, np.ones(self.tuples.offsets[-1], dtype=np.int64)) - 1
 
-    def cells(self) -> tuple[Forest, Ints]:
-        """Return the forest of local recodings, and the node of each cell.
+    @cached_property
+    def held(self) -> Ints:
+        """(n, m) int64 array: the rows of the table with a value in each group or node."""
+        tuples = self.tuples
+        if self.forest is not None:
+            return np.tile(self.forest.held(tuples.offsets, tuples.marginals), (len(self), 1))
+        return sums_of_groups(self.maps, tuples.offsets, tuples.marginals)
 
-        Raises:
-            ValueError: The generalizations have group maps, and no nodes.
-        """
-        if self.forest is None or self.nodes is None:
-            raise ValueError("classes must be of local recodings, got those of group maps")
-        return self.forest, self.forest.starts[:-1] + self.nodes
+    @cached_property
+    def kept_rows(self) -> Ints:
+        """(n, m) int64 array: the kept rows released as each group or node."""
+        if self.forest is not None:
+            rows, own = (
+                np.zeros(self.extents.shape, dtype=np.int64),
+                np.repeat(np.arange(len(self)), np.diff(self.starts)),
+            )
+            np.add.at(rows, (own[:, np.newaxis], self.cells), np.where(self.kept, self.sizes, 0)[:, np.newaxis])
+            return rows
+        tuples, rows = self.tuples, self.held.copy()
+        _take_suppressed(
+            rows, self.maps, tuples.offsets, tuples.codes, self.representatives, self.starts, self.sizes, self.kept
+        )
+        return rows
+
+    @property
+    def first_of_attributes(self) -> Ints:
+        """(n_attributes,) int64 array: the first group or node of each attribute."""
+        return (self.tuples.offsets if self.forest is None else self.forest.starts)[:-1]
 
     def totals(self, of_classes: Ints) -> Ints:
         """Sum an (n_classes,) or (n_classes, m) array by generalization."""
         return np.add.reduceat(of_classes, self.starts[:-1], axis=0)
 
-    @property
+    @cached_property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
         suppressed = np.empty(len(self), dtype=np.int64)
@@ -380,26 +403,38 @@ def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def
         totals[i] = total
 
 
-def group_extents(maps: Ints, offsets: Ints) -> Ints:
-    """Return group sizes less one as an (n, n_codes) int64 array."""
-    extents = np.empty(maps.shape, dtype=np.int64)
-    _write_extents(np.require(maps, requirements=["C", "W"]), offsets, np.empty(maps.shape[1], dtype=np.int64), extents)
-    return extents
+def sums_of_groups(maps: Ints | None, offsets: Ints, weights: Ints) -> Ints:
+    """Sum an (n_codes,) array by group. (n, n_codes) int64 array, attribute after attribute."""
+    assert maps is not None
+    sums = np.zeros(maps.shape, dtype=np.int64)
+    _add_to_groups(np.require(maps, requirements=["C", "W"]), offsets, weights, sums)
+    return sums
 
 
 @njit(allocates=False)
-def _write_extents(maps, offsets, sizes, extents):  # type: ignore[no-untyped-def]
-    """Write the result of `group_extents`, with `sizes` as scratch."""
+def _add_to_groups(maps, offsets, weights, sums):  # type: ignore[no-untyped-def]
     for i in range(len(maps)):
         for j in range(len(offsets) - 1):
-            a, b = offsets[j], offsets[j + 1]
-            # An attribute has no more groups than values. From -1 on, so that a value does not count itself.
-            for g in range(b - a):
-                sizes[g] = -1
-            for v in range(a, b):
-                sizes[maps[i, v]] += 1
-            for v in range(a, b):
-                extents[i, v] = sizes[maps[i, v]]
+            for v in range(offsets[j], offsets[j + 1]):
+                sums[i, offsets[j] + maps[i, v]] += weights[v]
+
+
+@njit(allocates=False)
+def _take_suppressed(rows, maps, offsets, codes, representatives, starts, sizes, kept):  # type: ignore[no-untyped-def]
+    """Take the rows of suppressed classes from those of each group."""
+    for i in range(len(maps)):
+        for c in range(starts[i], starts[i + 1]):
+            if not kept[c]:
+                for j in range(len(offsets) - 1):
+                    rows[i, offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] -= sizes[c]
+
+
+@njit(allocates=False)
+def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
+    for i in range(len(maps)):
+        for c in range(starts[i], starts[i + 1]):
+            for j in range(cells.shape[1]):
+                cells[c, j] = offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]
 
 
 @dataclass(frozen=True, eq=False)

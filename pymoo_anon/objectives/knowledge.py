@@ -150,7 +150,7 @@ def agreeing(
     A class is read once and its rows never: the work is that of the classes, whatever the number of tuples. For
     each set come the merged classes, with the values of some columns, and (n_classes,) int64 array, in which each is.
     """
-    cells, longest = _cells(classes), int(np.diff(classes.starts).max(initial=0))
+    cells, longest = classes.cells, int(np.diff(classes.starts).max(initial=0))
     # At most half of the slots are ever taken.
     slots = np.full(1 << max(2 * longest - 1, 1).bit_length(), -1, dtype=np.int64)
     for chosen in sets:
@@ -168,25 +168,6 @@ def agreeing(
         firsts = firsts[:n]
         kept, representatives = classes.kept[firsts], classes.representatives[firsts]
         yield EquivalenceClasses(classes.tuples, classes.maps, starts, sizes, representatives, kept, merged), ids
-
-
-def _cells(classes: EquivalenceClasses) -> Ints:
-    """Return the group or node of each cell, (n_classes, n_attributes) int64."""
-    if classes.maps is None:
-        return classes.cells()[1]
-    cells = np.empty((len(classes.sizes), len(classes.tuples.domain_sizes)), dtype=np.int64)
-    tuples = classes.tuples
-    _write_cells(classes.maps, tuples.offsets, tuples.codes, classes.representatives, classes.starts, cells)
-    return cells
-
-
-@njit(allocates=False)
-def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
-    """Write the group of each cell of each class."""
-    for i in range(len(maps)):
-        for c in range(starts[i], starts[i + 1]):
-            for j in range(cells.shape[1]):
-                cells[c, j] = maps[i, offsets[j] + codes[representatives[c], j]]
 
 
 @njit(allocates=False)

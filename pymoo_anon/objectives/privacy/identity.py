@@ -384,8 +384,8 @@ class KMap(WorstClassObjective):
         return np.concatenate(found)
 
     def _fitting_cells(self, classes: EquivalenceClasses) -> Floats:
-        forest, nodes = classes.cells()
-        theirs = self.population.tuples
+        forest, nodes, theirs = classes.forest, classes.cells, self.population.tuples
+        assert forest is not None
         places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
         persons: Floats = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
         return persons
