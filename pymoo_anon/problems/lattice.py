@@ -21,8 +21,8 @@ from pymoo_anon.engine.grouper import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index, one_point, whole_numbers
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.arguments import check_table, column_index
+from pymoo_anon.problems.base import AnonymizationProblem, one_point, whole_numbers
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -269,7 +269,7 @@ class LatticeProblem(AnonymizationProblem):
         weights = np.zeros((self.n_var, len(self.groups)))
         n_classes = [np.diff(classes.starts) for classes in self.table.grouper.classes(*self.group_maps(X))]
         if n_classes:
-            weights[attributes, levels] = np.log(self.table.n_distinct / np.concatenate(n_classes))
+            weights[attributes, levels] = np.log(len(self.table.tuples) / np.concatenate(n_classes))
         return weights
 
     def group_maps(self, X: Ints) -> tuple[Ints, Ints]:

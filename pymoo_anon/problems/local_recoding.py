@@ -38,8 +38,8 @@ from pymoo_anon.objectives.privacy import (
     TCloseness,
 )
 from pymoo_anon.objectives.privacy.identity import smallest_k
-from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index
+from pymoo_anon.problems.base import AnonymizationProblem, one_point, whole_numbers
 from pymoo_anon.recoding import (
     Ascent,
     ColumnRequirement,
