@@ -332,12 +332,21 @@ class EquivalenceClasses:
     @cached_property
     def cells(self) -> Ints:
         """(n_classes, n_attributes) int64 array: the group or node of each cell, a column of `extents`."""
+        return self._cells_of(np.arange(len(self.sizes)))
+
+    def _cells_of(self, chosen: Ints) -> Ints:
         if self.forest is not None:
             assert self.nodes is not None
-            return self.forest.starts[:-1] + self.nodes
-        tuples, cells = self.tuples, np.empty((len(self.sizes), len(self.tuples.domain_sizes)), dtype=np.int64)
-        _write_cells(self.maps, tuples.offsets, tuples.codes, self.representatives, self.starts, cells)
+            return self.forest.starts[:-1] + self.nodes[chosen]
+        assert self.maps is not None
+        places = self.tuples.offsets[:-1] + self.tuples.codes[self.representatives[chosen]]
+        cells: Ints = self.tuples.offsets[:-1] + self.maps[self.generalizations[chosen, np.newaxis], places]
         return cells
+
+    @cached_property
+    def generalizations(self) -> Ints:
+        """(n_classes,) int64 array: the generalization of each class."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     @cached_property
     def extents(self) -> Ints:
@@ -357,17 +366,11 @@ class EquivalenceClasses:
     @cached_property
     def kept_rows(self) -> Ints:
         """(n, m) int64 array: the kept rows released as each group or node."""
-        if self.forest is not None:
-            rows, own = (
-                np.zeros(self.extents.shape, dtype=np.int64),
-                np.repeat(np.arange(len(self)), np.diff(self.starts)),
-            )
-            np.add.at(rows, (own[:, np.newaxis], self.cells), np.where(self.kept, self.sizes, 0)[:, np.newaxis])
-            return rows
-        tuples, rows = self.tuples, self.held.copy()
-        _take_suppressed(
-            rows, self.maps, tuples.offsets, tuples.codes, self.representatives, self.starts, self.sizes, self.kept
-        )
+        # The rows of a group are kept but for the suppressed ones. Those of a node are in several classes.
+        rows = self.held.copy() if self.forest is None else np.zeros_like(self.held)
+        changed = np.flatnonzero(self.suppressed if self.forest is None else self.kept)
+        places = self.generalizations[changed, np.newaxis], self._cells_of(changed)
+        np.add.at(rows, places, self.sizes[changed, np.newaxis] * (-1 if self.forest is None else 1))
         return rows
 
     @property
@@ -382,25 +385,12 @@ class EquivalenceClasses:
     @cached_property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
-        suppressed = np.empty(len(self), dtype=np.int64)
-        _add_suppressed(self.starts, self.sizes, self.kept, suppressed)
-        return suppressed
+        return self.totals(np.where(self.kept, 0, self.sizes))
 
     @property
     def n_released(self) -> Ints:
         """(n,) int64 array of released classes, suppressed tuples as one."""
         return self.totals(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
-
-
-@njit(allocates=False)
-def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def]
-    """Write the suppressed tuples of each of n generalizations to `totals`, (n,) int64."""
-    for i in range(len(totals)):
-        own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
-        total = np.int64(0)
-        for c in range(len(own)):
-            total += 0 if stays[c] else own[c]
-        totals[i] = total
 
 
 def sums_of_groups(maps: Ints | None, offsets: Ints, weights: Ints) -> Ints:
@@ -417,24 +407,6 @@ def _add_to_groups(maps, offsets, weights, sums):  # type: ignore[no-untyped-def
         for j in range(len(offsets) - 1):
             for v in range(offsets[j], offsets[j + 1]):
                 sums[i, offsets[j] + maps[i, v]] += weights[v]
-
-
-@njit(allocates=False)
-def _take_suppressed(rows, maps, offsets, codes, representatives, starts, sizes, kept):  # type: ignore[no-untyped-def]
-    """Take the rows of suppressed classes from those of each group."""
-    for i in range(len(maps)):
-        for c in range(starts[i], starts[i + 1]):
-            if not kept[c]:
-                for j in range(len(offsets) - 1):
-                    rows[i, offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] -= sizes[c]
-
-
-@njit(allocates=False)
-def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
-    for i in range(len(maps)):
-        for c in range(starts[i], starts[i + 1]):
-            for j in range(cells.shape[1]):
-                cells[c, j] = offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ import numpy as np
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
-from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.objectives.knowledge import BackgroundKnowledge, agreeing, any_of, knowledge_in_words, sets_of
@@ -353,22 +352,3 @@ def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, Ints]
         kept=np.ones(1, dtype=bool),
         columns=counts,
     )
-
-
-@njit()
-def sums_of_squares(starts, sizes, kept, cost):  # type: ignore[no-untyped-def]
-    """Return the sum of the squared kept sizes. (n,) float array.
-
-    Suppressed tuples cost `cost` each. A cost of 0 makes them one class.
-    """
-    sums = np.empty(len(starts) - 1, dtype=np.float64)
-    for i in range(len(sums)):
-        total = np.int64(0)
-        suppressed = np.int64(0)
-        for c in range(starts[i], starts[i + 1]):
-            if kept[c]:
-                total += sizes[c] * sizes[c]
-            else:
-                suppressed += sizes[c]
-        sums[i] = total + suppressed * (cost if cost > 0 else suppressed)
-    return sums

@@ -330,7 +330,8 @@ def attribute_losses(classes: EquivalenceClasses) -> Floats:
 def _numerators_of(classes: EquivalenceClasses) -> Ints:
     """Return the losses of attributes times their domain sizes less one."""
     lost = np.add.reduceat(classes.kept_rows * classes.extents, classes.first_of_attributes, axis=1)
-    return lost + classes.n_suppressed[:, np.newaxis] * np.array(_divisors(classes.tuples))
+    total: Ints = lost + classes.n_suppressed[:, np.newaxis] * np.array(_divisors(classes.tuples))
+    return total
 
 
 def _extents(tuples: DistinctTuples, maps: Ints) -> Ints:

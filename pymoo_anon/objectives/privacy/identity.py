@@ -15,7 +15,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
-from pymoo_anon.objectives.base import Objective, WithBackgroundKnowledge, WorstClassObjective, sums_of_squares
+from pymoo_anon.objectives.base import Objective, WithBackgroundKnowledge, WorstClassObjective
 from pymoo_anon.objectives.bounds import Bounding, FollowsK, Monotone, SquaresOverClasses, SuppressionBudget
 from pymoo_anon.objectives.knowledge import known_of
 from pymoo_anon.objectives.recount import Recount, Recounted
@@ -113,8 +113,8 @@ class SquaredClassSizes(Objective):
     bounding = SquaresOverClasses
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
-        total: Floats = sums_of_squares(classes.starts, classes.sizes, classes.kept, 0)
-        return total
+        kept = classes.totals(classes.sizes**2 * classes.kept)
+        return (kept + classes.n_suppressed**2).astype(float)
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
         """Return the term of each class. (n_classes,) int64 array."""
