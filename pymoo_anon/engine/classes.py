@@ -22,7 +22,7 @@ from pymoo_anon.typing import Bools, Ints, Ints32
 class ValueCounts:
     """Sparse counts of one column's values in each row.
 
-    Row r holds `values[starts[r]:starts[r + 1]]` with their counts.
+    Row r holds `values[starts[r]:starts[r + 1]]` with their counts. The first begins at 0, the last ends with `values`.
 
     Attributes:
         starts: (n + 1,) int64 array, where each row begins. Rows are distinct tuples or equivalence classes.
@@ -38,20 +38,19 @@ class ValueCounts:
 
     def histogram(self) -> Ints:
         """(n, n_values) int64 array: how often each row holds each value."""
-        n, own = len(self.starts) - 1, self.trimmed()
+        n = len(self.starts) - 1
         dense = np.zeros((n, self.n_values), dtype=np.int64)
-        dense[np.repeat(np.arange(n), np.diff(own.starts)), own.values] = own.counts
+        dense[np.repeat(np.arange(n), np.diff(self.starts)), self.values] = self.counts
         return dense
 
-    def trimmed(self) -> ValueCounts:
-        """Return the same counts without the entries outside of these rows."""
-        first, last = self.starts[0], self.starts[-1]
-        return ValueCounts(self.starts - first, self.values[first:last], self.counts[first:last], self.n_values)
+    def part(self, first: int, stop: int) -> ValueCounts:
+        """Return the counts of some rows in a row, as views."""
+        a, b = self.starts[first], self.starts[stop]
+        return ValueCounts(self.starts[first : stop + 1] - a, self.values[a:b], self.counts[a:b], self.n_values)
 
     def most_frequent(self) -> Ints:
         """(n,) int64 array: how often each row holds its most frequent value."""
-        own = self.trimmed()
-        return np.maximum.reduceat(own.counts, own.starts[:-1])
+        return np.maximum.reduceat(self.counts, self.starts[:-1])
 
     def merged(self, row_of: Ints, n: int) -> ValueCounts:
         """Merge rows, (n_rows,) int64 numbers of their new rows."""
@@ -286,10 +285,7 @@ class EquivalenceClasses:
         if not 0 <= i < len(self):
             raise IndexError(f"index must be in 0..{len(self) - 1}, got {i}")
         a, b = self.starts[i], self.starts[i + 1]
-        columns = {
-            name: ValueCounts(counts.starts[a : b + 1], counts.values, counts.counts, counts.n_values)
-            for name, counts in self.columns.items()
-        }
+        columns = {name: counts.part(a, b) for name, counts in self.columns.items()}
         return EquivalenceClasses(
             self.tuples,
             None if self.maps is None else self.maps[i : i + 1],
@@ -305,15 +301,10 @@ class EquivalenceClasses:
         )
 
     def copy(self) -> EquivalenceClasses:
-        """Copy the classes into arrays of their own.
-
-        The value counts of a part, `classes[i]`, may begin in the middle of the arrays of the whole. The copy's begin
-        at 0.
-        """
-        parts = {name: counts.trimmed() for name, counts in self.columns.items()}
+        """Copy the classes into arrays of their own."""
         columns = {
-            name: ValueCounts(own.starts, own.values.copy(), own.counts.copy(), own.n_values)
-            for name, own in parts.items()
+            name: ValueCounts(own.starts.copy(), own.values.copy(), own.counts.copy(), own.n_values)
+            for name, own in self.columns.items()
         }
         names = "maps", "starts", "sizes", "representatives", "kept", "class_of", "nodes"
         arrays = {name: own.copy() for name in names if (own := getattr(self, name)) is not None}

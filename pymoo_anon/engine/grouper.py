@@ -242,15 +242,11 @@ class Grouper:
     ) -> EquivalenceClasses:
         """Return the classes in the output, as views."""
         n = starts[-1]
-        counted = {
-            name: ValueCounts(
-                output.value_starts[c, : n + 1],
-                output.values[c],
-                output.value_counts[c],
-                self._tuples.columns[name].n_values,
-            )
-            for c, name in enumerate(columns)
-        }
+        counted = {}
+        for c, name in enumerate(columns):
+            own, end = output.value_starts[c, : n + 1], output.value_starts[c, n]
+            n_values = self._tuples.columns[name].n_values
+            counted[name] = ValueCounts(own, output.values[c, :end], output.value_counts[c, :end], n_values)
         classes = output.sizes[:n], output.representatives[:n], output.kept[:n]
         return EquivalenceClasses(self._tuples, maps, starts, *classes, counted, class_of, lease=lease)
 

@@ -331,8 +331,8 @@ def marked_class(classes: EquivalenceClasses) -> EquivalenceClasses:
     """Return the suppressed tuples of one generalization as one class."""
     totals, hidden = {}, classes.suppressed
     for name, own in classes.columns.items():
-        part, of_hidden = own.trimmed(), np.repeat(hidden, np.diff(own.starts))
-        held = np.bincount(part.values[of_hidden], part.counts[of_hidden], own.n_values)
+        of_hidden = np.repeat(hidden, np.diff(own.starts))
+        held = np.bincount(own.values[of_hidden], own.counts[of_hidden], own.n_values)
         totals[name] = held.astype(np.int64)
     return _single(classes.tuples, int(classes.sizes[hidden].sum()), totals)
 

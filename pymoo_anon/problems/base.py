@@ -94,7 +94,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         if isinstance(self.suppression, Violating):
             self.suppression.read(self.constraints)
             self._limit = self.suppression.limit_of(table.n_rows)
-        self.measured = self._measures()
+        self.measured = tuple(dict.fromkeys([*self.objectives, *(one.objective for one in self.constraints)]))
         arguments.check_knowledge(self.measured, table, self.suppression)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
@@ -265,9 +265,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Return (n_obj,) or (n, n_obj) objective values with their natural signs."""
         values: Floats = np.asarray(F, dtype=float) * self._signs + 0.0
         return values
-
-    def _measures(self) -> tuple[Objective, ...]:
-        return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
 
     def compute(self, X: Array) -> Floats:
         """Return the (n, n_obj) minimised values of valid points, without the memory."""

@@ -152,7 +152,7 @@ class TCloseness(_FromTable):
         ones = np.ones(len(classes.sizes))
         if self.distance == "equal":
             # The distance is the surplus of the values that are too frequent, or the lack of the others.
-            own = self._counts(classes).trimmed()
+            own = self._counts(classes)
             expected = classes.tuples.totals(self.column)[own.values] / classes.n_rows
             more = own.counts > expected * np.repeat(classes.sizes, np.diff(own.starts))
             sums = np.stack([own.counts * more, expected * more, expected])
@@ -214,7 +214,7 @@ class BasicBetaLikeness(_FromTable):
     _enhanced = False
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
-        own, n_rows = self._counts(classes).trimmed(), float(classes.n_rows)
+        own, n_rows = self._counts(classes), float(classes.n_rows)
         expected = classes.tuples.totals(self.column)[own.values].astype(float)
         usual = expected * np.repeat(classes.sizes, np.diff(own.starts))
         gains = np.maximum(own.counts * n_rows - usual, 0) / usual
@@ -225,7 +225,7 @@ class BasicBetaLikeness(_FromTable):
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """Bound the share of each value by q + q beta."""
-        own, tuples = self._counts(classes).trimmed(), classes.tuples
+        own, tuples = self._counts(classes), classes.tuples
         shares = tuples.totals(self.column)[own.values] / tuples.n_rows
         caps = shares * (1 - np.log(shares)) if self._enhanced else np.ones(len(shares))
         # The values left in a part have to take over the share of the others.

@@ -94,7 +94,7 @@ class SquaredValueCounts(ColumnObjective):
     bounding = SquaresOverClasses
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
-        own, n = self._counts(classes).trimmed(), len(classes)
+        own, n = self._counts(classes), len(classes)
         total = classes.totals(self.squares(classes) * classes.kept)
         # The suppressed tuples are one class.
         hidden = np.repeat(classes.suppressed, np.diff(own.starts))
@@ -105,7 +105,7 @@ class SquaredValueCounts(ColumnObjective):
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
         """Return the term of each class. (n_classes,) int64 array."""
-        own = self._counts(classes).trimmed()
+        own = self._counts(classes)
         return np.add.reduceat(own.counts**2, own.starts[:-1])
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:

@@ -80,7 +80,7 @@ class Member:
             return self.sizes
         if self.table.person is None:
             return None
-        own, kept = self.classes.columns[self.person].trimmed(), self.classes.kept
+        own, kept = self.classes.columns[self.person], self.classes.kept
         persons = np.diff(own.starts)
         together = np.unique(own.values[np.repeat(~kept, persons)])
         return np.append(persons[kept], len(together)) if self.marked and self.n_suppressed else persons[kept]
@@ -135,7 +135,7 @@ class Member:
 
     def values(self, column: Name) -> ValueCounts:
         """Return the values of a column in each class of `sizes`."""
-        own, kept = self.classes.columns[column].trimmed(), self.classes.kept
+        own, kept = self.classes.columns[column], self.classes.kept
         place = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept) if self.marked else -1)
         rows = np.repeat(place, np.diff(own.starts))
         inside = rows >= 0
