@@ -323,15 +323,13 @@ class EquivalenceClasses:
     @cached_property
     def cells(self) -> Ints:
         """(n_classes, n_attributes) int64 array: the group or node of each cell, a column of `extents`."""
-        return self._cells_of(np.arange(len(self.sizes)))
-
-    def _cells_of(self, chosen: Ints) -> Ints:
         if self.forest is not None:
             assert self.nodes is not None
-            return self.forest.starts[:-1] + self.nodes[chosen]
+            return self.forest.starts[:-1] + self.nodes
         assert self.maps is not None
-        places = self.tuples.offsets[:-1] + self.tuples.codes[self.representatives[chosen]]
-        cells: Ints = self.tuples.offsets[:-1] + self.maps[self.generalizations[chosen, np.newaxis], places]
+        first = self.tuples.offsets[:-1]
+        places = first + self.tuples.codes[self.representatives]
+        cells: Ints = first + self.maps[self.generalizations[:, np.newaxis], places]
         return cells
 
     @cached_property
@@ -357,11 +355,13 @@ class EquivalenceClasses:
     @cached_property
     def kept_rows(self) -> Ints:
         """(n, m) int64 array: the kept rows released as each group or node."""
-        # The rows of a group are kept but for the suppressed ones. Those of a node are in several classes.
-        rows = self.held.copy() if self.forest is None else np.zeros_like(self.held)
-        changed = np.flatnonzero(self.suppressed if self.forest is None else self.kept)
-        places = self.generalizations[changed, np.newaxis], self._cells_of(changed)
-        np.add.at(rows, places, self.sizes[changed, np.newaxis] * (-1 if self.forest is None else 1))
+        if self.forest is None:
+            tuples, rows = self.tuples, self.held.copy()
+            own = self.representatives, self.starts, self.sizes, self.kept
+            _take_suppressed(rows, self.maps, tuples.offsets, tuples.codes, *own)
+            return rows
+        rows, n = np.zeros_like(self.held), np.where(self.kept, self.sizes, 0)
+        np.add.at(rows, (self.generalizations[:, np.newaxis], self.cells), n[:, np.newaxis])
         return rows
 
     @property
@@ -398,6 +398,15 @@ def _add_to_groups(maps, offsets, weights, sums):  # type: ignore[no-untyped-def
         for j in range(len(offsets) - 1):
             for v in range(offsets[j], offsets[j + 1]):
                 sums[i, offsets[j] + maps[i, v]] += weights[v]
+
+
+@njit(allocates=False)
+def _take_suppressed(rows, maps, offsets, codes, representatives, starts, sizes, kept):  # type: ignore[no-untyped-def]
+    for i in range(len(maps)):
+        for c in range(starts[i], starts[i + 1]):
+            if not kept[c]:
+                for j in range(len(offsets) - 1):
+                    rows[i, offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] -= sizes[c]
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,8 +51,9 @@ class ClassificationMetric(LossObjective, ColumnObjective):
     bounding = RisingLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
-        majorities = self._counts(classes).most_frequent()
-        return (classes.n_rows - classes.totals(majorities * classes.kept)).astype(float)
+        counts = self._counts(classes)
+        penalised: Floats = _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
+        return penalised
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the majorities of gone classes.
@@ -218,6 +219,23 @@ def _cells_covered(released: pd.DataFrame, keys: list[str], labels: list[Labels]
     for key, own in zip(keys, labels, strict=True):
         cells *= released[key].map(own.extents).astype(object)
     return cells
+
+
+@njit()
+def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignore[no-untyped-def]
+    penalised = np.empty(len(starts) - 1, dtype=np.float64)
+    for i in range(len(penalised)):
+        first, last = starts[i], starts[i + 1]
+        own, begins, stays = sizes[first:last], value_starts[first : last + 1], kept[first:last]
+        total = np.int64(0)
+        for c in range(len(own)):
+            # The first and the last stand outside of the loop: with two labels its end would be mispredicted.
+            majority = max(counts[begins[c]], counts[begins[c + 1] - 1])
+            for e in range(begins[c] + 1, begins[c + 1] - 1):
+                majority = max(majority, counts[e])
+            total += own[c] - (majority if stays[c] else 0)
+        penalised[i] = total
+    return penalised
 
 
 @njit()

@@ -152,11 +152,7 @@ class TCloseness(_FromTable):
         ones = np.ones(len(classes.sizes))
         if self.distance == "equal":
             # The distance is the surplus of the values that are too frequent, or the lack of the others.
-            own = self._counts(classes)
-            expected = classes.tuples.totals(self.column)[own.values] / classes.n_rows
-            more = own.counts > expected * np.repeat(classes.sizes, np.diff(own.starts))
-            sums = np.stack([own.counts * more, expected * more, expected])
-            held, offsets, present = np.add.reduceat(sums, own.starts[:-1], axis=1)
+            held, offsets, present = _surpluses(*self._compared(classes))
             floors = 1 - present
         else:
             # A class is a mixture of the tuples left and the tuples gone, and nothing is farther away than 1.
@@ -214,14 +210,8 @@ class BasicBetaLikeness(_FromTable):
     _enhanced = False
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
-        own, n_rows = self._counts(classes), float(classes.n_rows)
-        expected = classes.tuples.totals(self.column)[own.values].astype(float)
-        usual = expected * np.repeat(classes.sizes, np.diff(own.starts))
-        gains = np.maximum(own.counts * n_rows - usual, 0) / usual
-        if self._enhanced:
-            gains[gains > np.log(n_rows / expected)] = np.inf
-        greatest: Floats = np.maximum.reduceat(gains, own.starts[:-1])
-        return greatest
+        gains: Floats = _gains(*self._compared(classes), self._enhanced)
+        return gains
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """Bound the share of each value by q + q beta."""
@@ -421,6 +411,39 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
         held[:] = 0
         distances[c] = (high + low) / (max(n_places - 1, 1) * (own * n_rows))
     return distances
+
+
+@njit()
+def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
+    """Return the tuples and the expected share of too frequent values by class.
+
+    The third array is the expected share of all values of a class.
+    """
+    held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
+    for c in range(len(sizes)):
+        for e in range(value_starts[c], value_starts[c + 1]):
+            expected = totals[values[e]] / n_rows
+            present[c] += expected
+            if counts[e] > expected * sizes[c]:
+                held[c] += counts[e]
+                offsets[c] += expected
+    return held, offsets, present
+
+
+@njit()
+def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # type: ignore[no-untyped-def]
+    gains = np.zeros(len(sizes))
+    for c in range(len(sizes)):
+        own = np.float64(sizes[c])
+        for e in range(value_starts[c], value_starts[c + 1]):
+            expected = np.float64(totals[values[e]])
+            surplus = counts[e] * np.float64(n_rows) - expected * own
+            if surplus > 0:
+                gain = surplus / (expected * own)
+                if enhanced and gain > np.log(n_rows / expected):
+                    gain = np.inf
+                gains[c] = max(gains[c], gain)
+    return gains
 
 
 @njit()

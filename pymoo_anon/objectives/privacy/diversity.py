@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
 from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge, WorstClassObjective, checked_column
@@ -94,14 +94,11 @@ class SquaredValueCounts(ColumnObjective):
     bounding = SquaresOverClasses
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
-        own, n = self._counts(classes), len(classes)
-        total = classes.totals(self.squares(classes) * classes.kept)
-        # The suppressed tuples are one class.
-        hidden = np.repeat(classes.suppressed, np.diff(own.starts))
-        rows = np.repeat(classes.generalizations, np.diff(own.starts))[hidden]
-        together = ValueCounts.added(rows, own.values[hidden], own.counts[hidden], n, own.n_values)
-        np.add.at(total, np.repeat(np.arange(n), np.diff(together.starts)), together.counts**2)
-        return total.astype(float)
+        counts = self._counts(classes)
+        total: Floats = _sum_of_squared_counts(
+            classes.starts, classes.kept, counts.starts, counts.values, counts.counts, counts.n_values
+        )
+        return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
         """Return the term of each class. (n_classes,) int64 array."""
@@ -285,6 +282,30 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
         shares = recount.shares(self.column)
         row = shares.p.argmax()
         return Fraction(int(shares.n.iloc[row]), int(shares["size"].iloc[row]))
+
+
+@njit()
+def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
+    starts, kept, value_starts, values, counts, n_values
+):
+    """Return the sum of the squared counts of each generalization, with all suppressed tuples as one class."""
+    sums = np.empty(len(starts) - 1, dtype=np.float64)
+    suppressed = np.zeros(n_values, dtype=np.int64)
+    for i in range(len(sums)):
+        # All classes at once, which lie end to end. Then the few suppressed ones are corrected.
+        total = np.int64(0)
+        for count in counts[value_starts[starts[i]] : value_starts[starts[i + 1]]]:
+            total += count * count
+        suppressed[:] = 0
+        for c in range(starts[i], starts[i + 1]):
+            if not kept[c]:
+                for e in range(value_starts[c], value_starts[c + 1]):
+                    total -= counts[e] * counts[e]
+                    suppressed[values[e]] += counts[e]
+        for value in range(n_values):
+            total += suppressed[value] * suppressed[value]
+        sums[i] = total
+    return sums
 
 
 @njit()
