@@ -327,9 +327,8 @@ class EquivalenceClasses:
             assert self.nodes is not None
             return self.forest.starts[:-1] + self.nodes
         assert self.maps is not None
-        first = self.tuples.offsets[:-1]
-        places = first + self.tuples.codes[self.representatives]
-        cells: Ints = first + self.maps[self.generalizations[:, np.newaxis], places]
+        tuples, cells = self.tuples, np.empty((len(self.sizes), len(self.tuples.domain_sizes)), dtype=np.int64)
+        _write_cells(self.maps, tuples.offsets, tuples.codes, self.representatives, self.starts, cells)
         return cells
 
     @cached_property
@@ -398,6 +397,14 @@ def _add_to_groups(maps, offsets, weights, sums):  # type: ignore[no-untyped-def
         for j in range(len(offsets) - 1):
             for v in range(offsets[j], offsets[j + 1]):
                 sums[i, offsets[j] + maps[i, v]] += weights[v]
+
+
+@njit(allocates=False)
+def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
+    for i in range(len(maps)):
+        for c in range(starts[i], starts[i + 1]):
+            for j in range(cells.shape[1]):
+                cells[c, j] = offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]
 
 
 @njit(allocates=False)

@@ -26,6 +26,10 @@ _CELLS = 1 << 18
 _KEPT_LAYERS = 2.0
 
 
+# Beyond this limit of suppressed tuples sizes are sorted and not tallied, so that a limit takes no memory of its own.
+_LONGEST_TALLY = 1 << 16
+
+
 class Workspace:
     """All arrays of the grouping but those of a single call. One call at a time may use them.
 
@@ -57,31 +61,35 @@ class Workspace:
             counts=np.empty(0, dtype=np.int64),
         )
         self._columns: tuple[Hashable, ...] | None = None
-        self.fit(())
+        self.fit((), 0)
 
-    def fit(self, columns: tuple[Hashable, ...]) -> None:
-        """Lay out the arrays for these columns."""
-        if self._columns == columns:
+    def fit(self, columns: tuple[Hashable, ...], limit: int) -> None:
+        """Lay out the arrays for these columns and this limit."""
+        longest = min(limit, _LONGEST_TALLY)
+        if self._columns == columns and longest < len(self._scratch.tally):
             return
-        self._columns = columns
         wanted = [self._tuples.columns[name] for name in columns]
-        self._entries = self._first_entries(wanted)
-        longest = max([0, *(len(column.values) for column in wanted)])
-        self._scratch = self._scratch._replace(
-            tally=np.zeros(1 + max([0, *(column.n_values for column in wanted)]), dtype=np.int64),
-            values=np.empty(longest, dtype=np.uint32),
-            counts=np.empty(longest, dtype=np.int64),
-        )
-        # There is room for one entry more, since an entry is written before it is known whether it counts.
-        n_classes, n_entries = max(_BATCH_CLASSES, len(self._tuples)), 1 + max(_BATCH_ENTRIES, longest)
-        self.output = Output(
-            sizes=np.empty(n_classes, dtype=np.int64),
-            representatives=np.empty(n_classes + 1, dtype=np.int64),
-            kept=np.empty(n_classes, dtype=np.bool_),
-            value_starts=np.empty((len(columns), n_classes + 1), dtype=np.int64),
-            values=np.empty((len(columns), n_entries), dtype=np.int64),
-            value_counts=np.empty((len(columns), n_entries), dtype=np.int64),
-        )
+        longest = max([longest, *(column.n_values for column in wanted)])
+        if longest >= len(self._scratch.tally):
+            self._scratch = self._scratch._replace(tally=np.zeros(longest + 1, dtype=np.int64))
+        if self._columns != columns:
+            self._entries = self._first_entries(wanted)
+            n_classes = max(_BATCH_CLASSES, len(self._tuples))
+            # There is room for one entry more, since an entry is written before it is known whether it counts.
+            longest = max([0, *(len(column.values) for column in wanted)])
+            n_entries = 1 + max(_BATCH_ENTRIES, longest)
+            self._scratch = self._scratch._replace(
+                values=np.empty(longest, dtype=np.uint32), counts=np.empty(longest, dtype=np.int64)
+            )
+            self.output = Output(
+                sizes=np.empty(n_classes, dtype=np.int64),
+                representatives=np.empty(n_classes + 1, dtype=np.int64),
+                kept=np.empty(n_classes, dtype=np.bool_),
+                value_starts=np.empty((len(columns), n_classes + 1), dtype=np.int64),
+                values=np.empty((len(columns), n_entries), dtype=np.int64),
+                value_counts=np.empty((len(columns), n_entries), dtype=np.int64),
+            )
+            self._columns = columns
         # In the order of `arrays.named`, without those of `Request`.
         groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
         self.arrays: tuple[Array, ...] = tuple(array for group in groups for array in group)
@@ -211,7 +219,7 @@ class Grouper:
             space = self._pool.pop()
         except IndexError:
             space = Workspace(self._tuples, self._tree)
-        space.fit(columns)
+        space.fit(columns, limit)
         lease = _Lease(self._pool, space)
         done, n = 0, len(request.maps)
         # Invariant: the generalizations before `done` are grouped, and those of them that are asked for were yielded.

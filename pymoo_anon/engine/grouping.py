@@ -217,7 +217,7 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
             request.layers[i] = push(layer + 1, a, b, layers, entries, output)
         if len(request.asked) == 0 or request.asked[i]:
             sizes, kept = output.sizes[a:b], output.kept[a:b]
-            smallest = below if below > 0 else _smallest_kept(sizes, limit)
+            smallest = below if below > 0 else _smallest_kept(sizes, limit, scratch.tally)
             for c in range(len(sizes)):
                 kept[c] = sizes[c] >= smallest
             n_out += 1
@@ -259,17 +259,38 @@ def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-
 
 
 @kernel
-def _smallest_kept(sizes, limit):  # type: ignore[no-untyped-def]
-    """Return the smallest k whose smaller classes hold more than `limit` tuples, by bisection."""
-    low, high, most, total = np.int64(0), np.int64(_BEYOND_ALL), np.int64(0), np.int64(0)
+def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
+    """Return the smallest k whose smaller classes hold more than `limit` tuples."""
+    if limit >= len(tally):
+        return _smallest_by_halves(sizes, limit)
+    # A class larger than the limit is always kept, so k is at most the smallest of them.
+    k = _BEYOND_ALL
+    for size in sizes:
+        if size <= limit:
+            tally[U(size)] += size
+        elif size < k:
+            k = size
+    total = np.int64(0)
+    # Invariant: `total` tuples are in classes smaller than `size`, no more than the limit.
+    for size in range(1, limit + 1):
+        total += tally[size]
+        if total > limit:
+            k = size
+            break
+    for size in range(limit + 1):
+        tally[size] = 0
+    return k
+
+
+@kernel
+def _smallest_by_halves(sizes, limit):  # type: ignore[no-untyped-def]
+    """Return the same k by bisection, without a tally."""
+    low, high, total = np.int64(0), np.int64(0), np.int64(0)
     for size in sizes:
         total += size
-        most = max(most, size)
-        # A class larger than the limit is always kept.
-        high = size if limit < size < high else high
+        high = max(high, size)
     if total <= limit:
         return _BEYOND_ALL
-    high = min(high, most)
     # Invariant: classes of at most `low` tuples hold no more than the limit, those of at most `high` do.
     while high - low > 1:
         middle, total = (low + high) // 2, np.int64(0)

@@ -251,12 +251,14 @@ def test_columns_have_any_hashable_name(name):
         tuples.check_role(("no", "role"), "reader")
 
 
+@pytest.mark.parametrize("longest", [1 << 16, 3])
 @pytest.mark.parametrize(("limit", "kept"), [(0, 3), (1, 2), (5, 2), (6, 1), (11, 1), (12, 0), (100, 0)])
-def test_a_limit_is_reached_by_whole_sizes_only(limit, kept):
+def test_a_limit_is_reached_by_whole_sizes_only(monkeypatch, longest, limit, kept):
     """Suppress classes of 1, 5 and 6 tuples up to a limit.
 
     A limit that holds all of them suppresses them all.
     """
+    monkeypatch.setattr(grouper, "_LONGEST_TALLY", longest)
     tuples = DistinctTuples([[0], [1], [2]], [1, 5, 6], (3,))
     (classes,) = Grouper(tuples).classes(np.array([[0, 1, 2]]), np.array([[3]]), limit=limit)
     assert classes.sizes[classes.kept].tolist() == [1, 5, 6][3 - kept :]
@@ -283,7 +285,7 @@ maps = np.tile(np.arange(N_VALUES), 3) // widths[:, None]
 n_groups = np.repeat(-(-N_VALUES // widths)[:, None], 3, axis=1)
 expected = [plain_classes(tuples, groups, "t") for groups in maps]
 settings = dict(vars(grouper))
-for name in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS"):
+for name in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS", "_LONGEST_TALLY"):
     for room in (0, 0.3, 1, 2):
         vars(grouper).update(settings)
         if name is not None:
