@@ -375,12 +375,25 @@ class EquivalenceClasses:
     @cached_property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
-        return self.totals(np.where(self.kept, 0, self.sizes))
+        suppressed = np.empty(len(self), dtype=np.int64)
+        _add_suppressed(self.starts, self.sizes, self.kept, suppressed)
+        return suppressed
 
     @property
     def n_released(self) -> Ints:
         """(n,) int64 array of released classes, suppressed tuples as one."""
         return self.totals(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
+
+
+@njit(allocates=False)
+def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def]
+    """Write the suppressed tuples of each of n generalizations to `totals`, (n,) int64."""
+    for i in range(len(totals)):
+        own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
+        total = np.int64(0)
+        for c in range(len(own)):
+            total += 0 if stays[c] else own[c]
+        totals[i] = total
 
 
 def sums_of_groups(maps: Ints | None, offsets: Ints, weights: Ints) -> Ints:

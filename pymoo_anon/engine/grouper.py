@@ -19,7 +19,7 @@ from pymoo_anon.typing import Array, Bools, Floats, Ints
 # a processor's cache holds, so that the objectives find the classes there.
 _BATCH_CLASSES = 1 << 17
 _BATCH_ENTRIES = 1 << 18
-_SLOTS = 1 << 19
+_FEWEST_SLOTS = 1 << 19
 _CELLS = 1 << 18
 
 # Room for layers of classes, in layers as large as the distinct tuples.
@@ -40,7 +40,7 @@ class Workspace:
     def __init__(self, tuples: DistinctTuples, tree: Tree) -> None:
         self._tuples, self._tree = tuples, tree
         n_distinct, n_nodes = len(tuples), len(tree.starts) - 1
-        n_slots = max(_SLOTS, 1 << (2 * n_distinct - 1).bit_length())
+        n_slots = max(_FEWEST_SLOTS, 1 << (2 * n_distinct - 1).bit_length())
         self._layers = self._first_layer()
         self._numbers = Numbers(
             ids=np.empty(tree.starts[-1], dtype=np.uint32),

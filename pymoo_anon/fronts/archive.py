@@ -261,7 +261,7 @@ def _dominates(a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _equal(a, b):  # type: ignore[no-untyped-def]
+def _equal_points(a, b):  # type: ignore[no-untyped-def]
     for o in range(len(a)):  # noqa: SIM110
         if a[o] != b[o]:
             return False
@@ -288,7 +288,7 @@ def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
         # overwritten.
         for m in range(n):
             member = members[m]
-            same_box = _equal(boxes[candidate], boxes[member])
+            same_box = _equal_points(boxes[candidate], boxes[member])
             # Box-dominance compares the values of points in one box, and otherwise their boxes.
             values = F if same_box else boxes
             # Steps 2 and 3: a member that the candidate box-dominates leaves.

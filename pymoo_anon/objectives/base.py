@@ -19,7 +19,7 @@ from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
-T = TypeVar("T", bound="WithBackgroundKnowledge")
+Knowing = TypeVar("Knowing", bound="WithBackgroundKnowledge")
 
 # A subclass may replace these without changing the value of the measure.
 _DESCRIPTIONS = {"name", "short", "role", "words", "is_loss", "shown", "step", "bounding", "best_of_specializations"}
@@ -282,7 +282,7 @@ class WithBackgroundKnowledge(WorstClassObjective):
     def _recount(self, recount: Recount) -> Recounted:
         raise NotImplementedError
 
-    def knowing(self: T, known: BackgroundKnowledge = None) -> T:
+    def knowing(self: Knowing, known: BackgroundKnowledge = None) -> Knowing:
         """Return the same measure against other background knowledge."""
         made = copy.copy(self)
         made.known = known

@@ -29,7 +29,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 from pymoo_anon.typing import Array, Floats, Ints
 
-T = TypeVar("T")
+Bound = TypeVar("Bound")
 
 # Batches below this size run in one thread.
 _POINTS_OF_A_THREAD = 16
@@ -163,8 +163,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return self._memory[X]
 
     def measure_with_bounds(
-        self, X: Array, bounds: Callable[[EquivalenceClasses], Iterable[T]]
-    ) -> tuple[Floats, list[T]]:
+        self, X: Array, bounds: Callable[[EquivalenceClasses], Iterable[Bound]]
+    ) -> tuple[Floats, list[Bound]]:
         """Measure valid points, and read bounds of others.
 
         Args:

@@ -16,6 +16,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.operators.crossover.sbx import SimulatedBinaryCrossover
 
 from pymoo_anon._messages import examples
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.grouper import plan_roll_up
 from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
@@ -272,8 +273,10 @@ class LatticeProblem(AnonymizationProblem):
         return weights
 
     def group_maps(self, X: Ints) -> tuple[Ints, Ints]:
-        levels = np.repeat(X, self.table.tuples.domain_sizes, axis=1)
-        return np.take_along_axis(self.groups, levels, axis=0), np.take_along_axis(self.n_groups, X, axis=0)
+        X, offsets = np.require(X, requirements=["C", "W"]), self.table.tuples.offsets
+        maps, numbers = np.empty((len(X), self.groups.shape[1]), dtype=np.int64), np.empty(X.shape, dtype=np.int64)
+        _write_maps(X, self.groups, self.n_groups, offsets, maps, numbers)
+        return maps, numbers
 
     def _variables_frame(self, X: Ints) -> pd.DataFrame:
         return pd.DataFrame(X, columns=column_index(self.table))
@@ -319,3 +322,12 @@ def _warn_of_levels_cut_down(algorithm: Any) -> None:
             "less; SBX(vtype=float, repair=RoundingRepair()) rounds them, and LevelCrossover keeps them whole",
             stacklevel=2,
         )
+
+
+@njit(allocates=False)
+def _write_maps(X, groups, n_groups, offsets, maps, numbers):  # type: ignore[no-untyped-def]
+    for i in range(len(X)):
+        for j in range(X.shape[1]):
+            numbers[i, j] = n_groups[X[i, j], j]
+            for v in range(offsets[j], offsets[j + 1]):
+                maps[i, v] = groups[X[i, j], v]

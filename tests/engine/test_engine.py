@@ -25,7 +25,7 @@ from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.objectives import KAnonymity, SquaredClassSizes, SquaredValueCounts
 
 COLUMNS = ("s0", "s1", "q0")
-BATCH_SIZES = ("_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS")
+BATCH_SIZES = ("_BATCH_CLASSES", "_BATCH_ENTRIES", "_FEWEST_SLOTS", "_CELLS")
 
 
 def copies(groups, maps, n_groups, **asked):
@@ -170,7 +170,7 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
         (None, {"direct", "dense", "one batch"}),
         ("_BATCH_CLASSES", {"direct", "dense", "many batches"}),
         ("_BATCH_ENTRIES", {"direct", "dense", "many batches"}),
-        ("_SLOTS", {"open addressing", "dense", "one batch"}),
+        ("_FEWEST_SLOTS", {"open addressing", "dense", "one batch"}),
         ("_CELLS", {"direct", "sorted by class", "one batch"}),
     ],
 )

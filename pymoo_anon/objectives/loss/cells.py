@@ -84,13 +84,15 @@ class _WeightedLoss(LossObjective):
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
-        held, extents = sums_of_groups(maps, tuples.offsets, tuples.marginals), _extents(tuples, maps)
+        held, extents = sums_of_groups(maps, tuples.offsets, tuples.marginals), _sizes_less_one(tuples, maps)
         losses = np.add.reduceat(held * extents, tuples.offsets[:-1], axis=1) / _divisors(tuples)
         return losses * (self.weights_of(tuples.names) / columns) / rows
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
-        kept = 1 - _by_value(tuples, maps, _extents(tuples, maps)) / np.repeat(_divisors(tuples), tuples.domain_sizes)
+        kept = 1 - _by_value(tuples, maps, _sizes_less_one(tuples, maps)) / np.repeat(
+            _divisors(tuples), tuples.domain_sizes
+        )
         left: Floats = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
         return left
 
@@ -334,7 +336,7 @@ def _numerators_of(classes: EquivalenceClasses) -> Ints:
     return total
 
 
-def _extents(tuples: DistinctTuples, maps: Ints) -> Ints:
+def _sizes_less_one(tuples: DistinctTuples, maps: Ints) -> Ints:
     """Return the number of values in each group, less one. (n, n_codes) int64 array."""
     return sums_of_groups(maps, tuples.offsets, np.ones_like(tuples.marginals)) - 1
 
