@@ -12,9 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
 from pymoo_anon.engine.sums import total
-from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.base import checked_column
 from pymoo_anon.typing import Array, Floats, Ints
 
@@ -482,8 +481,7 @@ def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, In
 
 def _extents(classes: EquivalenceClasses) -> Ints:
     """Return the size of each cell's group, less one. (n_classes, n_attributes) int64 array."""
-    (extents,), cells = classes.extents()
-    own: Ints = extents[cells]
+    own: Ints = classes.extents[0][classes.cells]
     return own
 
 

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.typing import Floats, Ints

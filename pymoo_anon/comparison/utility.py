@@ -102,7 +102,8 @@ def _groups_of(classes: EquivalenceClasses, j: int) -> Column:
         places[np.argsort(groups, kind="stable")] = np.arange(b - a)
         first = np.append(0, stop[:-1])
         return Column(places, first, stop, groups[classes.tuples.codes[classes.representatives, j]])
-    forest, nodes = classes.cells()
+    forest, nodes = classes.forest, classes.cells
+    assert forest is not None
     start, end = forest.starts[j : j + 2]
     return Column(forest.places[a:b], forest.first[start:end], forest.stop[start:end], nodes[:, j] - start)
 

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
 
 if TYPE_CHECKING:
     from pymoo_anon.engine.grouper import Grouper

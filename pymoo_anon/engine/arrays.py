@@ -115,9 +115,9 @@ _REQUEST = len(Request._fields)
 _TREE = _REQUEST + len(Tree._fields)
 _LAYERS = _TREE + len(Layers._fields)
 _ENTRIES = _LAYERS + len(Entries._fields)
-_NUMBERS = _ENTRIES + len(Numbers._fields)
-_ALL_SLOTS = _NUMBERS + len(Slots._fields)
-_SCRATCH = _ALL_SLOTS + len(Scratch._fields)
+_END_OF_NUMBERS = _ENTRIES + len(Numbers._fields)
+_SLOTS = _END_OF_NUMBERS + len(Slots._fields)
+_SCRATCH = _SLOTS + len(Scratch._fields)
 
 
 @kernel
@@ -128,8 +128,8 @@ def named(arrays: Any) -> Any:
         Tree(*arrays[_REQUEST:_TREE]),
         Layers(*arrays[_TREE:_LAYERS]),
         Entries(*arrays[_LAYERS:_ENTRIES]),
-        Numbers(*arrays[_ENTRIES:_NUMBERS]),
-        Slots(*arrays[_NUMBERS:_ALL_SLOTS]),
-        Scratch(*arrays[_ALL_SLOTS:_SCRATCH]),
+        Numbers(*arrays[_ENTRIES:_END_OF_NUMBERS]),
+        Slots(*arrays[_END_OF_NUMBERS:_SLOTS]),
+        Scratch(*arrays[_SLOTS:_SCRATCH]),
         Output(*arrays[_SCRATCH:]),
     )

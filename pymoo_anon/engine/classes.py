@@ -1,18 +1,204 @@
-"""Equivalence classes of many generalizations, as flat arrays."""
+"""A table as its distinct quasi-identifier tuples, and equivalence classes of these.
+
+A search reads nothing else. A table of many rows and few distinct tuples is searched as fast as a small one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import U
+from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import SPREAD, row_ids
-from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.typing import Bools, Ints, Ints32
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """Sparse counts of one column's values in each row.
+
+    Row r holds `values[starts[r]:starts[r + 1]]` with their counts. The first begins at 0, the last ends with `values`.
+
+    Attributes:
+        starts: (n + 1,) int64 array, where each row begins. Rows are distinct tuples or equivalence classes.
+        values: int64 array of value codes in 0..n_values - 1, each at most once in a row, in no particular order.
+        counts: int64 array of positive counts, as long as `values`.
+        n_values: Number of distinct values of the column in the whole table.
+    """
+
+    starts: Ints
+    values: Ints
+    counts: Ints
+    n_values: int
+
+    def histogram(self) -> Ints:
+        """(n, n_values) int64 array: how often each row holds each value."""
+        n = len(self.starts) - 1
+        dense = np.zeros((n, self.n_values), dtype=np.int64)
+        dense[np.repeat(np.arange(n), np.diff(self.starts)), self.values] = self.counts
+        return dense
+
+    def part(self, first: int, stop: int) -> ValueCounts:
+        """Return the counts of some rows in a row, as views."""
+        a, b = self.starts[first], self.starts[stop]
+        return ValueCounts(self.starts[first : stop + 1] - a, self.values[a:b], self.counts[a:b], self.n_values)
+
+    def most_frequent(self) -> Ints:
+        """(n,) int64 array: how often each row holds its most frequent value."""
+        return np.maximum.reduceat(self.counts, self.starts[:-1])
+
+    def merged(self, row_of: Ints, n: int) -> ValueCounts:
+        """Merge rows, (n_rows,) int64 numbers of their new rows."""
+        return ValueCounts.added(np.repeat(row_of, np.diff(self.starts)), self.values, self.counts, n, self.n_values)
+
+    @classmethod
+    def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:
+        """Return the value counts of n rows from entries of row, value and count."""
+        cells, members = np.unique(rows * n_values + values, return_inverse=True)
+        totals = np.zeros(len(cells), dtype=np.int64)
+        np.add.at(totals, members, counts)
+        starts = np.searchsorted(cells, np.arange(n + 1) * n_values)
+        return cls(starts.astype(np.int64), cells % n_values, totals, n_values)
+
+
+class DistinctTuples:
+    """Distinct quasi-identifier tuples of a table, with their counts.
+
+    Every array is a read-only copy, or the caller's own where that is read-only already.
+
+    >>> tuples = DistinctTuples([[0, 2], [1, 2], [1, 0]], counts=[5, 1, 2], domain_sizes=(2, 3))
+    >>> len(tuples), tuples.n_rows
+    (3, 8)
+    >>> tuples.marginals.tolist()
+    [5, 3, 2, 0, 6]
+
+    Args:
+        codes: (n_distinct, n_attributes) integer array of domain positions.
+        counts: (n_distinct,) integer array of positive counts.
+        domain_sizes: Number of domain values of each attribute.
+        columns: Per sensitive or label column its value counts in each distinct tuple.
+        domains: Per such column, the values that the codes stand for.
+        levels: Per attribute an (n_levels, n_values) integer array, the group maps of its hierarchy from special to
+            general.
+        names: The names of the attributes; their numbers where none are given.
+        sensitive: The names of the sensitive columns.
+
+    Attributes:
+        n_rows: Number of tuples in the table, the sum of the counts.
+        offsets: (n_attributes + 1,) int64 array, where each attribute's part of a group map begins.
+
+    Raises:
+        ValueError: There are no tuples or no attributes, or `codes` has another shape or positions that no domain has.
+    """
+
+    def __init__(
+        self,
+        codes: Ints,
+        counts: Ints,
+        domain_sizes: tuple[int, ...],
+        columns: Mapping[Any, ValueCounts] | None = None,
+        domains: Mapping[Any, Sequence[Hashable]] | None = None,
+        levels: Sequence[Ints] = (),
+        names: Sequence[Hashable] = (),
+        sensitive: Sequence[Hashable] = (),
+    ) -> None:
+        self.codes = _frozen(codes)
+        self.counts = _frozen(counts)
+        self.domain_sizes = domain_sizes
+        # Compiled loops read and write wherever a code leads them.
+        n, n_attributes = len(self.counts), len(domain_sizes)
+        if self.codes.shape != (n, n_attributes) or not self.codes.size:
+            raise ValueError(
+                "codes must have a row for each of counts and a column for each of domain_sizes, at least one, got "
+                f"shape {self.codes.shape} for {n} counts and {n_attributes} sizes"
+            )
+        outside = (self.codes < 0) | (self.codes >= domain_sizes)
+        if outside.any():
+            raise ValueError(
+                f"codes must be positions in domains of {examples(domain_sizes)} values, got "
+                f"{examples(self.codes[outside].tolist())}"
+            )
+        self.columns = {
+            name: ValueCounts(_frozen(column.starts), _frozen(column.values), _frozen(column.counts), column.n_values)
+            for name, column in (columns or {}).items()
+        }
+        self.domains = {name: tuple(domain) for name, domain in (domains or {}).items()}
+        self.levels = tuple(_frozen(maps) for maps in levels)
+        self.names = tuple(names) or tuple(range(len(domain_sizes)))
+        self.sensitive = tuple(sensitive)
+        self.n_rows = int(self.counts.sum())
+        self._totals: dict[Hashable, Ints] = {}
+        self.offsets = _frozen(np.concatenate([[0], np.cumsum(domain_sizes)]))
+
+    def __len__(self) -> int:
+        """Return the number of distinct tuples."""
+        return len(self.counts)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DistinctTuples:
+        """Itself: nothing in it changes."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_totals": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        columns = self.columns.values()
+        arrays = [self.codes, self.counts, self.offsets, *self.levels]
+        # A pickle forgets that an array is read-only. For arrays that can be written numba compiles everything again.
+        for array in arrays + [array for column in columns for array in (column.starts, column.values, column.counts)]:
+            array.flags.writeable = False
+
+    @cached_property
+    def marginals(self) -> Ints:
+        """(n_codes,) int64 array: how many tuples hold each domain value, attribute after attribute."""
+        totals = np.zeros(self.offsets[-1], dtype=np.int64)
+        for attribute, offset in enumerate(self.offsets[:-1]):
+            np.add.at(totals, offset + self.codes[:, attribute], self.counts)
+        return totals
+
+    def check_role(self, column: Hashable, reader: object) -> None:
+        """Refuse a column without a role.
+
+        Args:
+            column: Its name.
+            reader: What wants to read it, for the error.
+
+        Raises:
+            ValueError: The table does not count the values of such a column.
+        """
+        if column not in self.columns:
+            raise ValueError(
+                f"{reader!r} reads column {column!r}, which has no role in the table; "
+                f"columns with a role: {examples(list(self.columns))}"
+            )
+
+    def totals(self, column: Hashable) -> Ints:
+        """Return the counts of a column's values in the table, (n_values,) int64.
+
+        Raises:
+            KeyError: The table does not count the values of such a column.
+        """
+        if column not in self._totals:
+            counts = self.columns[column]
+            totals = np.zeros(counts.n_values, dtype=np.int64)
+            np.add.at(totals, counts.values, counts.counts)
+            self._totals[column] = _frozen(totals)
+        return self._totals[column]
+
+
+def _frozen(array: Any) -> Ints:
+    """Return a read-only int64 array, copied if necessary."""
+    if isinstance(array, np.ndarray) and array.dtype == np.int64 and not array.flags.writeable:
+        return array
+    copy = np.array(array, dtype=np.int64)
+    copy.flags.writeable = False
+    return copy
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +285,7 @@ class EquivalenceClasses:
         if not 0 <= i < len(self):
             raise IndexError(f"index must be in 0..{len(self) - 1}, got {i}")
         a, b = self.starts[i], self.starts[i + 1]
-        columns = {
-            name: ValueCounts(counts.starts[a : b + 1], counts.values, counts.counts, counts.n_values)
-            for name, counts in self.columns.items()
-        }
+        columns = {name: counts.part(a, b) for name, counts in self.columns.items()}
         return EquivalenceClasses(
             self.tuples,
             None if self.maps is None else self.maps[i : i + 1],
@@ -118,15 +301,10 @@ class EquivalenceClasses:
         )
 
     def copy(self) -> EquivalenceClasses:
-        """Copy the classes into arrays of their own.
-
-        The value counts of a part, `classes[i]`, may begin in the middle of the arrays of the whole. The copy's begin
-        at 0.
-        """
-        parts = {name: counts.trimmed() for name, counts in self.columns.items()}
+        """Copy the classes into arrays of their own."""
         columns = {
-            name: ValueCounts(own.starts, own.values.copy(), own.counts.copy(), own.n_values)
-            for name, own in parts.items()
+            name: ValueCounts(own.starts.copy(), own.values.copy(), own.counts.copy(), own.n_values)
+            for name, own in self.columns.items()
         }
         names = "maps", "starts", "sizes", "representatives", "kept", "class_of", "nodes"
         arrays = {name: own.copy() for name in names if (own := getattr(self, name)) is not None}
@@ -142,34 +320,59 @@ class EquivalenceClasses:
         """(n_classes,) Boolean array of the suppressed classes."""
         return ~self.kept
 
-    def extents(self) -> tuple[Ints, Ints]:
-        """Return the group sizes of all cells.
+    @cached_property
+    def cells(self) -> Ints:
+        """(n_classes, n_attributes) int64 array: the group or node of each cell, a column of `extents`."""
+        if self.forest is not None:
+            assert self.nodes is not None
+            return self.forest.starts[:-1] + self.nodes
+        assert self.maps is not None
+        tuples, cells = self.tuples, np.empty((len(self.sizes), len(self.tuples.domain_sizes)), dtype=np.int64)
+        _write_cells(self.maps, tuples.offsets, tuples.codes, self.representatives, self.starts, cells)
+        return cells
 
-        Returns:
-            (n, m) int64 array, for each generalization the size of every group less one, and (n_classes, n_attributes)
-            int64 array, which of its m columns is that of each cell of a class.
-        """
-        if self.maps is not None:
-            offsets = self.tuples.offsets
-            return group_extents(self.maps, offsets), offsets[:-1] + self.tuples.codes[self.representatives]
-        forest, places = self.cells()
-        return np.tile(forest.extents, (len(self), 1)), places
+    @cached_property
+    def generalizations(self) -> Ints:
+        """(n_classes,) int64 array: the generalization of each class."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
-    def cells(self) -> tuple[Forest, Ints]:
-        """Return the forest of local recodings, and the node of each cell.
+    @cached_property
+    def extents(self) -> Ints:
+        """(n, m) int64 array: the number of values in each of m groups or nodes, less one."""
+        if self.forest is not None:
+            return np.tile(self.forest.extents, (len(self), 1))
+        return sums_of_groups(self.maps, self.tuples.offsets, np.ones(self.tuples.offsets[-1], dtype=np.int64)) - 1
 
-        Raises:
-            ValueError: The generalizations have group maps, and no nodes.
-        """
-        if self.forest is None or self.nodes is None:
-            raise ValueError("classes must be of local recodings, got those of group maps")
-        return self.forest, self.forest.starts[:-1] + self.nodes
+    @cached_property
+    def held(self) -> Ints:
+        """(n, m) int64 array: the rows of the table with a value in each group or node."""
+        tuples = self.tuples
+        if self.forest is not None:
+            return np.tile(self.forest.held(tuples.offsets, tuples.marginals), (len(self), 1))
+        return sums_of_groups(self.maps, tuples.offsets, tuples.marginals)
+
+    @cached_property
+    def kept_rows(self) -> Ints:
+        """(n, m) int64 array: the kept rows released as each group or node."""
+        if self.forest is None:
+            tuples, rows = self.tuples, self.held.copy()
+            own = self.representatives, self.starts, self.sizes, self.kept
+            _take_suppressed(rows, self.maps, tuples.offsets, tuples.codes, *own)
+            return rows
+        rows, n = np.zeros_like(self.held), np.where(self.kept, self.sizes, 0)
+        np.add.at(rows, (self.generalizations[:, np.newaxis], self.cells), n[:, np.newaxis])
+        return rows
+
+    @property
+    def first_of_attributes(self) -> Ints:
+        """(n_attributes,) int64 array: the first group or node of each attribute."""
+        return (self.tuples.offsets if self.forest is None else self.forest.starts)[:-1]
 
     def totals(self, of_classes: Ints) -> Ints:
         """Sum an (n_classes,) or (n_classes, m) array by generalization."""
         return np.add.reduceat(of_classes, self.starts[:-1], axis=0)
 
-    @property
+    @cached_property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
         suppressed = np.empty(len(self), dtype=np.int64)
@@ -193,26 +396,37 @@ def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def
         totals[i] = total
 
 
-def group_extents(maps: Ints, offsets: Ints) -> Ints:
-    """Return group sizes less one as an (n, n_codes) int64 array."""
-    extents = np.empty(maps.shape, dtype=np.int64)
-    _write_extents(np.require(maps, requirements=["C", "W"]), offsets, np.empty(maps.shape[1], dtype=np.int64), extents)
-    return extents
+def sums_of_groups(maps: Ints | None, offsets: Ints, weights: Ints) -> Ints:
+    """Sum an (n_codes,) array by group. (n, n_codes) int64 array, attribute after attribute."""
+    assert maps is not None
+    sums = np.zeros(maps.shape, dtype=np.int64)
+    _add_to_groups(np.require(maps, requirements=["C", "W"]), offsets, weights, sums)
+    return sums
 
 
 @njit(allocates=False)
-def _write_extents(maps, offsets, sizes, extents):  # type: ignore[no-untyped-def]
-    """Write the result of `group_extents`, with `sizes` as scratch."""
+def _add_to_groups(maps, offsets, weights, sums):  # type: ignore[no-untyped-def]
     for i in range(len(maps)):
         for j in range(len(offsets) - 1):
-            a, b = offsets[j], offsets[j + 1]
-            # An attribute has no more groups than values. From -1 on, so that a value does not count itself.
-            for g in range(b - a):
-                sizes[g] = -1
-            for v in range(a, b):
-                sizes[maps[i, v]] += 1
-            for v in range(a, b):
-                extents[i, v] = sizes[maps[i, v]]
+            for v in range(offsets[j], offsets[j + 1]):
+                sums[i, offsets[j] + maps[i, v]] += weights[v]
+
+
+@njit(allocates=False)
+def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
+    for i in range(len(maps)):
+        for c in range(starts[i], starts[i + 1]):
+            for j in range(cells.shape[1]):
+                cells[c, j] = offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]
+
+
+@njit(allocates=False)
+def _take_suppressed(rows, maps, offsets, codes, representatives, starts, sizes, kept):  # type: ignore[no-untyped-def]
+    for i in range(len(maps)):
+        for c in range(starts[i], starts[i + 1]):
+            if not kept[c]:
+                for j in range(len(offsets) - 1):
+                    rows[i, offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] -= sizes[c]
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,118 +468,3 @@ def classes_of(
         forest=forest,
         nodes=grouping.nodes,
     )
-
-
-def agreeing(
-    classes: EquivalenceClasses, sets: Iterable[Sequence[int]], columns: Sequence[Hashable] = ()
-) -> Iterator[tuple[EquivalenceClasses, Ints]]:
-    """Merge classes that agree on some attributes, for several sets of these. Suppressed ones agree with none kept.
-
-    A class is read once and its rows never: the work is that of the classes, whatever the number of tuples. For
-    each set come the merged classes, with the values of some columns, and (n_classes,) int64 array, in which each is.
-    """
-    cells, longest = _nodes_of_cells(classes), int(np.diff(classes.starts).max(initial=0))
-    # At most half of the slots are ever taken.
-    slots = np.full(1 << max(2 * longest - 1, 1).bit_length(), -1, dtype=np.int64)
-    for chosen in sets:
-        ids, firsts = np.empty(len(cells), dtype=np.int64), np.empty(len(cells), dtype=np.int64)
-        starts = np.empty_like(classes.starts)
-        attributes = np.asarray(chosen, dtype=np.int64)
-        _number(cells, attributes, classes.kept, classes.starts, slots, ids, firsts, starts)
-        n, merged = int(starts[-1]), {}
-        sizes = np.zeros(n, dtype=np.int64)
-        np.add.at(sizes, ids, classes.sizes)
-        for column in columns:
-            own = classes.columns[column]
-            begins, values, counts = _merge_values(ids, n, own.starts, own.values, own.counts, own.n_values)
-            merged[column] = ValueCounts(begins, values, counts, own.n_values)
-        firsts = firsts[:n]
-        kept, representatives = classes.kept[firsts], classes.representatives[firsts]
-        yield EquivalenceClasses(classes.tuples, classes.maps, starts, sizes, representatives, kept, merged), ids
-
-
-def _nodes_of_cells(classes: EquivalenceClasses) -> Ints:
-    """Return the group or node of each cell, (n_classes, n_attributes) int64."""
-    if classes.maps is None:
-        return classes.cells()[1]
-    cells = np.empty((len(classes.sizes), len(classes.tuples.domain_sizes)), dtype=np.int64)
-    tuples = classes.tuples
-    _write_cells(classes.maps, tuples.offsets, tuples.codes, classes.representatives, classes.starts, cells)
-    return cells
-
-
-@njit(allocates=False)
-def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
-    """Write the group of each cell of each class."""
-    for i in range(len(maps)):
-        for c in range(starts[i], starts[i + 1]):
-            for j in range(cells.shape[1]):
-                cells[c, j] = maps[i, offsets[j] + codes[representatives[c], j]]
-
-
-@njit(allocates=False)
-def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts):  # type: ignore[no-untyped-def]
-    """Assign numbers to classes that agree on some attributes and are kept alike.
-
-    Written are the number of each class, which rise from generalization to generalization, the first class of each
-    number, and where the numbers of each generalization begin. There are a power of 2 of slots.
-    """
-    mask = len(slots) - 1
-    slots[:] = -1
-    n = np.int64(0)
-    for i in range(len(starts) - 1):
-        starts[i] = n
-        for c in range(class_starts[i], class_starts[i + 1]):
-            key = U(kept[c])
-            for j in attributes:
-                key = (key ^ U(cells[c, j])) * SPREAD
-                key ^= key >> U(32)
-            slot = np.int64(key >> U(32)) & mask
-            # A number below the first of this generalization is one of another: the slot counts as empty. No empty slot
-            # stands between the hash of a class and its slot.
-            while slots[slot] >= starts[i]:
-                other = firsts[slots[slot]]
-                same = kept[other] == kept[c]
-                for j in attributes:
-                    same = same and cells[other, j] == cells[c, j]
-                if same:
-                    break
-                slot = (slot + 1) & mask
-            if slots[slot] < starts[i]:
-                slots[slot] = n
-                firsts[n] = c
-                n += 1
-            ids[c] = slots[slot]
-    starts[len(starts) - 1] = n
-
-
-@njit()
-def _merge_values(ids, n, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
-    """Return the value counts of n merged classes: starts, values and counts."""
-    # The classes of each number, side by side.
-    ends = np.zeros(n + 1, dtype=np.int64)
-    for number in ids:
-        ends[number + 1] += 1
-    ends = np.cumsum(ends)
-    members, free = np.empty(len(ids), dtype=np.int64), ends[:-1].copy()
-    for c in range(len(ids)):
-        members[free[ids[c]]] = c
-        free[ids[c]] += 1
-    n_entries = starts[len(ids)] - starts[0]
-    own_starts, own_values = np.zeros(n + 1, dtype=np.int64), np.empty(n_entries, dtype=np.int64)
-    own_counts, place = np.empty(n_entries, dtype=np.int64), np.full(n_values, -1, dtype=np.int64)
-    end = np.int64(0)
-    for number in range(n):
-        # A value stands in this merged class where its place is not before it.
-        first = end
-        for member in members[ends[number] : ends[number + 1]]:
-            for e in range(starts[member], starts[member + 1]):
-                value = values[e]
-                if place[value] < first:
-                    place[value] = end
-                    own_values[end] = value
-                    own_counts[end] = 0
-                    end += 1
-                own_counts[place[value]] += counts[e]
-        own_starts[number + 1] = end
-    return own_starts, own_values[:end], own_counts[:end]

@@ -261,7 +261,7 @@ def _dominates(a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _equal(a, b):  # type: ignore[no-untyped-def]
+def _equal_points(a, b):  # type: ignore[no-untyped-def]
     for o in range(len(a)):  # noqa: SIM110
         if a[o] != b[o]:
             return False
@@ -288,7 +288,7 @@ def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
         # overwritten.
         for m in range(n):
             member = members[m]
-            same_box = _equal(boxes[candidate], boxes[member])
+            same_box = _equal_points(boxes[candidate], boxes[member])
             # Box-dominance compares the values of points in one box, and otherwise their boxes.
             values = F if same_box else boxes
             # Steps 2 and 3: a member that the candidate box-dominates leaves.
@@ -306,27 +306,16 @@ def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
     return members[:n].copy()
 
 
-@njit()
-def dominance_fitness(F):  # type: ignore[no-untyped-def]
+def dominance_fitness(F: Floats) -> Ints:
     """Return the (n,) int64 dominance-count fitness of points, lower is better.
 
     dom_P is the number of points that P dominates. The fitness of P is the sum of dom_P' over all P' that dominate P
     (Dewri et al. 2010, step 5 of Algorithm 2, after SPEA2).
     """
-    n = len(F)
-    dominates = np.zeros((n, n), dtype=np.bool_)
-    # Invariant: n_dominated[a] is the number of points b so far that a dominates.
-    n_dominated = np.zeros(n, dtype=np.int64)
-    for a in range(n):
-        for b in range(n):
-            if a != b and _dominates(F[a], F[b]):
-                dominates[a, b] = True
-                n_dominated[a] += 1
-    fitness = np.zeros(n, dtype=np.int64)
-    # Invariant: fitness[b] is the sum of dom_a over all a so far that dominate b.
-    for a in range(n):
-        if n_dominated[a] > 0:
-            for b in range(n):
-                if dominates[a, b]:
-                    fitness[b] += n_dominated[a]
+    no_worse = np.ones((len(F), len(F)), dtype=bool)
+    for own in F.T:
+        no_worse &= own[:, np.newaxis] <= own
+    # Equal points are no worse either way.
+    dominates = no_worse & ~no_worse.T
+    fitness: Ints = dominates.sum(axis=1) @ dominates
     return fitness

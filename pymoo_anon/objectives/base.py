@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
+from pymoo_anon._messages import examples
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.constraint import Boundable
+from pymoo_anon.objectives.knowledge import BackgroundKnowledge, agreeing, any_of, knowledge_in_words, sets_of
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+Knowing = TypeVar("Knowing", bound="WithBackgroundKnowledge")
 
 # A subclass may replace these without changing the value of the measure.
 _DESCRIPTIONS = {"name", "short", "role", "words", "is_loss", "shown", "step", "bounding", "best_of_specializations"}
@@ -257,6 +261,67 @@ class WorstClassObjective(Objective):
         return worst
 
 
+class WithBackgroundKnowledge(WorstClassObjective):
+    """A measure of the worst class, against adversaries with background knowledge.
+
+    A class then has the value of all kept rows that agree with it on a known set, and the worst of these over the sets.
+    A subclass defines `_of_classes` and `_recount`, which are as `of_classes` and `recount` for full knowledge.
+    """
+
+    known: BackgroundKnowledge = None
+    _name: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name with the background knowledge."""
+        return self._name if self.known is None else f"{self._name} ({knowledge_in_words(self.known)})"
+
+    def _of_classes(self, classes: EquivalenceClasses) -> Floats:
+        raise NotImplementedError
+
+    def _recount(self, recount: Recount) -> Recounted:
+        raise NotImplementedError
+
+    def knowing(self: Knowing, known: BackgroundKnowledge = None) -> Knowing:
+        """Return the same measure against other background knowledge."""
+        made = copy.copy(self)
+        made.known = known
+        return made
+
+    def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
+        """Merge the classes that agree on each known set, and number the merged class of each."""
+        tuples = classes.tuples
+        return agreeing(classes, sets_of(self.known, tuples.names), self.reads(tuples.sensitive))
+
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
+        if self.known is None:
+            return self._of_classes(classes)
+        found = (self._of_classes(merged)[ids] for merged, ids in self.merged(classes))
+        return reduce(np.minimum if self.maximize else np.maximum, found)
+
+    def recount(self, recount: Recount) -> Recounted:
+        if self.known is None:
+            return self._recount(recount)
+        sets = [[recount.names[place] for place in one] for one in sets_of(self.known, recount.names)]
+        found = [self._recount(recount.agreeing(names)) for names in sets]
+        return min(found) if self.maximize else max(found)
+
+    def check(self, table: Microdata) -> None:
+        super().check(table)
+        named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
+        sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]
+        if sensitive:
+            raise ValueError(f"known must name quasi-identifiers, got {examples(sensitive)}, which is sensitive")
+        sets_of(self.known, list(table.quasi_identifiers))
+
+    def __repr__(self) -> str:
+        if self.known is None:
+            return super().__repr__()
+        sets: Any = self.known if isinstance(self.known, any_of) else [list(one) for one in self.known]
+        shown = sets[0] if isinstance(sets, list) and len(sets) == 1 else sets
+        return f"{type(self).__name__}({', '.join([*self._arguments(), f'known={shown!r}'])})"
+
+
 def one_class(tuples: DistinctTuples, *columns: Hashable) -> EquivalenceClasses:
     """Return the whole table as one class."""
     return _single(tuples, tuples.n_rows, {column: tuples.totals(column) for column in columns})
@@ -266,8 +331,8 @@ def marked_class(classes: EquivalenceClasses) -> EquivalenceClasses:
     """Return the suppressed tuples of one generalization as one class."""
     totals, hidden = {}, classes.suppressed
     for name, own in classes.columns.items():
-        part, of_hidden = own.trimmed(), np.repeat(hidden, np.diff(own.starts))
-        held = np.bincount(part.values[of_hidden], part.counts[of_hidden], own.n_values)
+        of_hidden = np.repeat(hidden, np.diff(own.starts))
+        held = np.bincount(own.values[of_hidden], own.counts[of_hidden], own.n_values)
         totals[name] = held.astype(np.int64)
     return _single(classes.tuples, int(classes.sizes[hidden].sum()), totals)
 
@@ -287,22 +352,3 @@ def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, Ints]
         kept=np.ones(1, dtype=bool),
         columns=counts,
     )
-
-
-@njit()
-def sums_of_squares(starts, sizes, kept, cost):  # type: ignore[no-untyped-def]
-    """Return the sum of the squared kept sizes. (n,) float array.
-
-    Suppressed tuples cost `cost` each. A cost of 0 makes them one class.
-    """
-    sums = np.empty(len(starts) - 1, dtype=np.float64)
-    for i in range(len(sums)):
-        total = np.int64(0)
-        suppressed = np.int64(0)
-        for c in range(starts[i], starts[i + 1]):
-            if kept[c]:
-                total += sizes[c] * sizes[c]
-            else:
-                suppressed += sizes[c]
-        sums[i] = total + suppressed * (cost if cost > 0 else suppressed)
-    return sums

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating, kept_by
 from pymoo_anon.typing import Array, Bools, Floats, Ints

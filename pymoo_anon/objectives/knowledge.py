@@ -1,26 +1,22 @@
-"""Background knowledge: the quasi-identifiers that adversaries know, and measures against such adversaries."""
+"""Background knowledge: the quasi-identifiers that adversaries know, and the classes that agree on them."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations
 from math import comb
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from pymoo_anon._messages import examples, listed, plain, positive_whole
-from pymoo_anon.engine.classes import EquivalenceClasses, agreeing
-from pymoo_anon.objectives.base import WorstClassObjective
-from pymoo_anon.objectives.recount import Recount, Recounted
+from pymoo_anon.engine.arrays import U
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.numbering import SPREAD
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.typing import Floats, Ints
-
-SameMeasure = TypeVar("SameMeasure", bound="WithBackgroundKnowledge")
+from pymoo_anon.typing import Ints
 
 # Every set is a grouping of its own, at every generalization.
 _MOST_SETS = 5_000
@@ -146,62 +142,97 @@ def reach_of(known: BackgroundKnowledge) -> str:
     return f"{who}. This does not hold for somebody who knows what two of them know together."
 
 
-class WithBackgroundKnowledge(WorstClassObjective):
-    """A measure of the worst class, against adversaries with background knowledge.
+def agreeing(
+    classes: EquivalenceClasses, sets: Iterable[Sequence[int]], columns: Sequence[Hashable] = ()
+) -> Iterator[tuple[EquivalenceClasses, Ints]]:
+    """Merge classes that agree on some attributes, for several sets of these. Suppressed ones agree with none kept.
 
-    A class then has the value of all kept rows that agree with it on a known set, and the worst of these over the sets.
-    A subclass defines `_of_classes` and `_recount`, which are as `of_classes` and `recount` for full knowledge.
+    A class is read once and its rows never: the work is that of the classes, whatever the number of tuples. For
+    each set come the merged classes, with the values of some columns, and (n_classes,) int64 array, in which each is.
     """
+    cells, longest = classes.cells, int(np.diff(classes.starts).max(initial=0))
+    # At most half of the slots are ever taken.
+    slots = np.full(1 << max(2 * longest - 1, 1).bit_length(), -1, dtype=np.int64)
+    for chosen in sets:
+        ids, firsts = np.empty(len(cells), dtype=np.int64), np.empty(len(cells), dtype=np.int64)
+        starts = np.empty_like(classes.starts)
+        attributes = np.asarray(chosen, dtype=np.int64)
+        _number(cells, attributes, classes.kept, classes.starts, slots, ids, firsts, starts)
+        n, merged = int(starts[-1]), {}
+        sizes = np.zeros(n, dtype=np.int64)
+        np.add.at(sizes, ids, classes.sizes)
+        for column in columns:
+            own = classes.columns[column]
+            begins, values, counts = _merge_values(ids, n, own.starts, own.values, own.counts, own.n_values)
+            merged[column] = ValueCounts(begins, values, counts, own.n_values)
+        firsts = firsts[:n]
+        kept, representatives = classes.kept[firsts], classes.representatives[firsts]
+        yield EquivalenceClasses(classes.tuples, classes.maps, starts, sizes, representatives, kept, merged), ids
 
-    known: BackgroundKnowledge = None
-    _name: str
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The name with the background knowledge."""
-        return self._name if self.known is None else f"{self._name} ({knowledge_in_words(self.known)})"
+@njit(allocates=False)
+def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts):  # type: ignore[no-untyped-def]
+    """Assign numbers to classes that agree on some attributes and are kept alike.
 
-    def _of_classes(self, classes: EquivalenceClasses) -> Floats:
-        raise NotImplementedError
+    Written are the number of each class, which rise from generalization to generalization, the first class of each
+    number, and where the numbers of each generalization begin. There are a power of 2 of slots.
+    """
+    mask = len(slots) - 1
+    slots[:] = -1
+    n = np.int64(0)
+    for i in range(len(starts) - 1):
+        starts[i] = n
+        for c in range(class_starts[i], class_starts[i + 1]):
+            key = U(kept[c])
+            for j in attributes:
+                key = (key ^ U(cells[c, j])) * SPREAD
+                key ^= key >> U(32)
+            slot = np.int64(key >> U(32)) & mask
+            # A number below the first of this generalization is one of another: the slot counts as empty. No empty slot
+            # stands between the hash of a class and its slot.
+            while slots[slot] >= starts[i]:
+                other = firsts[slots[slot]]
+                same = kept[other] == kept[c]
+                for j in attributes:
+                    same = same and cells[other, j] == cells[c, j]
+                if same:
+                    break
+                slot = (slot + 1) & mask
+            if slots[slot] < starts[i]:
+                slots[slot] = n
+                firsts[n] = c
+                n += 1
+            ids[c] = slots[slot]
+    starts[len(starts) - 1] = n
 
-    def _recount(self, recount: Recount) -> Recounted:
-        raise NotImplementedError
 
-    def knowing(self: SameMeasure, known: BackgroundKnowledge = None) -> SameMeasure:
-        """Return the same measure against other background knowledge."""
-        made = copy.copy(self)
-        made.known = known
-        return made
-
-    def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
-        """Merge the classes that agree on each known set, and number the merged class of each."""
-        tuples = classes.tuples
-        return agreeing(classes, sets_of(self.known, tuples.names), self.reads(tuples.sensitive))
-
-    def of_classes(self, classes: EquivalenceClasses) -> Floats:
-        if self.known is None:
-            return self._of_classes(classes)
-        found = (self._of_classes(merged)[ids] for merged, ids in self.merged(classes))
-        return reduce(np.minimum if self.maximize else np.maximum, found)
-
-    def recount(self, recount: Recount) -> Recounted:
-        if self.known is None:
-            return self._recount(recount)
-        sets = [[recount.names[place] for place in one] for one in sets_of(self.known, recount.names)]
-        found = [self._recount(recount.agreeing(names)) for names in sets]
-        return min(found) if self.maximize else max(found)
-
-    def check(self, table: Microdata) -> None:
-        super().check(table)
-        named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
-        sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]
-        if sensitive:
-            raise ValueError(f"known must name quasi-identifiers, got {examples(sensitive)}, which is sensitive")
-        sets_of(self.known, list(table.quasi_identifiers))
-
-    def __repr__(self) -> str:
-        if self.known is None:
-            return super().__repr__()
-        sets: Any = self.known if isinstance(self.known, any_of) else [list(one) for one in self.known]
-        shown = sets[0] if isinstance(sets, list) and len(sets) == 1 else sets
-        return f"{type(self).__name__}({', '.join([*self._arguments(), f'known={shown!r}'])})"
+@njit()
+def _merge_values(ids, n, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
+    """Return the value counts of n merged classes: starts, values and counts."""
+    # The classes of each number, side by side.
+    ends = np.zeros(n + 1, dtype=np.int64)
+    for number in ids:
+        ends[number + 1] += 1
+    ends = np.cumsum(ends)
+    members, free = np.empty(len(ids), dtype=np.int64), ends[:-1].copy()
+    for c in range(len(ids)):
+        members[free[ids[c]]] = c
+        free[ids[c]] += 1
+    n_entries = starts[len(ids)] - starts[0]
+    own_starts, own_values = np.zeros(n + 1, dtype=np.int64), np.empty(n_entries, dtype=np.int64)
+    own_counts, place = np.empty(n_entries, dtype=np.int64), np.full(n_values, -1, dtype=np.int64)
+    end = np.int64(0)
+    for number in range(n):
+        # A value stands in this merged class where its place is not before it.
+        first = end
+        for member in members[ends[number] : ends[number + 1]]:
+            for e in range(starts[member], starts[member + 1]):
+                value = values[e]
+                if place[value] < first:
+                    place[value] = end
+                    own_values[end] = value
+                    own_counts[end] = 0
+                    end += 1
+                own_counts[place[value]] += counts[e]
+        own_starts[number + 1] = end
+    return own_starts, own_values[:end], own_counts[:end]

@@ -1,9 +1,4 @@
-"""Problem that all search spaces share: from x to F.
-
-Read the class downwards. `evaluate` calls `measure`, which takes stored points from the memory and lets `_measure` do
-the others. That calls `_grouped` for the equivalence classes, and every measure for its values of these. `minimised`
-turns values into F and G.
-"""
+"""Problem that all search spaces share, from x downwards to F, and its memory."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from pymoo.core.problem import Problem
 
-from pymoo_anon._messages import plain, positive_whole
+from pymoo_anon._messages import examples, plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
@@ -36,6 +31,7 @@ from pymoo_anon.typing import Array, Floats, Ints, T
 if TYPE_CHECKING:
     from pymoo.core.algorithm import Algorithm
 
+
 # Batches below this size run in one thread.
 _POINTS_OF_A_THREAD = 16
 
@@ -47,107 +43,6 @@ _BYTES_OF_MAPS = 1 << 26
 
 # Whether an enclosing block excludes compile time already.
 _EXCLUDED: ContextVar[bool] = ContextVar("excluded", default=False)
-
-
-@contextmanager
-def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
-    """Move the start of an algorithm by the compile time of the block."""
-    if algorithm is None or _EXCLUDED.get():
-        yield
-        return
-
-    # Loaded late: choosing a point of a front that is read needs no loops.
-    from numba.core.event import install_timer
-
-    def move_start(seconds: float) -> None:
-        algorithm.start_time += seconds
-
-    token = _EXCLUDED.set(True)
-    try:
-        with install_timer("numba:compiler_lock", move_start):
-            yield
-    finally:
-        _EXCLUDED.reset(token)
-
-
-class Memory:
-    """Measured values of points, found by the bytes of x.
-
-    Several threads may share a memory. A copy is the memory itself, so that all copies of a problem share one. A pickle
-    holds all points with their values.
-
-    >>> memory, X = Memory(1), np.array([[1, 2], [0, 3], [1, 2]])
-    >>> missing = memory.missing(X)
-    >>> missing.tolist()
-    [[1, 2], [0, 3]]
-    >>> memory.add(missing, missing.sum(axis=1, keepdims=True))
-    >>> memory[X].ravel(), len(memory)
-    (array([3., 3., 3.]), 2)
-    """
-
-    def __init__(self, n_measures: int) -> None:
-        # A file to which new points are written first.
-        self.journal: Any = None
-        # Row of each point in the values. Rows beyond the last point are free.
-        self._rows: dict[bytes, int] = {}
-        self._values: Floats = np.empty((64, n_measures))
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __copy__(self) -> Memory:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Memory:
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
-            return {"rows": dict(self._rows), "values": self._values[: len(self._rows)].copy()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Locks and journals belong to their process and are not in a pickle.
-        self._rows, self._values, self._lock, self.journal = state["rows"], state["values"], Lock(), None
-
-    def missing(self, X: Array) -> Array:
-        """Return the points that are not stored, each once."""
-        first: dict[bytes, int] = {}
-        for i, key in enumerate(keys_of(X)):
-            if key not in self._rows:
-                first.setdefault(key, i)
-        return X[list(first.values())]
-
-    def add(self, X: Array, values: Floats) -> None:
-        """Store the (n, n_measures) values of distinct points that are not stored yet."""
-        keys = keys_of(X)
-        with self._lock:
-            new = [i for i, key in enumerate(keys) if key not in self._rows]
-            if not new:
-                return
-            begin, end = len(self._rows), len(self._rows) + len(new)
-            if end > len(self._values):
-                grown = np.empty((max(end, 2 * len(self._values)), self._values.shape[1]))
-                grown[:begin] = self._values[:begin]
-                self._values = grown
-            if self.journal is not None:
-                self.journal.remember([keys[i] for i in new], values[new])
-            self._values[begin:end] = values[new]
-            # Last and in one step, so that an interruption leaves free rows and no point without values.
-            self._rows.update(zip([keys[i] for i in new], range(begin, end), strict=True))
-
-    def __getitem__(self, X: Array) -> Floats:
-        """Return the (n, n_measures) values of stored points."""
-        keys = keys_of(X)
-        with self._lock:
-            return self._values[[self._rows[key] for key in keys]]
-
-
-def keys_of(X: Array) -> list[bytes]:
-    """Return the bytes of every row."""
-    X = np.ascontiguousarray(X)
-    keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
-    return keys
 
 
 class AnonymizationProblem(Problem):  # type: ignore[misc]
@@ -200,7 +95,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         if isinstance(self.suppression, Violating):
             self.suppression.read(self.constraints)
             self._limit = self.suppression.limit_of(table.n_rows)
-        self.measured = self._measures()
+        self.measured = tuple(dict.fromkeys([*self.objectives, *(one.objective for one in self.constraints)]))
         arguments.check_knowledge(self.measured, table, self.suppression)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
@@ -341,7 +236,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             limit=limit,
             below=below,
         ):
-            yield rows[done : done + len(grouped)], self.suppression.applied(grouped, self.constraints)
+            if self._limit is not None:
+                grouped = self.suppression.applied(grouped, self.constraints)
+            yield rows[done : done + len(grouped)], grouped
             done += len(grouped)
 
     def _roll_up(self, X: Array) -> tuple[Array, Ints | None, Ints]:
@@ -372,9 +269,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Return (n_obj,) or (n, n_obj) objective values with their natural signs."""
         values: Floats = np.asarray(F, dtype=float) * self._signs + 0.0
         return values
-
-    def _measures(self) -> tuple[Objective, ...]:
-        return tuple(dict.fromkeys([*self.objectives, *(constraint.objective for constraint in self.constraints)]))
 
     def compute(self, X: Array) -> Floats:
         """Return the (n, n_obj) minimised values of valid points, without the memory."""
@@ -564,3 +458,144 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     def _variables_frame(self, X: Array) -> pd.DataFrame:
         raise NotImplementedError
+
+
+class Memory:
+    """Measured values of points, found by the bytes of x.
+
+    Several threads may share a memory. A copy is the memory itself, so that all copies of a problem share one. A pickle
+    holds all points with their values.
+
+    >>> memory, X = Memory(1), np.array([[1, 2], [0, 3], [1, 2]])
+    >>> missing = memory.missing(X)
+    >>> missing.tolist()
+    [[1, 2], [0, 3]]
+    >>> memory.add(missing, missing.sum(axis=1, keepdims=True))
+    >>> memory[X].ravel(), len(memory)
+    (array([3., 3., 3.]), 2)
+    """
+
+    def __init__(self, n_measures: int) -> None:
+        # A file to which new points are written first.
+        self.journal: Any = None
+        # Row of each point in the values. Rows beyond the last point are free.
+        self._rows: dict[bytes, int] = {}
+        self._values: Floats = np.empty((64, n_measures))
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __copy__(self) -> Memory:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Memory:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {"rows": dict(self._rows), "values": self._values[: len(self._rows)].copy()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Locks and journals belong to their process and are not in a pickle.
+        self._rows, self._values, self._lock, self.journal = state["rows"], state["values"], Lock(), None
+
+    def missing(self, X: Array) -> Array:
+        """Return the points that are not stored, each once."""
+        first: dict[bytes, int] = {}
+        for i, key in enumerate(keys_of(X)):
+            if key not in self._rows:
+                first.setdefault(key, i)
+        return X[list(first.values())]
+
+    def add(self, X: Array, values: Floats) -> None:
+        """Store the (n, n_measures) values of distinct points that are not stored yet."""
+        keys = keys_of(X)
+        with self._lock:
+            new = [i for i, key in enumerate(keys) if key not in self._rows]
+            if not new:
+                return
+            begin, end = len(self._rows), len(self._rows) + len(new)
+            if end > len(self._values):
+                grown = np.empty((max(end, 2 * len(self._values)), self._values.shape[1]))
+                grown[:begin] = self._values[:begin]
+                self._values = grown
+            if self.journal is not None:
+                self.journal.remember([keys[i] for i in new], values[new])
+            self._values[begin:end] = values[new]
+            # Last and in one step, so that an interruption leaves free rows and no point without values.
+            self._rows.update(zip([keys[i] for i in new], range(begin, end), strict=True))
+
+    def __getitem__(self, X: Array) -> Floats:
+        """Return the (n, n_measures) values of stored points."""
+        keys = keys_of(X)
+        with self._lock:
+            return self._values[[self._rows[key] for key in keys]]
+
+
+def keys_of(X: Array) -> list[bytes]:
+    """Return the bytes of every row."""
+    X = np.ascontiguousarray(X)
+    keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
+    return keys
+
+
+@contextmanager
+def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
+    """Move the start of an algorithm by the compile time of the block."""
+    if algorithm is None or _EXCLUDED.get():
+        yield
+        return
+
+    # Loaded late: choosing a point of a front that is read needs no loops.
+    from numba.core.event import install_timer
+
+    def move_start(seconds: float) -> None:
+        algorithm.start_time += seconds
+
+    token = _EXCLUDED.set(True)
+    try:
+        with install_timer("numba:compiler_lock", move_start):
+            yield
+    finally:
+        _EXCLUDED.reset(token)
+
+
+def plain_array(X: ArrayLike) -> Array:
+    """Return points as an array of numbers or truth values, also from objects."""
+    given = np.asarray(X)
+    if given.dtype == object:
+        try:
+            return np.array(given.tolist())
+        except ValueError:  # The check of the shape refuses rows of several lengths.
+            return given
+    return given
+
+
+def one_point(x: ArrayLike, point: str, n_var: int) -> Array:
+    """Return one point, given in either shape, as a row."""
+    given = plain_array(x)
+    if given.shape not in ((n_var,), (1, n_var)):
+        raise ValueError(f"x must be one {point}, got shape {given.shape}")
+    return given.reshape(1, n_var)
+
+
+def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
+    """Return points of whole numbers in a range as an int64 array.
+
+    Messages name the points, their numbers (`whole`), and their numbers with a range (`ranged`).
+    """
+    given, n_var = plain_array(X), len(highest)
+    if given.ndim != 2 or given.shape[1] != n_var:
+        raise ValueError(f"X must be {points}, an (n, {n_var}) array, got shape {given.shape}")
+    if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):
+        raise ValueError(
+            f"X must hold {whole}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
+            "them whole in any algorithm"
+        )
+    # Before they are cast: a number that is too large would become another one.
+    outside = given[((given < lowest) | (given > highest)).any(axis=1)]
+    if len(outside):
+        least = lowest.tolist() if lowest.any() else 0
+        raise ValueError(f"X must hold {ranged} from {least} to {highest.tolist()}, got {examples(outside.tolist())}")
+    return given.astype(np.int64)

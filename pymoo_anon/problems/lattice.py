@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
+from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index, one_point, whole_numbers
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.arguments import check_table, column_index
+from pymoo_anon.problems.base import AnonymizationProblem, one_point, whole_numbers
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -235,7 +236,6 @@ class LatticeProblem(AnonymizationProblem):
         if self.n_nodes > most:
             return None
         # Loaded late: a front that is read needs no exact one.
-        from pymoo_anon.fronts.archive import front_order, merge_front
 
         X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
         for batch in self.batches(_VISITED_AT_ONCE):
@@ -268,7 +268,7 @@ class LatticeProblem(AnonymizationProblem):
         if len(X) < 2:
             return super()._roll_up(X)
         # Loaded late: a single point needs no plan.
-        from pymoo_anon.engine.roll_up import plan_roll_up
+        from pymoo_anon.engine.grouper import plan_roll_up
 
         return plan_roll_up(X, self.weights)
 

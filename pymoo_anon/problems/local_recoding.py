@@ -22,8 +22,7 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 
 from pymoo_anon._messages import listed, number, plain, whole_from_0
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
@@ -39,8 +38,8 @@ from pymoo_anon.objectives.privacy import (
     TCloseness,
 )
 from pymoo_anon.objectives.privacy.identity import smallest_k
-from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index
+from pymoo_anon.problems.base import AnonymizationProblem, one_point, whole_numbers
 from pymoo_anon.recoding import (
     Ascent,
     ColumnRequirement,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pymoo.core.decomposition import Decomposition
 
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
 from pymoo_anon.table.microdata import Microdata

@@ -28,7 +28,7 @@ from pymoo_anon.table.frames import (
     as_text,
     coded,
     combinations_of,
-    counted,
+    distinct_rows,
     in_ascending_order,
     missing,
 )
@@ -156,7 +156,7 @@ class Recoding(NamedTuple):
         """Return values with their group and label: `known j`, `group j`, `label j`."""
         column, hierarchy, key = self.source.alias(name), self.table.quasi_identifiers[name], f"key {j}"
         # An engine groups texts that it has made slowly, so each is made of a distinct value.
-        values = counted(self.values, [column]).select(nw.col(column), as_text(column).alias(key))
+        values = distinct_rows(self.values, [column]).select(nw.col(column), as_text(column).alias(key))
         found = combinations_of(values.to_native(), [column, key]).columns
         positions, held = coded(found[column])
         present = [value for value in held if value is not None]

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pymoo_anon.engine.classes import DistinctTuples
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.sums import add
-from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.recoding.trees import Trees
 from pymoo_anon.typing import Floats, Ints
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pymoo_anon.engine.classes import DistinctTuples
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.typing import Floats, Ints, Ints32
 
 #: Cost of a node that must not be released: more than all others together for any number of rows, and small enough

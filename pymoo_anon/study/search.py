@@ -31,7 +31,8 @@ from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
-from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, any_of
+from pymoo_anon.objectives.base import WithBackgroundKnowledge
+from pymoo_anon.objectives.knowledge import any_of
 from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.operators.variation import LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.front import Front

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._files import content_of
-from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.engine.classes import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.spelling import short_name

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pymoo_anon._messages import counted, examples, html_table, repeated
-from pymoo_anon.engine.classes import EquivalenceClasses, Forest, classes_of, grouped
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, Forest, ValueCounts, classes_of, grouped
 from pymoo_anon.engine.numbering import row_ids
-from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
 from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_of_column
 from pymoo_anon.table.hierarchy import Hierarchy, fitted

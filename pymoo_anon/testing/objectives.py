@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds import Bounding
 from pymoo_anon.objectives.recount import Recount

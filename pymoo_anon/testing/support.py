@@ -17,7 +17,7 @@ from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampling, IntegerRandomSampling
 
-from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.engine.classes import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric

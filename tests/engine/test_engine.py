@@ -18,15 +18,14 @@ from pymoo_anon.engine import (
     grouper,
     grouping,
     numbering,
-    roll_up,
 )
-from pymoo_anon.engine.classes import group_extents
+from pymoo_anon.engine.classes import sums_of_groups
+from pymoo_anon.engine.grouper import plan_roll_up
 from pymoo_anon.engine.numbering import row_ids
-from pymoo_anon.engine.roll_up import plan_roll_up
 from pymoo_anon.objectives import KAnonymity, SquaredClassSizes, SquaredValueCounts
 
 COLUMNS = ("s0", "s1", "q0")
-BATCH_SIZES = ("_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS")
+BATCH_SIZES = ("_BATCH_CLASSES", "_BATCH_ENTRIES", "_FEWEST_SLOTS", "_CELLS")
 
 
 def copies(groups, maps, n_groups, **asked):
@@ -118,7 +117,7 @@ def test_a_plan_is_compiled_once_whatever_array_it_is_made_of():
     plans = [plan_roll_up(own, np.zeros((2, 2))) for own in (X, frozen, turned)]
     for other in plans[1:]:
         np.testing.assert_equal(other, plans[0])
-    assert len(roll_up._plan.signatures) == 1
+    assert len(grouper._plan.signatures) == 1
     np.testing.assert_array_equal(frozen, [[0, 1], [1, 0], [1, 1]])
 
 
@@ -171,7 +170,7 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
         (None, {"direct", "dense", "one batch"}),
         ("_BATCH_CLASSES", {"direct", "dense", "many batches"}),
         ("_BATCH_ENTRIES", {"direct", "dense", "many batches"}),
-        ("_SLOTS", {"open addressing", "dense", "one batch"}),
+        ("_FEWEST_SLOTS", {"open addressing", "dense", "one batch"}),
         ("_CELLS", {"direct", "sorted by class", "one batch"}),
     ],
 )
@@ -329,7 +328,7 @@ def test_nothing_changes_its_input():
         table = DistinctTuples(codes, counts, (2, 2), {"s": column})
         copies(table, maps, n_groups, columns=("s",), limit=1, class_of=True)
         row_ids(codes, (2, 2))
-        group_extents(maps, table.offsets)
+        sums_of_groups(maps, table.offsets, table.marginals)
 
 
 def test_a_table_keeps_no_array_of_its_caller():
@@ -372,7 +371,7 @@ def test_batches_overwrite_and_copies_stay():
         kept[1]
 
 
-def test_marginals_and_extents_count_values():
+def test_marginals_and_sums_of_groups_count_rows():
     table = DistinctTuples([[0, 2], [1, 2], [1, 0]], [5, 1, 2], (2, 3))
     assert table.marginals.tolist() == [5, 3, 2, 0, 6]
-    assert group_extents(np.array([[0, 0, 0, 1, 0]]), table.offsets).tolist() == [[1, 1, 1, 0, 1]]
+    assert sums_of_groups(np.array([[0, 0, 0, 1, 0]]), table.offsets, table.marginals).tolist() == [[8, 0, 8, 0, 0]]

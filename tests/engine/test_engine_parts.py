@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loops import with_a_way_in
 
-from pymoo_anon.engine import classes, grouping, roll_up, sums
+from pymoo_anon.engine import classes, grouper, grouping, sums
 from pymoo_anon.engine.arrays import Scratch
 
 terms = st.lists(st.tuples(st.integers(-(10**6), 10**6).map(lambda i: i / 7), st.integers(0, 10**6)), max_size=20)
@@ -41,14 +41,15 @@ def test_repeated_terms_have_the_sum_of_their_counts():
 
 
 @given(st.data())
-def test_extents_are_group_sizes_less_one(data):
+def test_sums_of_groups_are_those_of_their_values(data):
     sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
     maps = [[data.draw(st.integers(0, size - 1)) for size in sizes for _ in range(size)] for _ in range(3)]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    got = classes.group_extents(np.array(maps), offsets)
+    weights = np.arange(1, offsets[-1] + 1)
+    got = classes.sums_of_groups(np.array(maps), offsets, weights)
     for row, groups in zip(got.tolist(), maps, strict=True):
-        for a, b in pairwise(offsets):
-            assert row[a:b] == [groups[a:b].count(group) - 1 for group in groups[a:b]]
+        for a, b in pairwise(offsets.tolist()):
+            assert row[a:b] == [sum(v + 1 for v in range(a, b) if groups[v] == group) for group in range(b - a)]
 
 
 sort_by_class = with_a_way_in(grouping.sort_by_class)
@@ -97,13 +98,13 @@ def test_what_nodes_have_in_common_is_made_where_it_pays():
     # Level 1 of the first attribute leaves a hundredth of the table, so all six nodes have one common source.
     X = np.array([[1, level] for level in (1, 2, 3, 4, 5, 6)])
     weights = np.array([[0, np.log(100), 0, 0, 0, 0, 0], np.linspace(0, 1, 7)])
-    steps, sources, given_rows = roll_up.plan_roll_up(X, weights)
+    steps, sources, given_rows = grouper.plan_roll_up(X, weights)
     assert steps[0].tolist() == [1, 1]
     assert given_rows[0] == 0
     assert sources[0] == -1
     assert (sources[1:] >= 0).all()
     # Three nodes of different attributes have only the table in common.
-    steps, sources, given_rows = roll_up.plan_roll_up(np.eye(3, dtype=np.int64), np.tile([0.0, 5.0], (3, 1)))
+    steps, sources, given_rows = grouper.plan_roll_up(np.eye(3, dtype=np.int64), np.tile([0.0, 5.0], (3, 1)))
     assert sources.tolist() == [-1, -1, -1]
     assert sorted(given_rows) == [0, 1, 2]
 
@@ -111,7 +112,7 @@ def test_what_nodes_have_in_common_is_made_where_it_pays():
 def test_the_most_general_level_splits_like_any_other():
     X = np.array([[level, other] for level in (2, 0) for other in range(3)])
     weights = np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
-    steps, sources, given_rows = roll_up.plan_roll_up(X, weights)
+    steps, sources, given_rows = grouper.plan_roll_up(X, weights)
     place = {int(row): i for i, row in enumerate(given_rows) if row >= 0}
     # The nodes at the top of the first attribute read a hundredth of the table, from the lowest of them.
     assert [sources[place[row]] for row in (1, 2)] == [place[0]] * 2
@@ -126,5 +127,5 @@ def test_a_common_specialization_pays_from_four_nodes_on(n, pays):
     """
     X = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 2], [1, 2, 0]])[:n]
     weights = np.array([[0.0, 50.0, 50.0], [0.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
-    steps, _, given_rows = roll_up.plan_roll_up(X, weights)
+    steps, _, given_rows = grouper.plan_roll_up(X, weights)
     assert (steps[0].tolist() == [1, 0, 0] and given_rows[0] == -1) == pays

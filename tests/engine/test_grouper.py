@@ -285,7 +285,7 @@ maps = np.tile(np.arange(N_VALUES), 3) // widths[:, None]
 n_groups = np.repeat(-(-N_VALUES // widths)[:, None], 3, axis=1)
 expected = [plain_classes(tuples, groups, "t") for groups in maps]
 settings = dict(vars(grouper))
-for name in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_SLOTS", "_CELLS", "_LONGEST_TALLY"):
+for name in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_FEWEST_SLOTS", "_CELLS", "_LONGEST_TALLY"):
     for room in (0, 0.3, 1, 2):
         vars(grouper).update(settings)
         if name is not None:

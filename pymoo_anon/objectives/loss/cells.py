@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
 from math import lcm, prod
 from operator import mul
 from typing import Any
@@ -14,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import EquivalenceClasses, group_extents
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, sums_of_groups
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
-from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import LossObjective, one_class
 from pymoo_anon.objectives.bounds import AdditiveLoss, ClassGains
 from pymoo_anon.objectives.recount import Recount, Recounted, weighed_logarithms
@@ -86,12 +84,15 @@ class _WeightedLoss(LossObjective):
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
-        losses = _unsuppressed(tuples, group_extents(maps, tuples.offsets)) / _divisors(tuples)
+        held, extents = sums_of_groups(maps, tuples.offsets, tuples.marginals), _sizes_less_one(tuples, maps)
+        losses = np.add.reduceat(held * extents, tuples.offsets[:-1], axis=1) / _divisors(tuples)
         return losses * (self.weights_of(tuples.names) / columns) / rows
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         rows, columns = self._parts(tuples.n_rows, len(tuples.names))
-        kept = 1 - group_extents(maps, tuples.offsets) / np.repeat(_divisors(tuples), tuples.domain_sizes)
+        kept = 1 - _by_value(tuples, maps, _sizes_less_one(tuples, maps)) / np.repeat(
+            _divisors(tuples), tuples.domain_sizes
+        )
         left: Floats = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
         return left
 
@@ -211,27 +212,23 @@ class NonUniformEntropy(LossObjective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         tuples = classes.tuples
-        if classes.maps is None:
-            return _bits_of_cells(classes)
-        cells, logs = tuples.offsets[:-1] + tuples.codes[classes.representatives], logs_up_to(tuples.n_rows)
-        own = classes.starts, classes.sizes, classes.kept
-        bits: Floats = _lost_bits(classes.maps, tuples.offsets, tuples.marginals, cells, *own, logs)
+        n_gone = classes.n_suppressed * len(tuples.domain_sizes)
+        bits: Floats = _lost_bits(
+            classes.held, classes.kept_rows, n_gone, tuples.marginals, tuples.n_rows, logs_up_to(tuples.n_rows)
+        )
         return bits
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the bits of each attribute without suppression."""
-        terms: Floats = _unsuppressed_bits(maps, tuples.offsets, tuples.marginals)
-        return terms
+        held, rows = _by_value(tuples, maps, sums_of_groups(maps, tuples.offsets, tuples.marginals)), tuples.marginals
+        bits = rows * np.log2(np.where(rows > 0, held, 1) / np.maximum(rows, 1))
+        return np.add.reduceat(bits, tuples.offsets[:-1], axis=1)
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the remaining bits of each domain value's group. (n, n_codes) float array."""
-        bits = np.zeros(maps.shape)
-        for a, b in pairwise(tuples.offsets):
-            for i, groups in enumerate(maps[:, a:b]):
-                held = np.bincount(groups, tuples.marginals[a:b])[groups]
-                # A group that no row holds is lost by none.
-                bits[i, a:b] = np.log2(tuples.n_rows / np.where(held > 0, held, tuples.n_rows))
-        return bits
+        held = _by_value(tuples, maps, sums_of_groups(maps, tuples.offsets, tuples.marginals))
+        # A group that no row holds is lost by none.
+        return np.log2(tuples.n_rows / np.where(held > 0, held, tuples.n_rows))
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
         """Return the savings of kept tuples: log2(rows / rows of the group)."""
@@ -277,10 +274,11 @@ class Precision(LossObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         tuples = classes.tuples
         lengths = self._lengths(tuples)
-        if classes.maps is None:
-            forest, nodes = classes.cells()
-            left = classes.totals((lengths - forest.levels[nodes]) * _rows_of_kept(classes))
+        if classes.forest is not None:
+            levels = np.repeat(lengths, np.diff(classes.forest.starts)) - classes.forest.levels
+            left = np.add.reduceat(classes.kept_rows * levels, classes.first_of_attributes, axis=1)
         else:
+            assert classes.maps is not None
             levels = self._levels(tuples, classes.maps)
             left = (lengths - levels) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
         return _over_one_denominator(left, *self._factors(tuples))
@@ -333,35 +331,21 @@ def attribute_losses(classes: EquivalenceClasses) -> Floats:
 
 def _numerators_of(classes: EquivalenceClasses) -> Ints:
     """Return the losses of attributes times their domain sizes less one."""
-    tuples = classes.tuples
-    if classes.maps is None:
-        (extents, *_), cells = classes.extents()
-        cost = np.where(classes.kept[:, np.newaxis], extents[cells], _divisors(tuples))
-        return classes.totals(cost * classes.sizes[:, np.newaxis])
-    extents = group_extents(classes.maps, tuples.offsets)
-    numerators = _unsuppressed(tuples, extents)
-    own = classes.starts, classes.sizes, classes.representatives, classes.kept
-    _add_suppressed_losses(numerators, extents, tuples.offsets, tuples.codes, *own)
-    return numerators
+    lost = np.add.reduceat(classes.kept_rows * classes.extents, classes.first_of_attributes, axis=1)
+    total: Ints = lost + classes.n_suppressed[:, np.newaxis] * np.array(_divisors(classes.tuples))
+    return total
 
 
-def _rows_of_kept(classes: EquivalenceClasses) -> Ints:
-    return np.where(classes.kept, classes.sizes, 0)[:, np.newaxis]
+def _sizes_less_one(tuples: DistinctTuples, maps: Ints) -> Ints:
+    """Return the number of values in each group, less one. (n, n_codes) int64 array."""
+    return sums_of_groups(maps, tuples.offsets, np.ones_like(tuples.marginals)) - 1
 
 
-def _bits_of_cells(classes: EquivalenceClasses) -> Floats:
-    """Return the bits lost by each of n local recodings."""
-    tuples = classes.tuples
-    forest, nodes = classes.cells()
-    held, rows = forest.held(tuples.offsets, tuples.marginals), _rows_of_kept(classes)
-    logs, bits = logs_up_to(tuples.n_rows), np.empty(len(classes))
-    for i, (a, b) in enumerate(pairwise(classes.starts.tolist())):
-        # How many rows each node stands in, and how many cells are suppressed.
-        became = np.zeros(len(held), dtype=np.int64)
-        np.add.at(became, nodes[a:b], rows[a:b])
-        n_gone = len(tuples.domain_sizes) * int(classes.n_suppressed[i])
-        bits[i] = _lost_bits_of_nodes(held, became, n_gone, tuples.marginals, tuples.n_rows, logs)
-    return bits
+def _by_value(tuples: DistinctTuples, maps: Ints, by_group: Ints) -> Ints:
+    """Return the number of each domain value's group. (n, n_codes) int64 array."""
+    places = maps + np.repeat(tuples.offsets[:-1], tuples.domain_sizes)
+    found: Ints = np.take_along_axis(by_group, places, axis=1)
+    return found
 
 
 def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:
@@ -389,29 +373,6 @@ def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> t
     return tuple(int(part * denominator) for part in parts), denominator
 
 
-def _unsuppressed(tuples: DistinctTuples, extents: Ints) -> Ints:
-    """Return losses without suppression, before they are divided. (n, n_attributes) int64 array."""
-    return np.add.reduceat(tuples.marginals * extents, tuples.offsets[:-1], axis=1)
-
-
-@njit(allocates=False)
-def _add_suppressed_losses(  # type: ignore[no-untyped-def]
-    numerators, extents, offsets, codes, starts, sizes, representatives, kept
-):
-    """Add the cost of suppression to losses before they are divided.
-
-    A suppressed tuple costs 1 a cell. It has cost its group's share already, so only the rest is added.
-    """
-    for i in range(len(numerators)):
-        for c in range(starts[i], starts[i + 1]):
-            if not kept[c]:
-                for j in range(len(offsets) - 1):
-                    a, b = offsets[j], offsets[j + 1]
-                    # A domain of one value loses nothing by generalization and 1 by suppression.
-                    most = max(b - a - 1, 1)
-                    numerators[i, j] += sizes[c] * (most - extents[i, a + codes[representatives[c], j]])
-
-
 @njit()
 def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
     """Return the lowest level whose groups hold those of each map, or the highest. (n,) int64 array."""
@@ -436,80 +397,25 @@ def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _unsuppressed_bits(maps, offsets, marginals):  # type: ignore[no-untyped-def]
-    """Return the bits that each attribute loses without suppression. (n, n_attributes) float array."""
-    bits = np.zeros((len(maps), len(offsets) - 1), dtype=np.float64)
-    held = np.zeros(offsets[-1], dtype=np.int64)
-    for i in range(len(maps)):
-        _rows_of_groups(maps[i], offsets, marginals, held)
-        for j in range(len(offsets) - 1):
-            for v in range(offsets[j], offsets[j + 1]):
-                if marginals[v] > 0:
-                    bits[i, j] += marginals[v] * np.log2(held[offsets[j] + maps[i, v]] / marginals[v])
-    return bits
-
-
-@njit()
-def _lost_bits(  # type: ignore[no-untyped-def]
-    maps, offsets, marginals, cells, starts, sizes, kept, logs
-):
+def _lost_bits(held, kept, n_gone, marginals, n_rows, logs):  # type: ignore[no-untyped-def]
     """Return the bits lost by each generalization.
 
     A kept cell costs log2(rows that hold its group / rows that hold its value), a suppressed one log2(rows / rows that
     hold its value). So a kept row costs the logarithm of the rows of its group and a suppressed one that of all rows,
     less that of the rows with its value.
     """
-    bits = np.empty(len(maps))
-    n_rows = marginals[: offsets[1]].sum()
-    log_rows, log_rows_rest = log_of(n_rows, logs)
+    bits = np.empty(len(held))
     original, original_rest = own_logs(marginals, logs)
-    held = np.zeros(offsets[-1], dtype=np.int64)
-    suppressed = np.zeros(offsets[-1], dtype=np.int64)
-    for i in range(len(maps)):
-        _rows_of_groups(maps[i], offsets, marginals, held)
-        suppressed[:] = 0
-        for c in range(starts[i], starts[i + 1]):
-            if not kept[c]:
-                for j in range(len(offsets) - 1):
-                    suppressed[offsets[j] + maps[i, cells[c, j]]] += sizes[c]
-        total, rest = -original, -original_rest
-        for g in range(len(held)):
-            if held[g] > 0:
-                high, low = log_of(held[g], logs)
-                high, low = multiply_pairs(np.float64(held[g] - suppressed[g]), 0.0, high, low)
-                total, rest = add_pairs(total, rest, high, low)
-            if suppressed[g] > 0:
-                high, low = multiply_pairs(np.float64(suppressed[g]), 0.0, log_rows, log_rows_rest)
+    log_rows, log_rows_rest = log_of(n_rows, logs)
+    for i in range(len(held)):
+        total, rest = multiply_pairs(np.float64(n_gone[i]), 0.0, log_rows, log_rows_rest)
+        total, rest = add_pairs(total, rest, -original, -original_rest)
+        for g in range(held.shape[1]):
+            if kept[i, g] > 0:
+                high, low = log_of(held[i, g], logs)
+                high, low = multiply_pairs(np.float64(kept[i, g]), 0.0, high, low)
                 total, rest = add_pairs(total, rest, high, low)
         total, rest = divide_pairs(total, rest, LOG_2[0], LOG_2[1])
-        # Where two values share a group at least one bit is lost: less is none.
+        # Where a cell has lost its value at least one bit is lost: less is none.
         bits[i] = total if total > 0.5 else 0.0
     return bits
-
-
-@njit()
-def _lost_bits_of_nodes(held, became, n_gone, marginals, n_rows, logs):  # type: ignore[no-untyped-def]
-    """Return the bits lost by one local recoding.
-
-    As in `_lost_bits`, but the rows that hold a node in the original need not be those that became it.
-    """
-    original, original_rest = own_logs(marginals, logs)
-    total, rest = log_of(n_rows, logs)
-    total, rest = multiply_pairs(np.float64(n_gone), 0.0, total, rest)
-    total, rest = add_pairs(total, rest, -original, -original_rest)
-    for node in range(len(held)):
-        if became[node] > 0:
-            high, low = log_of(held[node], logs)
-            high, low = multiply_pairs(np.float64(became[node]), 0.0, high, low)
-            total, rest = add_pairs(total, rest, high, low)
-    total, rest = divide_pairs(total, rest, LOG_2[0], LOG_2[1])
-    # Where a cell has lost its value at least one bit is lost: less is none.
-    return total if total > 0.5 else 0.0
-
-
-@njit()
-def _rows_of_groups(groups, offsets, marginals, held):  # type: ignore[no-untyped-def]
-    held[:] = 0
-    for j in range(len(offsets) - 1):
-        for v in range(offsets[j], offsets[j + 1]):
-            held[offsets[j] + groups[v]] += marginals[v]

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.sums import (
     LOG_2,
@@ -24,8 +24,7 @@ from pymoo_anon.engine.sums import (
     multiply_pairs,
     own_logs,
 )
-from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, LossObjective, sums_of_squares
+from pymoo_anon.objectives.base import ColumnObjective, LossObjective
 from pymoo_anon.objectives.bounds import RisingLoss, RisingSum, SuppressionBudget
 from pymoo_anon.objectives.recount import Labels, Recount, Recounted, logarithm
 from pymoo_anon.typing import Floats
@@ -121,8 +120,8 @@ class Discernibility(LossObjective):
     bounding = RisingLoss
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
-        total: Floats = sums_of_squares(classes.starts, classes.sizes, classes.kept, classes.n_rows)
-        return total
+        kept = classes.totals(classes.sizes**2 * classes.kept)
+        return (kept + classes.n_suppressed * classes.n_rows).astype(float)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return tuples.n_rows, float(tuples.n_rows) ** 2
@@ -175,9 +174,9 @@ class KLDivergence(LossObjective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         tuples = classes.tuples
-        extents, cells = classes.extents()
-        own, logs = (classes.starts, classes.sizes, classes.kept), logs_up_to(max(tuples.n_rows, *tuples.domain_sizes))
-        divergence: Floats = _divergence(extents + 1, tuples.offsets, cells, tuples.counts, *own, logs)
+        logs = logs_up_to(max(tuples.n_rows, *tuples.domain_sizes))
+        cells, in_classes = (classes.cells, classes.extents + 1, classes.kept_rows), classes.sizes * classes.kept
+        divergence: Floats = _divergence(tuples.counts, tuples.offsets, *cells, classes.starts, in_classes, logs)
         return divergence
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
@@ -240,7 +239,7 @@ def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignor
 
 
 @njit()
-def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # type: ignore[no-untyped-def]
+def _divergence(counts, offsets, cells, n_values, kept_rows, starts, in_classes, logs):  # type: ignore[no-untyped-def]
     """Return the divergence of each generalization.
 
     The original gives a distinct tuple its count, the released table a density: its class spread over the cells that
@@ -249,24 +248,20 @@ def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # 
     """
     divergence = np.empty(len(starts) - 1)
     original, n_rows = own_logs(counts, logs), counts.sum()
-    in_classes = np.empty(len(sizes), dtype=np.int64)
-    for c in range(len(sizes)):
-        in_classes[c] = sizes[c] if kept[c] else 0
-    held = np.empty(extents.shape[1], dtype=np.int64)
     for i in range(len(divergence)):
-        first, last = starts[i], starts[i + 1]
-        n_suppressed = _count_kept_rows(cells[first:last], sizes[first:last], kept[first:last], held)
+        own, kept = cells[starts[i] : starts[i + 1]], in_classes[starts[i] : starts[i + 1]]
         total, rest = original
-        high, low = own_logs(in_classes[first:last], logs)
+        high, low = own_logs(kept, logs)
         total, rest = add_pairs(total, rest, -high, -low)
         # A kept row is spread over as many cells as the groups of its class have values.
-        for v in range(len(held)):
-            if held[v] > 0:
-                high, low = log_of(extents[i, v], logs)
-                high, low = multiply_pairs(np.float64(held[v]), 0.0, high, low)
+        for g in range(kept_rows.shape[1]):
+            if kept_rows[i, g] > 0:
+                high, low = log_of(n_values[i, g], logs)
+                high, low = multiply_pairs(np.float64(kept_rows[i, g]), 0.0, high, low)
                 total, rest = add_pairs(total, rest, high, low)
+        n_suppressed = n_rows - kept.sum()
         if n_suppressed > 0:
-            high, low = _everywhere(extents[i], offsets, cells[first:last], in_classes[first:last], n_suppressed, logs)
+            high, low = _everywhere(n_values[i], offsets, own, kept, n_suppressed, logs)
             total, rest = add_pairs(total, rest, -high, -low)
         high, low = multiply_pairs(np.float64(n_rows), 0.0, LOG_2[0], LOG_2[1])
         high, low = divide_pairs(total, rest, high, low)
@@ -274,21 +269,6 @@ def _divergence(extents, offsets, cells, counts, starts, sizes, kept, logs):  # 
         # total then is at least 1 / (2 rows): less is none.
         divergence[i] = high if total > 0.25 / n_rows else 0.0
     return divergence
-
-
-@kernel
-def _count_kept_rows(cells, sizes, kept, held):  # type: ignore[no-untyped-def]
-    """Count the kept rows of each group into `held`, and return the number of suppressed rows."""
-    n_suppressed = np.int64(0)
-    for v in range(len(held)):
-        held[v] = 0
-    for c in range(len(sizes)):
-        if kept[c]:
-            for j in range(cells.shape[1]):
-                held[cells[c, j]] += sizes[c]
-        else:
-            n_suppressed += sizes[c]
-    return n_suppressed
 
 
 @kernel

@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
-from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective
 from pymoo_anon.objectives.bounds import Shares, WorstShare
 from pymoo_anon.objectives.recount import Recount, Recounted, logarithm
@@ -216,7 +215,7 @@ class BasicBetaLikeness(_FromTable):
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """Bound the share of each value by q + q beta."""
-        own, tuples = self._counts(classes).trimmed(), classes.tuples
+        own, tuples = self._counts(classes), classes.tuples
         shares = tuples.totals(self.column)[own.values] / tuples.n_rows
         caps = shares * (1 - np.log(shares)) if self._enhanced else np.ones(len(shares))
         # The values left in a part have to take over the share of the others.

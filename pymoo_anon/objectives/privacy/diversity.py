@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
-from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective, checked_column
+from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge, WorstClassObjective, checked_column
 from pymoo_anon.objectives.bounds import (
     Bounding,
     Monotone,
@@ -27,7 +26,7 @@ from pymoo_anon.objectives.bounds import (
     WorstShare,
     fewest_unavoidable,
 )
-from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
+from pymoo_anon.objectives.knowledge import known_of
 from pymoo_anon.objectives.recount import Recount, Recounted, logarithms
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.typing import Floats, Ints
@@ -103,7 +102,7 @@ class SquaredValueCounts(ColumnObjective):
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
         """Return the term of each class. (n_classes,) int64 array."""
-        own = self._counts(classes).trimmed()
+        own = self._counts(classes)
         return np.add.reduceat(own.counts**2, own.starts[:-1])
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:

@@ -12,13 +12,12 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
-from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.objectives.base import Objective, WorstClassObjective, sums_of_squares
+from pymoo_anon.objectives.base import Objective, WithBackgroundKnowledge, WorstClassObjective
 from pymoo_anon.objectives.bounds import Bounding, FollowsK, Monotone, SquaresOverClasses, SuppressionBudget
-from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
+from pymoo_anon.objectives.knowledge import known_of
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
@@ -114,8 +113,8 @@ class SquaredClassSizes(Objective):
     bounding = SquaresOverClasses
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
-        total: Floats = sums_of_squares(classes.starts, classes.sizes, classes.kept, 0)
-        return total
+        kept = classes.totals(classes.sizes**2 * classes.kept)
+        return (kept + classes.n_suppressed**2).astype(float)
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
         """Return the term of each class. (n_classes,) int64 array."""
@@ -385,8 +384,8 @@ class KMap(WorstClassObjective):
         return np.concatenate(found)
 
     def _fitting_cells(self, classes: EquivalenceClasses) -> Floats:
-        forest, nodes = classes.cells()
-        theirs = self.population.tuples
+        forest, nodes, theirs = classes.forest, classes.cells, self.population.tuples
+        assert forest is not None
         places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
         persons: Floats = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
         return persons

@@ -15,8 +15,7 @@ from pymoo_anon._messages import counted, one_of, unit_of_rows
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
 from pymoo_anon.comparison.utility import CountQueries
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.tuples import ValueCounts
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
 from pymoo_anon.problems.arguments import column_name
@@ -144,7 +143,7 @@ class Member:
             return self.sizes
         if self.table.person is None:
             return None
-        own, kept = self.classes.columns[self.person].trimmed(), self.classes.kept
+        own, kept = self.classes.columns[self.person], self.classes.kept
         persons = np.diff(own.starts)
         together = np.unique(own.values[np.repeat(~kept, persons)])
         return np.append(persons[kept], len(together)) if self.marked and self.n_suppressed else persons[kept]
@@ -198,7 +197,7 @@ class Member:
 
     def values(self, column: Name) -> ValueCounts:
         """Return the values of a column in each class of `sizes`."""
-        own, kept = self.classes.columns[column].trimmed(), self.classes.kept
+        own, kept = self.classes.columns[column], self.classes.kept
         if kept.all():
             return own
         n_values = np.diff(own.starts)
