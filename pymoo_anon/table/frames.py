@@ -387,6 +387,7 @@ def _python_values(column: Any, dtype: Any) -> pd.Series:
     native = column.to_native()
     if dtype == nw.String and column.implementation.is_pyarrow():
         # Each text is made an object once.
+        texts: Any
         places, texts = codes_and_values(column)
         return pd.Series(pd.Categorical.from_codes(places, texts))
     if dtype == nw.Date:
