@@ -379,8 +379,9 @@ def _python_values(column: Any, dtype: Any) -> pd.Series:
     native = column.to_native()
     if dtype == nw.String and column.implementation.is_pyarrow():
         # Each text is made an object once.
-        codes, texts = codes_and_values(column)
-        return pd.Series(pd.Categorical.from_codes(codes, pd.Index(texts, dtype=object)))
+        texts: Any
+        places, texts = codes_and_values(column)
+        return pd.Series(pd.Categorical.from_codes(places, texts))
     if dtype == nw.Date:
         days = [value.date() if isinstance(value, datetime) else value for value in column.to_list()]
         return pd.Series([None if pd.isna(day) else day for day in days], dtype=object)
