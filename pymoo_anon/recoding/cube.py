@@ -69,16 +69,18 @@ class Cube(NamedTuple):
         )
 
 
-def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> tuple[Ints, bool]:
+def bottom_up(
+    trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62, factor: float = 1.0
+) -> tuple[Ints, bool]:
     """Return the classes found, and whether the cube ended within its budget.
 
     Classes are (n_tuples,) int64, counted from 0. A class costs a price beside the loss of its cells, in cells. Tuples
     without a class have -1: where the search ended, they have fewer than k rows together, or in each part that must be
-    apart. The budget is the number of tuples to look at, counted at each look. Classes made before it is used up stay.
+    apart. A factor makes the bands of cost wider or narrower. The budget is the number of tuples to look at, counted at each look. Classes made before it is used up stay.
     """
     cube = Cube.of(trees)
     class_of = np.full(len(trees.rows), -1)
-    scale = _mean_weight(trees)
+    scale = factor * _mean_weight(trees)
     for cap in [*(band * scale for band in _BANDS if band < len(trees.offsets) - 1), np.inf]:
         waiting = class_of < 0
         while trees.rows[class_of < 0].sum() >= k and cube.tally[1] < budget:

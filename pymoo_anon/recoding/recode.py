@@ -15,7 +15,7 @@ import numpy as np
 from pymoo_anon._messages import one_of
 from pymoo_anon.recoding.cube import bottom_up
 from pymoo_anon.recoding.growth import grow
-from pymoo_anon.recoding.moves import Classes, relocate, repair
+from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improved_classes
 from pymoo_anon.recoding.tests import Tests
 from pymoo_anon.recoding.top_down import RULES, top_down
@@ -39,6 +39,13 @@ _CLASSES = 16
 # Sequential clustering may compare so many cells in a block; with all requirements, so many for each tuple.
 _COMPARED = 20_000_000
 _COMPARED_OF_ALL = 2_000
+
+#: With fewer classes than this, a k has the best recoding among those of all larger ones.
+FEW = 6
+# With fewer than this, each is searched in several ways: a class costs such shares of the loss of k rows more, which
+# makes classes larger.
+_SEVERAL = 10
+_SHARES = 0.0, 0.1, 0.3
 
 _METHODS_AND_STRUCTURES = {"method": ("bottom-up", *RULES), "structure": ("sizes", "direct")}
 
@@ -111,6 +118,10 @@ def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -
     (n_tuples,) int64. Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The
     number of threads does not matter.
     """
+    trees, group_of = trees.narrowed(sizes.k)
+    sizes = sizes._replace(starts=np.zeros(len(trees.rows) + 1, dtype=np.int64))
+    if sizes.k * _SEVERAL > trees.rows.sum():
+        return _few_classes(trees, sizes, price)[group_of]
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
 
@@ -118,7 +129,24 @@ def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -
         return _recoded_block(trees if len(blocks) == 1 else trees.subset(block), sizes, price)
 
     with ThreadPoolExecutor(max(1, min(n_threads, len(blocks)))) as pool:
-        return _laid_out(len(trees.rows), blocks, list(pool.map(recoded, blocks)))
+        return _laid_out(len(trees.rows), blocks, list(pool.map(recoded, blocks)))[group_of]
+
+
+def _few_classes(trees: Trees, sizes: Tests, price: float) -> Ints:
+    """Return the best of several ways to a few classes.
+
+    Where one class more or less counts, the cheapest cells first are often wrong: larger classes may leave a better
+    rest, and a rest of fewer than k rows may be filled up.
+    """
+    k, whole = sizes.k, float(trees.costs[trees.offsets[:-1]].sum())
+    # Of the fewest classes each k tries another share, since the best of all larger k is taken there.
+    shares = _SHARES if k * FEW <= trees.rows.sum() else _SHARES[int(str(k)[:2]) % len(_SHARES) :][:1]
+    ways = []
+    for share in shares:
+        class_of, _ = bottom_up(trees, k, price + share * k * whole, _CUBE_LOOKS * len(trees.rows))
+        ways += [repair(trees, sizes, way) for way in (class_of, fill(trees, sizes, class_of))]
+    best = min(ways, key=lambda way: Classes.of(trees, sizes, way).loss(price))
+    return relocate(trees, sizes, best, price, _COMPARED)
 
 
 def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
