@@ -524,6 +524,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             open_bounds=getattr(algorithm, "open_bounds", None),
         )
 
+    def points_for(self, requirements: Sequence[Constraint]) -> Array:
+        """Return the (n, n_var) points that are made for requirements, none but of local recodings."""
+        return np.empty((0, self.n_var), dtype=self.vtype)
+
     def to_frame(self, res: Any) -> pd.DataFrame:
         """Return the points of a search as a table.
 

@@ -338,12 +338,12 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.held = tuple(one for one in self.constraints if holds_by_construction(one, table.tuples))
         self._base = base_weights(self.objectives, self.table.tuples.names)
         self._requirements = tuple(requirements_of(self.held, table.tuples))
-        self._recodings = _Recodings()
+        self._recodings, self._few = _Recodings(), _Recodings()
         self.n_threads = os.cpu_count() or 1
 
     def fresh_copy(self) -> AnonymizationProblem:
         made: Any = super().fresh_copy()
-        made._recodings = _Recodings()
+        made._recodings, made._few = _Recodings(), _Recodings()
         return made  # type: ignore[no-any-return]
 
     @property
@@ -409,7 +409,8 @@ class LocalRecodingProblem(AnonymizationProblem):
     def points_for(self, requirements: Sequence[Constraint]) -> Ints:
         """Return the point made for the k that requirements name, if they name one."""
         k = least_k(requirements)
-        return np.array([self.x_of(k)] if 1 < k <= self.table.n_rows else []).reshape(-1, self.n_var)
+        points = [self.x_of(k)] if 1 < k <= self.table.n_rows else []
+        return np.array(points, dtype=np.int64).reshape(-1, self.n_var)
 
     def decode(self, x: ArrayLike) -> LocalGeneralization:
         """Return the local recoding of one point, the same for equal targets, as `target`."""
@@ -429,13 +430,11 @@ class LocalRecodingProblem(AnonymizationProblem):
         if self.method != "bottom-up" or target.k * FEW <= self.table.n_rows:
             return self._made(target)
         scale = targets_of(self.table, self.table.n_rows // FEW + 1)
-        place = bisect_right(scale, target.k)
-        found = [self._made(replace(target, k=scale[place - 1]))]
-        if place < len(scale):
-            larger = replace(target, k=scale[place])
-            found.append(self._recodings.of(larger, partial(self._recode, larger)))
+        every = [replace(target, k=k) for k in scale[bisect_right(scale, target.k) - 1 :]]
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            made = list(pool.map(lambda one: self._few.of(one, partial(self._made, one)), every))
         counts = self.table.tuples.counts
-        kept = [one for one in found if np.bincount(one.class_of, counts).min() >= target.k]
+        kept = [one for one in made if np.bincount(one.class_of, counts).min() >= target.k]
         return min(kept, key=partial(self._loss, target))
 
     def _loss(self, target: LocalTarget, made: LocalGeneralization) -> float:
