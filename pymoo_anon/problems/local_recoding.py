@@ -403,7 +403,7 @@ class LocalRecodingProblem(AnonymizationProblem):
                 raise ValueError(f"{name} must be from 0 to {scale[-1]}, got {value!r}")
             x[place] = np.searchsorted(scale, value)
         if self.targets[0] < k != self.targets[x[0]]:
-            x[0] = len(self.targets) + k
+            x[0] = len(self.targets) + ceil(k)
         return x
 
     def points_for(self, requirements: Sequence[Constraint]) -> Ints:

@@ -126,7 +126,8 @@ def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -
     blocks = _blocks(trees, sizes.k, size)
 
     def recoded(block: Ints) -> Ints:
-        return _recoded_block(trees if len(blocks) == 1 else trees.subset(block), sizes, price)
+        own = trees if len(blocks) == 1 else trees.subset(block)
+        return _recoded_block(own, sizes, price, n_threads if len(blocks) == 1 else 1)
 
     with ThreadPoolExecutor(max(1, min(n_threads, len(blocks)))) as pool:
         return _laid_out(len(trees.rows), blocks, list(pool.map(recoded, blocks)))[group_of]
@@ -177,8 +178,8 @@ def _places_by_number(numbers: Ints) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
-def _recoded_block(trees: Trees, sizes: Tests, price: float) -> Ints:
-    class_of = _cubed(trees, sizes.k, price, lambda rest: _recoded_in_blocks(rest, sizes, price))
+def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
+    class_of = _cubed(trees, sizes.k, price, lambda rest: _recoded_in_blocks(rest, sizes, price, n_threads))
     return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
 
 
@@ -192,7 +193,7 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
     return class_of
 
 
-def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float) -> Ints:
+def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
 
     def grown(rest: Trees) -> Ints:
         return grow(rest, sizes.k, price, budget=_GROWN)
@@ -204,7 +205,8 @@ def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float) -> Ints:
     # At large k blocks of either size may lose less, and both take little time.
     n, larger = len(trees.rows), max(_LEFT, int(_CLASSES * sizes.k / trees.rows.mean()))
     divisions = [_blocks(trees, sizes.k, size) for size in sorted({min(_LEFT, n), min(larger, n)})]
-    ways = [_laid_out(n, blocks, [made(block) for block in blocks]) for blocks in divisions]
+    with ThreadPoolExecutor(n_threads) as pool:
+        ways = [_laid_out(n, blocks, list(pool.map(made, blocks))) for blocks in divisions]
     return min(ways, key=lambda way: Classes.of(trees, sizes, repair(trees, sizes, way)).loss(price))
 
 

@@ -2,8 +2,10 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from command import answer, front, record, refused, search, write_persons, write_project_of_persons
@@ -11,6 +13,7 @@ from persons_of_a_report import read
 
 from pymoo_anon.problems import refining
 from pymoo_anon.publishing import read_evidence
+from pymoo_anon.study import Study
 
 
 @pytest.fixture
@@ -63,6 +66,29 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     assert 0 <= bound["gap"] < 1
     assert bound["passes"] <= 3
     assert "Whoever has both can compare them" in said
+
+
+def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
+    project(recoding="local")
+    assert search("mine.toml").exit_code == 0
+    made_for = {int(text.split()[2].strip(",")) for text in front("mine-front")["made for"]}
+    k = next(k for k in range(11, 40) if k not in made_for)
+    n = len(front("mine-front"))
+    assert answer("pick", "mine.toml", "--require", f"k>={k}", "--most", "k")[0] == 0
+    status, said = answer("pick", "mine.toml", "--require", f"k>={k}", "--explain")
+    assert status == 0, said
+    choice = json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))
+    problem = Study.open("mine-front").problem
+    (values,) = problem.natural(problem.fresh_copy().compute(problem.x_of(k)[np.newaxis]))
+    assert choice["values"]["GLM"] == pytest.approx(values[problem.objective_names.index("GLM")])
+    assert choice["row"] == n + 1
+    for command in ("release", "verify", "report"):
+        status, said = answer(command, "mine.toml")
+        assert status == 0, said
+    assert pd.read_csv("out.csv", dtype=str).groupby(["age", "sex"]).size().min() >= k
+    again = read_evidence("out.csv.evidence.json")["reproduce"]
+    assert answer(*shlex.split(again[1])[1:])[0] == 0
+    assert json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["x"] == choice["x"]
 
 
 def test_a_damaged_local_release_does_not_verify(project):
