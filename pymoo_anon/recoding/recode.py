@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from operator import itemgetter
 
 import numpy as np
 
@@ -46,6 +48,9 @@ FEW = 6
 # makes classes larger.
 _SEVERAL = 10
 _SHARES = 0.0, 0.1, 0.3
+
+# Factors of the bands of cost. Before neighbourhoods are built anew, the best of all of these is taken.
+_FACTORS = 1.0, 0.75, 1.25
 
 _METHODS_AND_STRUCTURES = {"method": ("bottom-up", *RULES), "structure": ("sizes", "direct")}
 
@@ -101,7 +106,8 @@ def recode(
         if method in RULES:
             class_of = top_down(trees, sizes.k, price, method=method)
         else:
-            class_of = classes_by_sizes(trees, sizes, price, n_threads or os.cpu_count() or 1)
+            factors = _FACTORS if n_improvements else _FACTORS[:1]
+            class_of = classes_by_sizes(trees, sizes, price, n_threads or os.cpu_count() or 1, factors)
         if not direct:
             class_of = improved_classes(trees, sizes, class_of, price, n_improvements)
         if len(tests.kinds) > 0:
@@ -112,8 +118,12 @@ def recode(
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
 
 
-def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
+def classes_by_sizes(
+    trees: Trees, sizes: Tests, price: float, n_threads: int, factors: tuple[float, ...] = (1.0,)
+) -> Ints:
     """Return the class of every tuple, made bottom-up by numbers of rows alone.
+
+    Each factor makes the bands of cost wider or narrower, and each block has its best classes.
 
     (n_tuples,) int64. Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The
     number of threads does not matter.
@@ -125,12 +135,18 @@ def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
 
-    def recoded(block: Ints) -> Ints:
-        own = trees if len(blocks) == 1 else trees.subset(block)
-        return _recoded_block(own, sizes, price, n_threads if len(blocks) == 1 else 1)
+    owns = [trees] if len(blocks) == 1 else [trees.subset(block) for block in blocks]
+    inner = n_threads if len(owns) == 1 else 1
 
-    with ThreadPoolExecutor(max(1, min(n_threads, len(blocks)))) as pool:
-        return _laid_out(len(trees.rows), blocks, list(pool.map(recoded, blocks)))[group_of]
+    def recoded(block_and_factor: tuple[Trees, float]) -> tuple[Ints, float]:
+        own, factor = block_and_factor
+        class_of = _recoded_block(own, sizes, price, inner, factor)
+        return class_of, Classes.of(own, sizes, class_of).loss(price) if len(factors) > 1 else 0.0
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        made = list(pool.map(recoded, product(owns, factors)))
+    best = [min(made[i : i + len(factors)], key=itemgetter(1))[0] for i in range(0, len(made), len(factors))]
+    return _laid_out(len(trees.rows), blocks, best)[group_of]
 
 
 def _few_classes(trees: Trees, sizes: Tests, price: float) -> Ints:
@@ -178,14 +194,14 @@ def _places_by_number(numbers: Ints) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
-def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
-    class_of = _cubed(trees, sizes.k, price, lambda rest: _recoded_in_blocks(rest, sizes, price, n_threads))
+def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1, factor: float = 1.0) -> Ints:
+    class_of = _cubed(trees, sizes.k, price, lambda rest: _recoded_in_blocks(rest, sizes, price, n_threads), factor)
     return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
 
 
-def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
+def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints], factor: float = 1.0) -> Ints:
     """Return the classes of a cube, and of another way for the rest."""
-    class_of, ended = bottom_up(trees, k, price, budget=_CUBE_LOOKS * len(trees.rows))
+    class_of, ended = bottom_up(trees, k, price, _CUBE_LOOKS * len(trees.rows), factor)
     if not ended:
         left = np.flatnonzero(class_of < 0)
         classes = of_rest(trees.subset(left))
@@ -193,7 +209,7 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
     return class_of
 
 
-def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
+def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
 
     def grown(rest: Trees) -> Ints:
         return grow(rest, sizes.k, price, budget=_GROWN)
