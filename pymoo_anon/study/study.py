@@ -511,15 +511,16 @@ class Study:
     def _recoded_again(self, told: Mapping[str, Any], path: Path) -> Recoded:
         """Recode the table as the evidence of a release says."""
         x = told["front"][told["chosen"]["place"]]["x"]
-        rows = [row for row, own in enumerate(self.front.X.tolist()) if own == x]
-        if not rows:
-            raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
-        choice = self.front.choose(row=rows[0])
+        asked: tuple[Constraint, ...] = ()
         if told["chosen"]["requirements"]:
-            # Requirements of the choice were promised, too.
+            # Requirements of the choice were promised, too, and the point may be made for them.
             own = [one.requirements for one in self.releases if self._path_of(one) == path]
             asked = self.choice.requirements if not own or own[-1] is None else self._constraints(own[-1])
-            choice = replace(choice, requirements=asked)
+            self.front.meet(asked)
+        rows = [row for row, one in enumerate(self.front.X.tolist()) if one == x]
+        if not rows:
+            raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
+        choice = replace(self.front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
         recoding = "local" if local is not None and local["refined"] else None
         about = {"suppressed": told["suppressed"]["how"], "recoding": recoding, "anyway": told["anyway"]}
