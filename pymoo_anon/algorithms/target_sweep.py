@@ -50,6 +50,9 @@ class TargetSweep(Search):
         output: Columns of the verbose output. None is the finished share of the points, and the size of the front.
         **kwargs: As pymoo's `Algorithm`.
 
+    Attributes:
+        points: (n, n_var) int64 array, all points of the sweep. It is there from the setup on.
+
     Raises:
         ValueError: `n_targets` is not a positive whole number.
         TypeError: An argument is not known. At setup: the problem is not a `LocalRecodingProblem`.
@@ -73,19 +76,19 @@ class TargetSweep(Search):
         self.n_targets = positive_whole("n_targets", n_targets)
 
     def _begin(self, problem: LocalRecodingProblem) -> None:
-        self._points = sweep_of(problem, self.n_targets)
+        self.points = sweep_of(problem, self.n_targets)
         self._n_done = 0
 
     def _end(self, problem: LocalRecodingProblem) -> MaximumGenerationTermination:
-        return MaximumGenerationTermination(-(-len(self._points) // _POINTS_AT_ONCE))
+        return MaximumGenerationTermination(-(-len(self.points) // _POINTS_AT_ONCE))
 
     @property
     def n_points(self) -> int:
         """Number of points of the whole sweep."""
-        return len(self._points)
+        return len(self.points)
 
     def _infill(self) -> Population:
-        return Population.new(X=self._points[self._n_done : self._n_done + _POINTS_AT_ONCE])
+        return Population.new(X=self.points[self._n_done : self._n_done + _POINTS_AT_ONCE])
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self.pop = Population()
@@ -95,7 +98,7 @@ class TargetSweep(Search):
         if infills is not None:
             self._n_done += len(infills)
             self.pop = Population.merge(self.pop, infills)
-        if self._n_done >= len(self._points):
+        if self._n_done >= len(self.points):
             self.termination.terminate()
 
     def _set_optimum(self) -> None:

@@ -69,7 +69,7 @@ _LEAST_SHARE = 1e-3
 _GREATEST_WEIGHT = 10
 
 # Recodings of so many points are in the making at a time.
-_POINTS_AT_ONCE = 8
+_AT_A_TIME = 8
 
 # Recodings of so many bytes are kept. One that is gone is made again, and is the same.
 _KEPT_BYTES = 1 << 28
@@ -446,9 +446,7 @@ class LocalRecodingProblem(AnonymizationProblem):
     def _made(self, target: LocalTarget) -> LocalGeneralization:
         trees = self._trees.weighted(target.weights)
         tests = self._tests._replace(k=target.k)
-        cells = recode(
-            trees, tests, target.price, self.method, self.structure, self.n_threads, self.n_improvements
-        )
+        cells = recode(trees, tests, target.price, self.method, self.structure, self.n_threads, self.n_improvements)
         made = LocalGeneralization(self.table.quasi_identifiers, cells)
         partial = [one for one in self.held if one.depends_on_kept]
         return self._rebuilt(made, partial, target, trees) if partial else made
@@ -536,8 +534,8 @@ class LocalRecodingProblem(AnonymizationProblem):
         read = self._columns if columns is None else columns
         # A few ahead, so that no more than these are held at once.
         with ThreadPoolExecutor(self.n_threads) as pool:
-            for start in range(0, len(X), _POINTS_AT_ONCE):
-                made = pool.map(self.decode, X[start : start + _POINTS_AT_ONCE])
+            for start in range(0, len(X), _AT_A_TIME):
+                made = pool.map(self.decode, X[start : start + _AT_A_TIME])
                 for row, one in enumerate(made, start):
                     yield np.array([row]), self.table.local_classes(one, read)
 

@@ -80,7 +80,8 @@ def bottom_up(
 
     Classes are (n_tuples,) int64, counted from 0. A class costs a price beside the loss of its cells, in cells. Tuples
     without a class have -1: where the search ended, they have fewer than k rows together, or in each part that must be
-    apart. A factor makes the bands of cost wider or narrower. The budget is the number of tuples to look at, counted at each look. Classes made before it is used up stay.
+    apart. The budget is the number of tuples to look at, counted at each look. Classes made before it is used up stay.
+    A factor makes the bands of cost wider or narrower.
     """
     cube = Cube.of(trees)
     class_of = np.full(len(trees.rows), -1)

@@ -428,12 +428,12 @@ def fill(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     n_classes = int(class_of.max()) + 1
     classes = Classes.of(trees, tests, np.where(class_of < 0, n_classes, class_of), n_classes + 1)
     if classes.rows[n_classes] > 0:
-        _fill(n_classes, trees, tests, classes)
+        _take_from_others(n_classes, trees, tests, classes)
     return classes.class_of
 
 
 @njit(allocates=False)
-def _fill(c, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _take_from_others(c, trees, tests, classes):  # type: ignore[no-untyped-def]
     while classes.rows[c] < tests.k:
         found, least, n = np.int64(-1), np.inf, classes.rows[c]
         for r in range(len(classes.class_of)):

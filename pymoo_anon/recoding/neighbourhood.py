@@ -23,7 +23,7 @@ from pymoo_anon.recoding.moves import (
     leave,
 )
 from pymoo_anon.recoding.tests import Tests, hold
-from pymoo_anon.recoding.trees import Trees, join, widen
+from pymoo_anon.recoding.trees import Trees, widen
 from pymoo_anon.typing import Floats, Ints
 
 # Passes of the ascent that make the prices.
@@ -86,8 +86,6 @@ def improved_classes(trees: Trees, tests: Tests, class_of: Ints, price: float, n
     Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
     the loss of its cells, in cells.
     """
-    if n_improvements == 0:
-        return class_of
     ascent = Ascent(trees, Items.of(trees, tests.k))
     for _ in range(_PASSES):
         ascent.advance()

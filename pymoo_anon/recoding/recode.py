@@ -46,8 +46,8 @@ _COMPARED_OF_ALL = 2_000
 FEW = 6
 # With fewer than this, each is searched in several ways: a class costs such shares of the loss of k rows more, which
 # makes classes larger.
-_SEVERAL = 10
-_SHARES = 0.0, 0.1, 0.3
+_RETRIED = 10
+_DEARER = 0.0, 0.1, 0.3
 
 # Factors of the bands of cost. Before neighbourhoods are built anew, the best of all of these is taken.
 _FACTORS = 1.0, 0.75, 1.25
@@ -95,11 +95,11 @@ def recode(
     Returns:
         (n_tuples, n_attributes) int32 array, for every tuple of the table the numbers of its nodes in
         `Hierarchy.nodes`. Tuples with equal cells are one class.
-
-    Raises:
-        ValueError: `method` or `structure` is none of these.
     """
-    check_ways(method=method, structure=structure)
+
+    def improved(own: Tests, class_of: Ints) -> Ints:
+        return improved_classes(trees, own, class_of, price, n_improvements) if n_improvements else class_of
+
     class_of = trees.parts
     if tests.keeps_whole(trees.rows):
         sizes, direct = tests.by_sizes(), structure == "direct" and len(tests.kinds) > 0
@@ -109,12 +109,12 @@ def recode(
             factors = _FACTORS if n_improvements else _FACTORS[:1]
             class_of = classes_by_sizes(trees, sizes, price, n_threads or os.cpu_count() or 1, factors)
         if not direct:
-            class_of = improved_classes(trees, sizes, class_of, price, n_improvements)
+            class_of = improved(sizes, class_of)
         if len(tests.kinds) > 0:
             class_of = repair(trees, tests, class_of)
         if direct:
             class_of = relocate(trees, tests, class_of, price, _COMPARED_OF_ALL * len(class_of))
-            class_of = improved_classes(trees, tests, class_of, price, n_improvements)
+            class_of = improved(tests, class_of)
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
 
 
@@ -130,7 +130,7 @@ def classes_by_sizes(
     """
     trees, group_of = trees.narrowed(sizes.k)
     sizes = sizes._replace(starts=np.zeros(len(trees.rows) + 1, dtype=np.int64))
-    if sizes.k * _SEVERAL > trees.rows.sum():
+    if sizes.k * _RETRIED > trees.rows.sum():
         return _few_classes(trees, sizes, price)[group_of]
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
@@ -157,7 +157,7 @@ def _few_classes(trees: Trees, sizes: Tests, price: float) -> Ints:
     """
     k, whole = sizes.k, float(trees.costs[trees.offsets[:-1]].sum())
     # Of the fewest classes each k tries another share, since the best of all larger k is taken there.
-    shares = _SHARES if k * FEW <= trees.rows.sum() else _SHARES[int(str(k)[:2]) % len(_SHARES) :][:1]
+    shares = _DEARER if k * FEW <= trees.rows.sum() else _DEARER[int(str(k)[:2]) % len(_DEARER) :][:1]
     ways = []
     for share in shares:
         class_of, _ = bottom_up(trees, k, price + share * k * whole, _CUBE_LOOKS * len(trees.rows))

@@ -393,7 +393,6 @@ class Study:
         write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
 
     def _check_kind(self, local: bool, lower_bound: int | None) -> None:
-        """Raise ValueError for options of the other kind of recoding."""
         is_local = not isinstance(self.problem, LatticeProblem)
         if lower_bound is not None and not is_local:
             own = self.project.path
@@ -402,13 +401,10 @@ class Study:
             raise ValueError(f"local cannot refine the front of {self.project.path}, which is local already")
 
     def _recoded(self, choice: Choice, kind: str, **asked: Any) -> Recoded:
-        """Recode the table.
-
-        For a CSV file the columns that are not recoded become text.
-        """
         project = self.project
         frame = open_table(project.reading, list(project.columns), list(project.columns))
         if kind == "csv" and project.data.kind != "csv":
+            # Columns that are not recoded become text.
             table = nw.from_native(frame)
             others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
             frame = table.with_columns([as_text(name).alias(name) for name in others]).to_native()
@@ -419,14 +415,12 @@ class Study:
         return open_frame(Reading(Source(kind_of(path), path), engine_of(self.project.reading)), list)
 
     def _checksums(self, output: Mapping[str, str]) -> dict[str, Any]:
-        """Return the checksums of inputs, hierarchies and output by file name."""
         known, project = self.record["project"], self.project
         data = {Path(str(project.data)).name: known["data"]}
         trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
         return {"input": data, "hierarchies": trees, "output": output}
 
     def _search(self, choice: Choice, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the facts about the search for the evidence."""
         record, passes = self.record, asked["lower-bound"]
         return {
             "algorithm": record["algorithm"]["name"],
@@ -443,7 +437,6 @@ class Study:
         return Released(file, sha256, x, made.suppressed, columns, made.recoding, bounds)
 
     def _remember(self, done: Released, earlier: Sequence[Released]) -> None:
-        """Record a release, and warn of earlier ones."""
         self.releases = [*(one for one in self.releases if one != done), done]
         with replaced(self.folder / RELEASES) as path:
             path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")
