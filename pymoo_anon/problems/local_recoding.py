@@ -283,8 +283,8 @@ class LocalRecodingProblem(AnonymizationProblem):
             that sizes would have split tells that its parts break a constraint, and so of their sensitive values
             (minimality, Wong et al. 2007).
         n_improvements: So many times a few classes near each other are freed and built anew, and kept where they lose
-            less (large neighbourhood search). 0 is quickest. On Adult at k = 5, 2,000 take 1 % off the loss and two
-            seconds a recoding.
+            less (large neighbourhood search), from the best of three recodings. 0 is quickest. On Adult at k = 5, 2,000
+            take 1 % off the loss and two seconds a recoding.
         elementwise_runner: As of `AnonymizationProblem`.
 
     Attributes:
