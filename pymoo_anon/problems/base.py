@@ -175,6 +175,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             suppression is out of range, or it is `Violating` without a constraint that single classes can break.
     """
 
+    #: Whether objectives are called in threads, too.
+    _measures_in_threads = True
+
     def __init__(
         self,
         table: Microdata,
@@ -298,7 +301,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
                     for row, one in zip(rows.tolist(), bounds(classes), strict=True):
                         found[row] = one
 
-        n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD))
+        n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD)) if self._measures_in_threads else 1
         if n_threads < 2:
             measure(np.arange(len(X)))
             return values, found

@@ -262,6 +262,8 @@ class Front:
         good in all objectives. Rows of points that are added come after those of `res`.
         """
         points = [x for x in self.problem.points_for(requirements) if x.tobytes() not in self._made]
+        if not points:
+            return
         self._made.update(x.tobytes() for x in points)
         new = Front(self.problem, np.array(points, dtype=self.X.dtype).reshape(-1, self.X.shape[1]))
         met = np.all([one.keeps(self.values(one.objective)) for one in requirements], axis=0)

@@ -291,6 +291,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         targets: Tuple of the targets of k, ascending.
         prices: Tuple of the prices of a class in cells, ascending from 0.
         held: Tuple of the constraints that are held by construction.
+        n_threads: Number of threads that make recodings, at first one for each processor.
 
     Raises:
         TypeError: As of `AnonymizationProblem`.
@@ -304,6 +305,9 @@ class LocalRecodingProblem(AnonymizationProblem):
     >>> problem.target(x).k, bool(problem.equivalence_classes(x).sizes.min() >= 10)
     (10, True)
     """
+
+    # Recodings take the time, and these are made in threads.
+    _measures_in_threads = False
 
     def __init__(
         self,
