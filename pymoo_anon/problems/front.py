@@ -262,7 +262,7 @@ class Front:
         good in all objectives. Rows of points that are added come after those of `res`.
         """
         points = [x for x in self.problem.points_for(requirements) if x.tobytes() not in self._made]
-        if not points:
+        if not points or not len(self):
             return
         self._made.update(x.tobytes() for x in points)
         new = Front(self.problem, np.array(points, dtype=self.X.dtype).reshape(-1, self.X.shape[1]))
@@ -304,8 +304,7 @@ class Front:
         """Choose one point.
 
         `require` and `risk` limit the points, and one of the other arguments chooses among them. Without it, the choice
-        is the best of the first objective from `objectives.loss`. A local recoding for a k that they name is made, and
-        joins the front.
+        is the best of the first objective from `objectives.loss`. A local recoding is made for a k that they name.
 
         Args:
             require: Constraints on the point, such as `[KAnonymity() >= 5]`.
@@ -323,8 +322,7 @@ class Front:
         at_risk = [] if risk is None else [risk_at_most(self.table, risk)]
         bounds = [*checked_constraints(require, self.table), *at_risk]
         named = [*self.problem.measured, *(one.objective for one in bounds), *filter(None, [best]), *(weights or [])]
-        if row is None and len(self):
-            self.meet(bounds)
+        self.meet(bounds if row is None else ())
         asked = _Asked(self, bounds, measure_names(named))
         left = asked.left()
         if row is not None:

@@ -106,8 +106,7 @@ def recode(
         if method in RULES:
             class_of = top_down(trees, sizes.k, price, method=method)
         else:
-            factors = _FACTORS if n_improvements else _FACTORS[:1]
-            class_of = classes_by_sizes(trees, sizes, price, n_threads or os.cpu_count() or 1, factors)
+            class_of = classes_by_sizes(trees, sizes, price, n_threads, 3 if n_improvements else 1)
         if not direct:
             class_of = improved(sizes, class_of)
         if len(tests.kinds) > 0:
@@ -119,15 +118,16 @@ def recode(
 
 
 def classes_by_sizes(
-    trees: Trees, sizes: Tests, price: float, n_threads: int, factors: tuple[float, ...] = (1.0,)
+    trees: Trees, sizes: Tests, price: float, n_threads: int | None = None, n_ladders: int = 1
 ) -> Ints:
     """Return the class of every tuple, made bottom-up by numbers of rows alone.
 
-    Each factor makes the bands of cost wider or narrower, and each block has its best classes.
+    Each block has the best classes of several ladders, which are bands of cost that are wider or narrower.
 
     (n_tuples,) int64. Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The
     number of threads does not matter.
     """
+    n_threads, factors = n_threads or os.cpu_count() or 1, _FACTORS[:n_ladders]
     trees, group_of = trees.narrowed(sizes.k)
     sizes = sizes._replace(starts=np.zeros(len(trees.rows) + 1, dtype=np.int64))
     if sizes.k * _RETRIED > trees.rows.sum():
