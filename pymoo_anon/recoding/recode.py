@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import product
 from operator import itemgetter
 
@@ -130,8 +131,8 @@ def classes_by_sizes(
     n_threads, factors = n_threads or os.cpu_count() or 1, _FACTORS[:n_ladders]
     trees, group_of = trees.narrowed(sizes.k)
     sizes = sizes._replace(starts=np.zeros(len(trees.rows) + 1, dtype=np.int64))
-    if sizes.k * _RETRIED > trees.rows.sum():
-        return _few_classes(trees, sizes, price)[group_of]
+    if sizes.k * _RETRIED > trees.rows.sum() and not trees.parts.any():
+        return _few_classes(trees, sizes, price, n_threads)[group_of]
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
 
@@ -149,18 +150,20 @@ def classes_by_sizes(
     return _laid_out(len(trees.rows), blocks, best)[group_of]
 
 
-def _few_classes(trees: Trees, sizes: Tests, price: float) -> Ints:
+def _few_classes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
     """Return the best of several ways to a few classes.
 
     Where one class more or less counts, the cheapest cells first are often wrong: larger classes may leave a better
     rest, and a rest of fewer than k rows may be filled up.
     """
     k, whole = sizes.k, float(trees.costs[trees.offsets[:-1]].sum())
-    # Of the fewest classes each k tries another share, since the best of all larger k is taken there.
-    shares = _DEARER if k * FEW <= trees.rows.sum() else _DEARER[int(str(k)[:2]) % len(_DEARER) :][:1]
+    # Of the fewest classes each k tries one more share, since the best of all larger k is taken there.
+    shares = _DEARER if k * FEW <= trees.rows.sum() else {0.0, _DEARER[int(str(k)[:2]) % len(_DEARER)]}
     ways = []
-    for share in shares:
-        class_of, _ = bottom_up(trees, k, price + share * k * whole, _CUBE_LOOKS * len(trees.rows))
+    for share in sorted(shares):
+        dearer = price + share * k * whole
+        in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=dearer, n_threads=n_threads)
+        class_of = _cubed(trees, k, dearer, in_blocks)
         ways += [repair(trees, sizes, way) for way in (class_of, fill(trees, sizes, class_of))]
     best = min(ways, key=lambda way: Classes.of(trees, sizes, way).loss(price))
     return relocate(trees, sizes, best, price, _COMPARED)
@@ -195,7 +198,8 @@ def _places_by_number(numbers: Ints) -> list[Ints]:
 
 
 def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1, factor: float = 1.0) -> Ints:
-    class_of = _cubed(trees, sizes.k, price, lambda rest: _recoded_in_blocks(rest, sizes, price, n_threads), factor)
+    in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=price, n_threads=n_threads)
+    class_of = _cubed(trees, sizes.k, price, in_blocks, factor)
     return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
 
 
