@@ -20,8 +20,9 @@ from pymoo_anon.typing import Floats, Ints, Ints32
 _BANDS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
 
 
-# A search that has found nothing with this part of its budget gives up: each band takes two or three times as long.
-_EARLY = 8
+# A search that has found nothing with this part of its budget gives up if cells still cost less than this part of all:
+# each of the many bands to come would take two or three times as long.
+_EARLY, _CHEAP = 8, 10
 
 
 class Cube(NamedTuple):
@@ -88,7 +89,7 @@ def bottom_up(
     scale = factor * _mean_weight(trees)
     for cap in [*(band * scale for band in _BANDS if band < len(trees.offsets) - 1), np.inf]:
         waiting = class_of < 0
-        if class_of.max() < 0 and cube.tally[1] > budget // _EARLY:
+        if class_of.max() < 0 and cube.tally[1] > budget // _EARLY and cap < len(cube.attributes) * scale / _CHEAP:
             return class_of, False
         while trees.rows[class_of < 0].sum() >= k and cube.tally[1] < budget:
             cube.best[:] = np.where(waiting, np.nextafter(cap, np.inf), -1.0)
