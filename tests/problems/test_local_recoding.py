@@ -9,8 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
 
@@ -266,10 +264,9 @@ def test_no_larger_k_loses_less_where_there_are_few_classes(census):
     assert (-F[:, 0] >= np.arange(600 // FEW + 1, 601, 7)).all()
 
 
-@settings(max_examples=15)
-@given(seed=st.integers(0, 10**6), n_rows=st.integers(2, 40))
-def test_losses_of_few_classes_of_any_table_are_monotone(seed, n_rows):
-    problem = LocalRecodingProblem(make_census(n_rows, seed=seed), GOALS)
+@pytest.mark.parametrize("n_rows", [2, 3, 5, 8, 13, 21, 34, 55])
+def test_losses_of_few_classes_of_any_table_are_monotone(n_rows):
+    problem = LocalRecodingProblem(make_census(n_rows, seed=n_rows), GOALS)
     every = np.arange(n_rows // FEW + 1, n_rows + 1)
     F = problem.evaluate(np.array([problem.x_of(k) for k in every]))
     assert (np.diff(F[:, 1]) >= 0).all()
