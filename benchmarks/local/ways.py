@@ -16,6 +16,8 @@ from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, LocalRecod
 from pymoo_anon.table import Microdata
 
 SEED = 1
+#: A target that is made first, so that loops are compiled.
+WARM = 20
 #: At equal mean risk nobody is in a class of fewer rows.
 LEAST = 5
 #: At most 1 % is suppressed, in local recodings nothing.
@@ -46,6 +48,6 @@ def searched(table: Microdata, way: str, by: str) -> tuple[Any, Result, float]:
         problem, algorithm = LatticeProblem(table, goals, 0.01, held), ExhaustiveSearch()
     else:
         problem, algorithm = LocalRecodingProblem(table, goals, held, method=LOCAL[way]), TargetSweep()
-        problem.fresh_copy().compute(problem.x_of(1000)[np.newaxis])
+        problem.fresh_copy().compute(problem.x_of(WARM)[np.newaxis])
     res, seconds = record.timed(lambda: minimize(problem, algorithm, seed=SEED))
     return problem, res, seconds

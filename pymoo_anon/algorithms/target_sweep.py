@@ -26,8 +26,11 @@ _PRICED_TARGETS = 5
 # A price below this share of k makes no class larger than k does.
 _BINDING = 0.25
 
+# Below 10, and from 10 on times powers of 10, what people ask for. A sweep has all of these if it may.
+_ASKED = 10, 12, 15, 20, 25, 30, 40, 50, 75
+
 # The points of an iteration, few enough that a termination is checked often.
-_POINTS_AT_ONCE = 4
+_POINTS_AT_ONCE = 8
 
 
 class TargetSweep(Search):
@@ -41,9 +44,14 @@ class TargetSweep(Search):
     result is the front of the recodings so far.
 
     Args:
-        n_targets: Largest number of targets, evenly spread on a log scale over the targets of the problem.
+        n_targets: Largest number of targets. They are 1 to 9 and 10, 12, 15, 20, 25, 30, 40, 50, 75 times powers of
+            ten; further ones are evenly spread on a log scale over the targets of the problem, and so are all if these
+            are too many.
         output: Columns of the verbose output. None is the finished share of the points, and the size of the front.
         **kwargs: As pymoo's `Algorithm`.
+
+    Attributes:
+        points: (n, n_var) int64 array, all points of the sweep. It is there from the setup on.
 
     Raises:
         ValueError: `n_targets` is not a positive whole number.
@@ -60,7 +68,7 @@ class TargetSweep(Search):
 
     _kinds = (LocalRecodingProblem,)
 
-    def __init__(self, n_targets: int = 58, output: Output | None = None, **kwargs: Any) -> None:
+    def __init__(self, n_targets: int = 48, output: Output | None = None, **kwargs: Any) -> None:
         check_arguments(self, kwargs)
         super().__init__(
             output=FrontOutput(Column("done", width=8, func=_done)) if output is None else output, **kwargs
@@ -68,19 +76,19 @@ class TargetSweep(Search):
         self.n_targets = positive_whole("n_targets", n_targets)
 
     def _begin(self, problem: LocalRecodingProblem) -> None:
-        self._points = sweep_of(problem, self.n_targets)
+        self.points = sweep_of(problem, self.n_targets)
         self._n_done = 0
 
     def _end(self, problem: LocalRecodingProblem) -> MaximumGenerationTermination:
-        return MaximumGenerationTermination(-(-len(self._points) // _POINTS_AT_ONCE))
+        return MaximumGenerationTermination(-(-len(self.points) // _POINTS_AT_ONCE))
 
     @property
     def n_points(self) -> int:
         """Number of points of the whole sweep."""
-        return len(self._points)
+        return len(self.points)
 
     def _infill(self) -> Population:
-        return Population.new(X=self._points[self._n_done : self._n_done + _POINTS_AT_ONCE])
+        return Population.new(X=self.points[self._n_done : self._n_done + _POINTS_AT_ONCE])
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         self.pop = Population()
@@ -90,7 +98,7 @@ class TargetSweep(Search):
         if infills is not None:
             self._n_done += len(infills)
             self.pop = Population.merge(self.pop, infills)
-        if self._n_done >= len(self._points):
+        if self._n_done >= len(self.points):
             self.termination.terminate()
 
     def _set_optimum(self) -> None:
@@ -119,8 +127,13 @@ def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> Ints:
 
 
 def _on_log_scale(targets: Sequence[int], most: int) -> list[int]:
-    scale = np.rint(np.geomspace(targets[0], targets[-1], most))
-    places: list[int] = np.unique(np.searchsorted(targets, scale)).tolist()
+    powers = 10 ** np.arange(len(str(targets[-1])))
+    asked = np.concatenate([np.arange(1, 10), *(np.array(_ASKED) * power for power in powers)])
+    asked = np.flatnonzero(np.isin(targets, [targets[0], targets[-1], *asked]))
+    if len(asked) > most:
+        asked = asked[:0]
+    scale = np.rint(np.geomspace(targets[0], targets[-1], most - len(asked)))
+    places: list[int] = np.union1d(asked, np.searchsorted(targets, scale)).astype(np.int64).tolist()
     return places
 
 

@@ -73,6 +73,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             suppression is out of range, or it is `Violating` without a constraint that single classes can break.
     """
 
+    #: Whether objectives are called in threads, too.
+    _measures_in_threads = True
+
     def __init__(
         self,
         table: Microdata,
@@ -196,7 +199,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
                     for row, one in zip(rows.tolist(), bounds(classes), strict=True):
                         found[row] = one
 
-        n_threads = self._n_threads_for(len(X))
+        n_threads = self._n_threads_for(len(X)) if self._measures_in_threads else 1
         if n_threads < 2:
             measure(np.arange(len(X)))
             return values, found
@@ -425,6 +428,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             gap=gap if gap is not None and len(gap) == len(points) else None,
             open_bounds=getattr(algorithm, "open_bounds", None),
         )
+
+    def points_for(self, requirements: Sequence[Constraint]) -> Array:
+        """Return the (n, n_var) points that are made for requirements, none but of local recodings."""
+        return np.empty((0, self.n_var), dtype=self.vtype)
 
     def to_frame(self, res: Any) -> pd.DataFrame:
         """Return the points of a search as a table.

@@ -133,6 +133,8 @@ class Front:
         self.gap = None if gap is None else np.asarray(gap, dtype=float)[self.rows]
         self.names: Mapping[Objective, str] = problem.names
         self._n_given = len(points)
+        # Points made on demand, also in copies with some points.
+        self._made: set[bytes] = set()
         measured = zip(problem.measured, values[self.rows, :-1].T, strict=True)
         goals = zip(problem.objectives, self.natural.T, strict=True)
         self._values: dict[Objective, Floats] = {**dict(measured), **dict(goals)}
@@ -193,6 +195,9 @@ class Front:
             ValueError: There is no such point, or it does not satisfy the constraints of the problem.
         """
         row = chosen.row if isinstance(chosen, Choice) else chosen
+        if isinstance(chosen, Choice) and row >= self._n_given:
+            # It was made for its requirements, on another front of the same points.
+            self.meet(chosen.requirements)
         (places,) = np.nonzero(self.rows == row)
         if isinstance(chosen, Choice) and (not len(places) or tuple(self.X[places[0]].tolist()) != chosen.x):
             raise ValueError(f"choice must be one of the points of res, got row {row}, which is another point")
@@ -265,6 +270,28 @@ class Front:
                 return f'{together}; suppressed = "drop" leaves them out'
         return None
 
+    def meet(self, requirements: Sequence[Constraint]) -> None:
+        """Add the points that the problem makes for requirements.
+
+        A point is not added if it breaks a constraint of the problem, or if a point of the front meets them and is as
+        good in all objectives. Rows of points that are added come after those of `res`.
+        """
+        points = [x for x in self.problem.points_for(requirements) if x.tobytes() not in self._made]
+        if not points or not len(self):
+            return
+        self._made.update(x.tobytes() for x in points)
+        new = Front(self.problem, np.array(points, dtype=self.X.dtype).reshape(-1, self.X.shape[1]))
+        met = np.all([one.keeps(self.values(one.objective)) for one in requirements], axis=0)
+        new = new.only([place for place, f in enumerate(new.F) if not (self.F[met] <= f).all(axis=1).any()])
+        if len(new) == 0:
+            return
+        self._values = {one: np.append(values, new.values(one)) for one, values in self._values.items()}
+        self._marked = {one: np.append(values, new.marked(one)) for one, values in self._marked.items()}
+        self.rows = np.append(self.rows, self._n_given + np.arange(len(new)))
+        for name in ("X", "F", "natural", "n_suppressed"):
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(new, name)]))
+        self._n_given += len(new)
+
     def only(self, places: Sequence[int] | Ints) -> Front:
         """Return the front with some points, in this order."""
         made, picked = copy.copy(self), np.asarray(places, dtype=np.int64)
@@ -293,7 +320,7 @@ class Front:
         """Choose one point.
 
         `require` and `risk` limit the points, and one of the other arguments chooses among them. Without it, the choice
-        is the best of the first objective from `objectives.loss`.
+        is the best of the first objective from `objectives.loss`. A local recoding is made for a k that they name.
 
         Args:
             require: Constraints on the point, such as `[KAnonymity() >= 5]`.
@@ -311,6 +338,7 @@ class Front:
         at_risk = [] if risk is None else [risk_at_most(self.table, risk)]
         bounds = [*checked_constraints(require, self.table), *at_risk]
         named = [*self.problem.measured, *(one.objective for one in bounds), *filter(None, [best]), *(weights or [])]
+        self.meet(bounds if row is None else ())
         asked = _Asked(self, bounds, measure_names(named))
         left = asked.left()
         if row is not None:

@@ -18,7 +18,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import base_weights, holds_by_construction, requirements_of
-from pymoo_anon.recoding import Requirements, Trees, recode
+from pymoo_anon.recoding import Requirements, Trees, check_ways, recode
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
 from pymoo_anon.typing import Bools, Ints, Ints32
 
@@ -58,6 +58,7 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
     >>> bool(after.sizes.min() >= before.sizes.min()), len(after.sizes) > len(before.sizes)
     (True, True)
     """
+    check_ways(method=method)
     _check_least_levels(problem)
     point, asked = (x.x, x.requirements) if isinstance(x, Choice) else (x, ())
     # A release, its evidence and its codebook need the same refinement.

@@ -1,8 +1,18 @@
 """Local recodings, fast: trees of all attributes, requirements on classes, search and lower bounds."""
 
 from pymoo_anon.recoding.bound import Ascent
-from pymoo_anon.recoding.recode import check_ways, recode
+from pymoo_anon.recoding.recode import FEW, check_ways, recode
 from pymoo_anon.recoding.tests import ColumnRequirement, RequirementKind, Requirements, Tests
 from pymoo_anon.recoding.trees import Trees
 
-__all__ = ["Ascent", "ColumnRequirement", "RequirementKind", "Requirements", "Tests", "Trees", "check_ways", "recode"]
+__all__ = [
+    "FEW",
+    "Ascent",
+    "ColumnRequirement",
+    "RequirementKind",
+    "Requirements",
+    "Tests",
+    "Trees",
+    "check_ways",
+    "recode",
+]

@@ -20,6 +20,11 @@ from pymoo_anon.typing import Floats, Ints, Ints32
 _BANDS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
 
 
+# A search that has found nothing with this part of its budget gives up if cells still cost less than this part of all:
+# each of the many bands to come would take two or three times as long.
+_EARLY, _CHEAP = 8, 10
+
+
 class Cube(NamedTuple):
     """State of the search, allocated once. A depth is an attribute; attributes with dear nodes come first."""
 
@@ -69,18 +74,23 @@ class Cube(NamedTuple):
         )
 
 
-def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> tuple[Ints, bool]:
+def bottom_up(
+    trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62, factor: float = 1.0
+) -> tuple[Ints, bool]:
     """Return the classes found, and whether the cube ended within its budget.
 
     Classes are (n_tuples,) int64, counted from 0. A class costs a price beside the loss of its cells, in cells. Tuples
     without a class have -1: where the search ended, they have fewer than k rows together, or in each part that must be
     apart. The budget is the number of tuples to look at, counted at each look. Classes made before it is used up stay.
+    A factor makes the bands of cost wider or narrower.
     """
     cube = Cube.of(trees)
     class_of = np.full(len(trees.rows), -1)
-    scale = _mean_weight(trees)
+    scale = factor * _mean_weight(trees)
     for cap in [*(band * scale for band in _BANDS if band < len(trees.offsets) - 1), np.inf]:
         waiting = class_of < 0
+        if class_of.max() < 0 and cube.tally[1] > budget // _EARLY and cap < len(cube.attributes) * scale / _CHEAP:
+            return class_of, False
         while trees.rows[class_of < 0].sum() >= k and cube.tally[1] < budget:
             cube.best[:] = np.where(waiting, np.nextafter(cap, np.inf), -1.0)
             cube.owner[:] = -1

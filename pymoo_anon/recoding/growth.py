@@ -14,7 +14,10 @@ import numpy as np
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.moves import sort_by_cells
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join
-from pymoo_anon.typing import Bools, Floats, Ints
+from pymoo_anon.typing import Bools, Floats, Ints, Ints32
+
+# Seeds of so many tuples remember what pairs cost, and each has room for so many members in all.
+_PAIRED, _ROOM = 1_500, 1 << 22
 
 # A smaller rise of the cost of cells is rounding.
 _NOTHING = 1e-12
@@ -31,6 +34,9 @@ class Seeds(NamedTuple):
     cells: Ints  # (n_attributes,) int64, the cells of the class
     rest: Floats  # (n_attributes + 1,) float, the cost of the cells from each attribute on
     joined: Floats  # (n,) float, lower bounds of the cost of the cells with each tuple, infinite for taken ones
+    pairs: Floats  # (n, n) float, lower bounds of the cost of each two tuples' cells, or (0, 0) for too many tuples
+    grown: Ints32  # (n, room) int32, the members of the class that grows from each tuple, as far as they have room
+    n_grown: Ints  # (n,) int64, their number
     tally: Ints  # (1,) int64, the tuples that were looked at
 
     @classmethod
@@ -39,6 +45,7 @@ class Seeds(NamedTuple):
         attributes = by_first_step(trees)
         order, _, _ = sort_by_cells(trees.positions[np.ix_(left, attributes)])
         n, n_attributes = len(left), len(attributes)
+        n_paired = n if n <= _PAIRED else 0
         return cls(
             attributes=attributes,
             order=left[order],
@@ -48,6 +55,9 @@ class Seeds(NamedTuple):
             cells=np.empty(n_attributes, dtype=np.int64),
             rest=np.zeros(n_attributes + 1),
             joined=np.empty(n),
+            pairs=np.zeros((n_paired, n_paired)),
+            grown=np.empty((n, min(n, _ROOM // n)), dtype=np.int32),
+            n_grown=np.zeros(n, dtype=np.int64),
             tally=np.zeros(1, dtype=np.int64),
         )
 
@@ -83,15 +93,18 @@ def _score(order, k, most, price, budget, trees, seeds):  # type: ignore[no-unty
             break
         n, seeds.scores[i] = _grow_seed(i, k, most, price, trees, seeds)
         least = min(least, seeds.scores[i])
+        seeds.n_grown[i] = n
         for m in range(n):
             seeds.is_taken[seeds.members[m]] = False
+            if m < seeds.grown.shape[1]:
+                seeds.grown[i, m] = seeds.members[m]
 
 
 @njit(allocates=False)
 def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-untyped-def]
     """Make classes in the order of their scores.
 
-    A seed whose tuples are taken by then waits for the next round.
+    A seed with a member that is taken by then waits for the next round.
     """
     n_classes = np.int64(0)
     for r in range(len(class_of)):
@@ -99,14 +112,22 @@ def _make(turns, k, most, price, class_of, trees, seeds):  # type: ignore[no-unt
     for i in turns:
         if seeds.is_taken[i]:
             continue
-        n, score = _grow_seed(i, k, most, price, trees, seeds)
-        if score <= seeds.scores[i] + 1e-12 and score < np.inf:
-            for m in range(n):
-                class_of[seeds.order[seeds.members[m]]] = n_classes
-            n_classes += 1
-        else:
+        n, score = seeds.n_grown[i], seeds.scores[i]
+        if n > seeds.grown.shape[1]:
+            n, score = _grow_seed(i, k, most, price, trees, seeds)
             for m in range(n):
                 seeds.is_taken[seeds.members[m]] = False
+        else:
+            for m in range(n):
+                seeds.members[m] = seeds.grown[i, m]
+                if seeds.is_taken[seeds.members[m]]:
+                    score = np.inf
+                    break
+        if score <= seeds.scores[i] + 1e-12 and score < np.inf:
+            for m in range(n):
+                seeds.is_taken[seeds.members[m]] = True
+                class_of[seeds.order[seeds.members[m]]] = n_classes
+            n_classes += 1
 
 
 @kernel
@@ -120,13 +141,18 @@ def _grow_seed(i, k, most, price, trees, seeds):  # type: ignore[no-untyped-def]
     r = seeds.order[i]
     for depth in range(len(seeds.attributes)):
         seeds.cells[depth] = trees.leaves[trees.positions[r, seeds.attributes[depth]]]
+    paired = len(seeds.pairs) > 0
     for other in range(len(seeds.order)):
-        seeds.joined[other] = np.inf if seeds.is_taken[other] else 0.0
+        known = seeds.pairs[other, i] if paired else 0.0
+        seeds.joined[other] = np.inf if seeds.is_taken[other] else known
     n, rows = _take(i, np.int64(0), np.int64(0), trees, seeds)
     cost = _sum_up(trees, seeds)
     while rows < k or price > 0.0:
         need = max(k - rows, 1)
         best, added = _next_tuple(i, np.float64(min(most, need)), np.float64(need), trees, seeds)
+        if paired and n == 1:
+            for other in range(len(seeds.order)):
+                seeds.pairs[i, other] = seeds.joined[other] if seeds.joined[other] < np.inf else 0.0
         if best < 0:
             break
         r = seeds.order[best]

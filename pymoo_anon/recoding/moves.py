@@ -419,6 +419,49 @@ def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     return classes.class_of
 
 
+def fill(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
+    """Make one class of the tuples without a class, and fill it up from others.
+
+    It takes tuples until it has k rows, each time the one that adds least loss per row still needed, from classes that
+    keep k rows. Returns (n_tuples,) int64 classes, counted from 0; the new one may have fewer rows still.
+    """
+    n_classes = int(class_of.max()) + 1
+    classes = Classes.of(trees, tests, np.where(class_of < 0, n_classes, class_of), n_classes + 1)
+    if classes.rows[n_classes] > 0:
+        _take_from_others(n_classes, trees, tests, classes)
+    return classes.class_of
+
+
+@njit(allocates=False)
+def _take_from_others(c, trees, tests, classes):  # type: ignore[no-untyped-def]
+    while classes.rows[c] < tests.k:
+        found, least, n = np.int64(-1), np.inf, classes.rows[c]
+        for r in range(len(classes.class_of)):
+            giver, w = classes.class_of[r], trees.rows[r]
+            if giver == c or classes.rows[giver] - w < tests.k:
+                continue
+            most = least * min(w, tests.k - n) + n * classes.costs[c] + w * classes.costs[giver]
+            cost = cost_with(c, r, most / (n + w), trees, classes)
+            if (n + w) * cost < most:
+                added = (n + w) * cost - n * classes.costs[c] - w * classes.costs[giver]
+                found, least = np.int64(r), added / min(w, tests.k - n)
+        if found < 0:
+            break
+        leave(found, trees, classes)
+        enter(found, c, trees, classes)
+
+
+@kernel
+def cost_with(c, r, limit, trees, classes):  # type: ignore[no-untyped-def]
+    """Return the cost per row of a class with one more tuple."""
+    cost = 0.0
+    for j in classes.attributes:
+        cost += trees.costs[join(trees, classes.cells[c, j], trees.positions[r, j])]
+        if cost > limit:
+            break
+    return cost
+
+
 @njit(allocates=False)
 def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
     for r in range(len(classes.class_of)):

@@ -17,12 +17,13 @@ from pymoo_anon.recoding.moves import (
     LEAST_SAVED,
     Classes,
     class_holds,
+    cost_with,
     cost_without,
     enter,
     leave,
 )
 from pymoo_anon.recoding.tests import Tests, hold
-from pymoo_anon.recoding.trees import Trees, join, widen
+from pymoo_anon.recoding.trees import Trees, widen
 from pymoo_anon.typing import Floats, Ints
 
 # Passes of the ascent that make the prices.
@@ -85,8 +86,6 @@ def improved_classes(trees: Trees, tests: Tests, class_of: Ints, price: float, n
     Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
     the loss of its cells, in cells.
     """
-    if n_improvements == 0:
-        return class_of
     ascent = Ascent(trees, Items.of(trees, tests.k))
     for _ in range(_PASSES):
         ascent.advance()
@@ -160,7 +159,7 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
             luck, limit = 0.5 + _chance(search), np.inf
             if n_near == _NEAR:
                 limit = (search.keys[_NEAR - 1] + luck * search.classes.costs[c]) / (luck + 0.05)
-            cost = _cost_with(c, r, limit, trees, search.classes)
+            cost = cost_with(c, r, limit, trees, search.classes)
             if cost > limit:
                 continue
             key = max(cost - 0.999 * search.classes.costs[c], 0.0) * luck + 0.05 * cost
@@ -184,17 +183,6 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
         lost += search.classes.rows[c] * search.classes.costs[c] + price
         n_taken += 1
     return n_taken, n_freed, lost
-
-
-@kernel
-def _cost_with(c, r, limit, trees, classes):  # type: ignore[no-untyped-def]
-    """Return the cost per row of a class with one more tuple."""
-    cost = 0.0
-    for j in classes.attributes:
-        cost += trees.costs[join(trees, classes.cells[c, j], trees.positions[r, j])]
-        if cost > limit:
-            break
-    return cost
 
 
 @kernel
@@ -258,7 +246,7 @@ def _grow_class(first, c, n_freed, trees, tests, search):  # type: ignore[no-unt
                 continue
             factor = (1.0 + _NOISE * _chance(search)) / min(trees.rows[r], max(tests.k - rows, 1))
             limit = cost + least / factor
-            own = _cost_with(c, r, limit, trees, trial)
+            own = cost_with(c, r, limit, trees, trial)
             if own < limit:
                 nearest, least = r, (own - cost) * factor
         if nearest < 0:
@@ -269,7 +257,7 @@ def _grow_class(first, c, n_freed, trees, tests, search):  # type: ignore[no-unt
         priced += trees.rows[nearest] * search.prices[nearest]
     n_least, n_rows, least_priced = n, rows, priced
     for r in search.freed[:n_freed]:
-        if trial.class_of[r] == -1 and _cost_with(c, r, cost, trees, trial) <= cost:
+        if trial.class_of[r] == -1 and cost_with(c, r, cost, trees, trial) <= cost:
             members[n], trial.class_of[r] = r, c
             n, rows, priced = n + 1, rows + trees.rows[r], priced + trees.rows[r] * search.prices[r]
     if n > n_least and not hold(members, np.int64(0), n, rows, tests, scratch):
@@ -287,7 +275,7 @@ def _cheapest(r, n_built, limit, trees, trial):  # type: ignore[no-untyped-def]
         if c != trial.class_of[r]:
             n, cost = trial.rows[c], trial.costs[c]
             most = (limit + n * cost) / (n + w)
-            joined = _cost_with(c, r, most, trees, trial)
+            joined = cost_with(c, r, most, trees, trial)
             if joined < most:
                 cheapest, limit = np.int64(c), (n + w) * joined - n * cost
     return cheapest

@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import product
+from operator import itemgetter
 
 import numpy as np
 
 from pymoo_anon._messages import one_of
 from pymoo_anon.recoding.cube import bottom_up
 from pymoo_anon.recoding.growth import grow
-from pymoo_anon.recoding.moves import Classes, relocate, repair
+from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improved_classes
 from pymoo_anon.recoding.tests import Tests
 from pymoo_anon.recoding.top_down import RULES, top_down
@@ -39,6 +42,16 @@ _CLASSES = 16
 # Sequential clustering may compare so many cells in a block; with all requirements, so many for each tuple.
 _COMPARED = 20_000_000
 _COMPARED_OF_ALL = 2_000
+
+#: With fewer classes than this, a k has the best recoding among those of all larger ones.
+FEW = 6
+# With fewer than this, each is searched in several ways: a class costs such shares of the loss of k rows more, which
+# makes classes larger.
+_RETRIED = 10
+_DEARER = 0.0, 0.1, 0.3
+
+# Factors of the bands of cost. Before neighbourhoods are built anew, the best of all of these is taken.
+_FACTORS = 1.0, 0.75, 1.25
 
 _METHODS_AND_STRUCTURES = {"method": ("bottom-up", *RULES), "structure": ("sizes", "direct")}
 
@@ -83,42 +96,77 @@ def recode(
     Returns:
         (n_tuples, n_attributes) int32 array, for every tuple of the table the numbers of its nodes in
         `Hierarchy.nodes`. Tuples with equal cells are one class.
-
-    Raises:
-        ValueError: `method` or `structure` is none of these.
     """
-    check_ways(method=method, structure=structure)
+
+    def improved(own: Tests, class_of: Ints) -> Ints:
+        return improved_classes(trees, own, class_of, price, n_improvements) if n_improvements else class_of
+
     class_of = trees.parts
     if tests.keeps_whole(trees.rows):
         sizes, direct = tests.by_sizes(), structure == "direct" and len(tests.kinds) > 0
         if method in RULES:
             class_of = top_down(trees, sizes.k, price, method=method)
         else:
-            class_of = classes_by_sizes(trees, sizes, price, n_threads or os.cpu_count() or 1)
+            class_of = classes_by_sizes(trees, sizes, price, n_threads, 3 if n_improvements else 1)
         if not direct:
-            class_of = improved_classes(trees, sizes, class_of, price, n_improvements)
+            class_of = improved(sizes, class_of)
         if len(tests.kinds) > 0:
             class_of = repair(trees, tests, class_of)
         if direct:
             class_of = relocate(trees, tests, class_of, price, _COMPARED_OF_ALL * len(class_of))
-            class_of = improved_classes(trees, tests, class_of, price, n_improvements)
+            class_of = improved(tests, class_of)
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
 
 
-def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
+def classes_by_sizes(
+    trees: Trees, sizes: Tests, price: float, n_threads: int | None = None, n_ladders: int = 1
+) -> Ints:
     """Return the class of every tuple, made bottom-up by numbers of rows alone.
+
+    Each block has the best classes of several ladders, which are bands of cost that are wider or narrower.
 
     (n_tuples,) int64. Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The
     number of threads does not matter.
     """
+    n_threads, factors = n_threads or os.cpu_count() or 1, _FACTORS[:n_ladders]
+    trees, group_of = trees.narrowed(sizes.k)
+    sizes = sizes._replace(starts=np.zeros(len(trees.rows) + 1, dtype=np.int64))
+    if sizes.k * _RETRIED > trees.rows.sum() and not trees.parts.any():
+        return _few_classes(trees, sizes, price, n_threads)[group_of]
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
 
-    def recoded(block: Ints) -> Ints:
-        return _recoded_block(trees if len(blocks) == 1 else trees.subset(block), sizes, price)
+    owns = [trees] if len(blocks) == 1 else [trees.subset(block) for block in blocks]
+    inner = n_threads if len(owns) == 1 else 1
 
-    with ThreadPoolExecutor(max(1, min(n_threads, len(blocks)))) as pool:
-        return _laid_out(len(trees.rows), blocks, list(pool.map(recoded, blocks)))
+    def recoded(block_and_factor: tuple[Trees, float]) -> tuple[Ints, float]:
+        own, factor = block_and_factor
+        class_of = _recoded_block(own, sizes, price, inner, factor)
+        return class_of, Classes.of(own, sizes, class_of).loss(price) if len(factors) > 1 else 0.0
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        made = list(pool.map(recoded, product(owns, factors)))
+    best = [min(made[i : i + len(factors)], key=itemgetter(1))[0] for i in range(0, len(made), len(factors))]
+    return _laid_out(len(trees.rows), blocks, best)[group_of]
+
+
+def _few_classes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
+    """Return the best of several ways to a few classes.
+
+    Where one class more or less counts, the cheapest cells first are often wrong: larger classes may leave a better
+    rest, and a rest of fewer than k rows may be filled up.
+    """
+    k, whole = sizes.k, float(trees.costs[trees.offsets[:-1]].sum())
+    # Of the fewest classes each k tries one more share, since the best of all larger k is taken there.
+    shares = _DEARER if k * FEW <= trees.rows.sum() else {0.0, _DEARER[int(str(k)[:2]) % len(_DEARER)]}
+    ways = []
+    for share in sorted(shares):
+        dearer = price + share * k * whole
+        in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=dearer, n_threads=n_threads)
+        class_of = _cubed(trees, k, dearer, in_blocks)
+        ways += [repair(trees, sizes, way) for way in (class_of, fill(trees, sizes, class_of))]
+    best = min(ways, key=lambda way: Classes.of(trees, sizes, way).loss(price))
+    return relocate(trees, sizes, best, price, _COMPARED)
 
 
 def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
@@ -149,14 +197,15 @@ def _places_by_number(numbers: Ints) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
-def _recoded_block(trees: Trees, sizes: Tests, price: float) -> Ints:
-    class_of = _cubed(trees, sizes.k, price, lambda rest: _recoded_in_blocks(rest, sizes, price))
+def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1, factor: float = 1.0) -> Ints:
+    in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=price, n_threads=n_threads)
+    class_of = _cubed(trees, sizes.k, price, in_blocks, factor)
     return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
 
 
-def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
+def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints], factor: float = 1.0) -> Ints:
     """Return the classes of a cube, and of another way for the rest."""
-    class_of, ended = bottom_up(trees, k, price, budget=_CUBE_LOOKS * len(trees.rows))
+    class_of, ended = bottom_up(trees, k, price, _CUBE_LOOKS * len(trees.rows), factor)
     if not ended:
         left = np.flatnonzero(class_of < 0)
         classes = of_rest(trees.subset(left))
@@ -164,7 +213,7 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
     return class_of
 
 
-def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float) -> Ints:
+def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
 
     def grown(rest: Trees) -> Ints:
         return grow(rest, sizes.k, price, budget=_GROWN)
@@ -176,7 +225,8 @@ def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float) -> Ints:
     # At large k blocks of either size may lose less, and both take little time.
     n, larger = len(trees.rows), max(_LEFT, int(_CLASSES * sizes.k / trees.rows.mean()))
     divisions = [_blocks(trees, sizes.k, size) for size in sorted({min(_LEFT, n), min(larger, n)})]
-    ways = [_laid_out(n, blocks, [made(block) for block in blocks]) for blocks in divisions]
+    with ThreadPoolExecutor(n_threads) as pool:
+        ways = [_laid_out(n, blocks, list(pool.map(made, blocks))) for blocks in divisions]
     return min(ways, key=lambda way: Classes.of(trees, sizes, repair(trees, sizes, way)).loss(price))
 
 

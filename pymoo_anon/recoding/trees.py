@@ -91,13 +91,47 @@ class Trees(NamedTuple):
 
     def subset(self, chosen: Ints) -> Trees:
         """Return the trees of some tuples, (n,) int64 ascending, without needless nodes."""
+        positions = self.positions[chosen] - self.position_offsets[:-1]
+        return _joined(self._each(), positions, self.rows[chosen], self.places[chosen])
+
+    def narrowed(self, k: int) -> tuple[Trees, Ints]:
+        """Return the trees without nodes of fewer than k rows, and the new tuple of each tuple.
+
+        No class of k rows needs such a node. Tuples that differ in nothing else become one, which is far less work
+        where k is large. Parts that must be apart stay.
+        """
+        trees, columns = [], []
+        for j, tree in enumerate(self._each()):
+            positions = self.positions[:, j] - self.position_offsets[j]
+            apart = tree.costs[0] >= FORBIDDEN
+            kept, moved = (tree, positions) if apart else _narrowed_tree(tree, positions, self.rows, k)
+            trees.append(kept)
+            columns.append(moved)
+        keys, n_keys = np.zeros(len(self.rows), dtype=np.int64), 1
+        for own, tree in zip(columns, trees, strict=True):
+            width = int(tree.stop[0])
+            if n_keys > (1 << 62) // width:
+                named, keys = np.unique(keys, return_inverse=True)
+                n_keys = len(named)
+            keys, n_keys = keys * width + own, n_keys * width
+        _, first, group_of = np.unique(keys, return_index=True, return_inverse=True)
+        if len(first) == len(keys):
+            return self, np.arange(len(keys))
+        rows = np.bincount(group_of, self.rows).astype(np.int64)
+        return _joined(trees, np.column_stack(columns)[first], rows, np.arange(len(first))), group_of
+
+    def weighted(self, weights: ArrayLike) -> Trees:
+        """Return the trees with the costs of each attribute times its weight."""
+        return self._replace(costs=self.costs * np.repeat(weights, np.diff(self.offsets)))
+
+    def _each(self) -> list[_Tree]:
+        """Return the tree of each attribute, its nodes and positions counted from 0."""
         trees = []
         for a, b, shift in zip(self.offsets[:-1], self.offsets[1:], self.position_offsets[:-1], strict=True):
             parent = np.where(self.parent[a:b] < 0, -1, self.parent[a:b] - a)
             own = _Tree(self.first[a:b] - shift, self.stop[a:b] - shift, parent, self.costs[a:b], self.numbers[a:b])
             trees.append(own)
-        positions = self.positions[chosen] - self.position_offsets[:-1]
-        return _joined(trees, positions, self.rows[chosen], self.places[chosen])
+        return trees
 
     def released(self, cells: NDArray[np.integer[Any]]) -> Ints32:
         """Renumber cells within each attribute, and tuples in the order of the table."""
@@ -169,6 +203,35 @@ def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
     parent = np.where(above < 0, -1, new[above])
     kept = _Tree(first[lowest], stop[lowest], parent, tree.costs[lowest], tree.numbers[lowest])
     return kept, before[positions]
+
+
+def _narrowed_tree(tree: _Tree, positions: Ints, rows: Ints, k: int) -> tuple[_Tree, Ints]:
+    """Drop the nodes of fewer than k rows, and renumber positions.
+
+    A position moves to its lowest node that is left. Where others are left below that, it stands before them, in a leaf
+    as dear as the node.
+    """
+    before = np.concatenate([[0], np.cumsum(np.bincount(positions, rows, int(tree.stop[0])))])
+    left = np.flatnonzero(before[tree.stop] - before[tree.first] >= k)
+    left = left if len(left) and left[0] == 0 else np.append(0, left)
+    lowest = np.zeros(int(tree.stop[0]), dtype=np.int64)
+    for node in left.tolist():
+        lowest[tree.first[node] : tree.stop[node]] = node
+    places = np.unique(lowest)
+    below = np.searchsorted(tree.first, tree.stop)[left]
+    first, stop = np.searchsorted(places, left), np.searchsorted(places, below)
+    # A node that holds more than its own leaf has that leaf after it.
+    own = np.flatnonzero(np.isin(left, places) & (stop - first > 1))
+    order = np.argsort(np.concatenate([left, left[own]]), kind="stable")
+    nodes = np.concatenate([left, left[own]])[order]
+    is_leaf = (order >= len(left)).astype(np.int64)
+    new = np.full(len(tree.first), -1)
+    new[nodes[is_leaf == 0]] = np.flatnonzero(is_leaf == 0)
+    above = np.where(is_leaf == 1, nodes, tree.parent[nodes])
+    first, stop = np.concatenate([first, first[own]])[order], np.concatenate([stop, first[own] + 1])[order]
+    parent = np.where(above < 0, -1, new[above])
+    kept = _Tree(first, stop, parent, tree.costs[nodes], tree.numbers[nodes])
+    return kept, np.searchsorted(places, lowest)[positions]
 
 
 def by_first_step(trees: Trees) -> Ints:

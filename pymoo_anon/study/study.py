@@ -206,7 +206,9 @@ class Study:
         Raises:
             ValueError: No such point can be released.
         """
-        front, refusals = self.front, self.refusals(require)
+        front = self.front
+        front.meet(require)
+        refusals = self.refusals(require)
         if row is not None:
             self._check_row(row)
             if (why := refusals[row - 1]) is not None:
@@ -269,6 +271,10 @@ class Study:
             reason = str(content["reason"])
         if sha256 != self.record["front"]["sha256"]:
             raise ValueError(f"{path} was chosen from another front than {self.folder / FRONT}: pick again")
+        if type(row) is int and row > len(front):
+            # It was made for what it had to meet, perhaps after others.
+            front.meet(self._constraints(asked))
+            row = next((place for place, x in enumerate(front.X.tolist(), start=1) if x == levels), row)
         if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():
             raise ValueError(
                 f"{path} must hold a row of the front and its levels, got row {row!r:.80} and {levels!r:.80}"
@@ -409,7 +415,6 @@ class Study:
         return {"input": data, "hierarchies": trees, "output": output}
 
     def _search(self, choice: Choice, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the facts about the search for the evidence."""
         record, passes = self.record, asked["lower-bound"]
         return {
             "algorithm": record["algorithm"]["name"],
@@ -496,15 +501,16 @@ class Study:
 
     def _recoded_again(self, told: Mapping[str, Any], path: Path) -> Recoded:
         x = told["front"][told["chosen"]["place"]]["x"]
-        rows = [row for row, own in enumerate(self.front.X.tolist()) if own == x]
-        if not rows:
-            raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
-        choice = self.front.choose(row=rows[0])
+        asked: tuple[Constraint, ...] = ()
         if told["chosen"]["requirements"]:
-            # Requirements of the choice were promised, too.
+            # Requirements of the choice were promised, too, and the point may be made for them.
             own = [one.requirements for one in self.releases if self._path_of(one) == path]
             asked = self.choice.requirements if not own or own[-1] is None else self._constraints(own[-1])
-            choice = replace(choice, requirements=asked)
+            self.front.meet(asked)
+        rows = [row for row, one in enumerate(self.front.X.tolist()) if one == x]
+        if not rows:
+            raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
+        choice = replace(self.front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
         recoding = "local" if local is not None and local["refined"] else None
         about = {"suppressed": told["suppressed"]["how"], "recoding": recoding, "anyway": told["anyway"]}

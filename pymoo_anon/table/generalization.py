@@ -162,7 +162,7 @@ class LocalGeneralization:
         self, quasi_identifiers: Mapping[Name, Hierarchy], cells: ArrayLike, *, suppressed: bool = False
     ) -> None:
         hierarchies = dict(quasi_identifiers)
-        n_nodes = tuple(len(nodes_of_column(name, own)) for name, own in hierarchies.items())
+        n_nodes = tuple(len(nodes_of_column(name, own).parent) for name, own in hierarchies.items())
         given = np.asarray(cells)
         if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != len(hierarchies):
             raise ValueError(

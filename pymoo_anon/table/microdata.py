@@ -320,7 +320,7 @@ class Microdata:
                 f"got others of {examples(list(generalization.quasi_identifiers))}"
             )
         tuples, forest = self.tuples, self.forest
-        if len(generalization.class_of) != len(tuples):
+        if len(generalization.class_of) != len(tuples.counts):
             raise ValueError(
                 f"generalization must have cells for the table's {len(tuples):,} distinct tuples, got "
                 f"{len(generalization.class_of):,}"

@@ -48,6 +48,46 @@ def test_fewer_targets_are_spread_from_end_to_end(census, n_targets):
     np.testing.assert_allclose(targets, np.geomspace(1, 400, n_targets), rtol=0.15)
 
 
+def test_a_sweep_has_the_targets_that_people_ask_for(census):
+    problem = top_down(census)
+    made = {problem.target(x).k for x in sweep_of(problem, 48)}
+    assert {*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 120, 150, 200, 250, 300, 400} <= made
+    assert len(made) <= 48
+    held = top_down(census, constraints=[KAnonymity() >= 37])
+    assert held.target(sweep_of(held, 48)[0]).k == 37
+
+
+@pytest.mark.parametrize("k", [13, 37, 123])
+def test_a_front_makes_what_a_choice_requires(census, k):
+    problem = top_down(census)
+    res = minimize(problem, TargetSweep(), seed=1)
+    front = problem.front(res)
+    n = len(front)
+    (expected,) = problem.natural(problem.evaluate(problem.x_of(k)[np.newaxis]))
+    choice = front.choose(require=[KAnonymity() >= k])
+    assert choice.values["GLM"] <= expected[1]
+    assert choice.values["k"] >= k
+    assert len(front) in (n, n + 1)
+    # The same once more, with a risk, and by its row.
+    assert front.choose(require=[KAnonymity() >= k]) == choice
+    assert front.choose(risk=1 / k).values["GLM"] == choice.values["GLM"]
+    assert front.choose(row=choice.row).x == choice.x
+    assert front.values(MarketerRisk()).shape == (len(front),)
+    # Another front of the same result finds the point of the choice.
+    other = problem.front(res)
+    place = other.place_of(choice)
+    assert other.X[place].tolist() == list(choice.x)
+
+
+def test_what_breaks_a_constraint_is_not_made(census):
+    problem = top_down(census, constraints=[MarketerRisk() >= 0.05])
+    front = problem.front(minimize(problem, TargetSweep(), seed=1))
+    n = len(front)
+    with pytest.raises(ValueError, match="no point of the front's"):
+        front.choose(require=[KAnonymity() >= 333])
+    assert len(front) == n
+
+
 @pytest.mark.parametrize("objective", [MarketerRisk(), AverageClassSize()])
 def test_prices_are_swept_where_the_number_of_classes_counts(census, objective):
     problem = top_down(census, [*GOALS, objective])
@@ -73,5 +113,5 @@ def test_prices_find_what_no_target_finds(census):
 def test_it_stops_where_it_is_told_to(census):
     problem = top_down(census)
     res = minimize(problem, TargetSweep(), ("n_gen", 2), seed=1)
-    assert problem.n_unique == 8
-    assert len(res.X) <= 8
+    assert problem.n_unique == 16
+    assert len(res.X) <= 16

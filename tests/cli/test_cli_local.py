@@ -2,15 +2,19 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from command import answer, front, record, refused, search, write_persons, write_project_of_persons
 from persons_of_a_report import read
 
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import refining
 from pymoo_anon.publishing import read_evidence
+from pymoo_anon.study import Study
 
 
 @pytest.fixture
@@ -63,6 +67,32 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     assert 0 <= bound["gap"] < 1
     assert bound["passes"] <= 3
     assert "Whoever has both can compare them" in said
+
+
+def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
+    project(recoding="local")
+    assert search("mine.toml").exit_code == 0
+    study = Study.open("mine-front")
+    problem, n = study.problem.fresh_copy(), len(study.front)
+
+    def loss(k):
+        return float(problem.compute(problem.x_of(k)[np.newaxis])[0, problem.objective_names.index("GLM")])
+
+    known = study.front.values(KAnonymity()), study.front.values(GeneralLossMetric())
+    k = next(k for k in range(3, 120) if loss(k) < known[1][known[0] >= k].min())
+    assert answer("pick", "mine.toml", "--require", f"k>={k}", "--most", "k")[0] == 0
+    status, said = answer("pick", "mine.toml", "--require", f"k>={k}", "--explain")
+    assert status == 0, said
+    choice = json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))
+    assert choice["values"]["GLM"] == pytest.approx(loss(k))
+    assert choice["row"] == n + 1
+    for command in ("release", "verify", "report"):
+        status, said = answer(command, "mine.toml")
+        assert status == 0, said
+    assert pd.read_csv("out.csv", dtype=str).groupby(["age", "sex"]).size().min() >= k
+    again = read_evidence("out.csv.evidence.json")["reproduce"]
+    assert answer(*shlex.split(again[1])[1:])[0] == 0
+    assert json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["x"] == choice["x"]
 
 
 def test_a_damaged_local_release_does_not_verify(project):

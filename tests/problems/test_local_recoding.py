@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,7 @@ from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMuta
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.publishing import explain
 from pymoo_anon.publishing.codebook import codebook
+from pymoo_anon.recoding import FEW
 from pymoo_anon.table import Hierarchy, Microdata
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
@@ -52,9 +54,10 @@ def test_targets_are_all_numbers_of_two_digits_from_the_least_k_to_the_rows(cens
     assert problem.targets == (*range(1, 100), *range(100, 601, 10))
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 96]).targets[:6] == (96, 97, 98, 99, 100, 110)
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 123]).targets[:2] == (123, 130)
-    # Every k that is asked for is kept.
-    asked = [*range(1, 101), 150, 200, 500, 600]
-    assert [problem.target(problem.x_of(k)).k for k in asked] == asked
+    # Every k that is asked for is kept, also one between two targets.
+    assert [problem.target(problem.x_of(k)).k for k in range(1, 601)] == [*range(1, 601)]
+    assert problem.target(problem.x_of(122.5)).k == 123
+    assert problem.target(LocalRecodingProblem(census, GOALS, [KAnonymity() >= 5]).x_of(2)).k == 1
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 25]).targets[0] == 25
     assert LocalRecodingProblem(census, GOALS, [ProsecutorRisk() <= 0.09]).targets[0] == 12
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 10**6]).targets == (600,)
@@ -252,3 +255,39 @@ def test_points_out_of_range_are_refused(census, x, words):
     problem = LocalRecodingProblem(census, GOALS)
     with pytest.raises(ValueError, match=words):
         problem.decode(np.array(x))
+
+
+def test_no_larger_k_loses_less_where_there_are_few_classes(census):
+    problem = LocalRecodingProblem(census, GOALS)
+    F = problem.evaluate(np.array([problem.x_of(k) for k in range(600 // FEW + 1, 601, 7)]))
+    assert (np.diff(F[:, 1]) >= 0).all()
+    assert (-F[:, 0] >= np.arange(600 // FEW + 1, 601, 7)).all()
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 5, 8, 13, 21, 34, 55])
+def test_losses_of_few_classes_of_any_table_are_monotone(n_rows):
+    problem = LocalRecodingProblem(make_census(n_rows, seed=n_rows), GOALS)
+    every = np.arange(n_rows // FEW + 1, n_rows + 1)
+    F = problem.evaluate(np.array([problem.x_of(k) for k in every]))
+    assert (np.diff(F[:, 1]) >= 0).all()
+    assert (-F[:, 0] >= every).all()
+
+
+def test_any_number_of_threads_makes_the_same_cells(census):
+    made = []
+    for n_threads in (1, 2, 5):
+        problem = LocalRecodingProblem(census, GOALS)
+        problem.n_threads = n_threads
+        X = np.array([problem.x_of(k) for k in (2, 7, 30, 110, 250)])
+        problem.evaluate(X)
+        made.append([problem.decode(x).cells for x in X])
+    for other in made[1:]:
+        np.testing.assert_array_equal(made[0], other)
+
+
+def test_a_recoding_in_the_making_is_made_once(census):
+    problem = LocalRecodingProblem(census, GOALS, method="top-down")
+    x = problem.x_of(10)
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(problem.decode, [x] * 20)
+    assert all(other is first for other in others)

@@ -81,7 +81,7 @@ def test_marked_rows_are_told_apart_where_no_label_is_the_root():
     rows = frame(60, 1)
     book = codebook(problem(rows, 3), (1, 2, 1, 1))
     own = book[(book.column == "age") & (book.label == "*")].iloc[0]
-    assert (own.members, own.level) == (EVERYTHING, None)
+    assert (own.members, own.level) == (f"0–19 | {EVERYTHING}", None)
     assert own["share of rows"] > 0
     # All ages have the root already, so that suppressed rows share it.
     whole = book[book.column == "weight"]

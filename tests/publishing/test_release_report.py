@@ -23,7 +23,7 @@ from persons_of_a_report import (
     table,
 )
 
-from pymoo_anon.comparison import CountQueries, inference, population_uniques
+from pymoo_anon.comparison import CertainCounts, CountQueries, inference, population_uniques
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -603,11 +603,12 @@ def test_counts_in_the_release_stand_beside_those_of_its_neighbours(data):
     own, queries = problem(), CountQueries(problem().table)
     rows = rows_of(data, "queries")
     assert [row[0] for row in rows] == [f"point {n}" for n in range(1, len(X) + 1)]
-    for (_, half, most, loss, here), x in zip(rows, X, strict=True):
+    for (_, half, most, width, loss, here), x in zip(rows, X, strict=True):
         classes = own.equivalence_classes(x)
         n, k = classes.n_suppressed[0], KAnonymity().evaluate(classes)[0]
         errors = queries.summary({0: classes}, "mark" if n == 0 or n >= k else "drop").loc[0]
         assert [half, most] == [cell_of(error) for error in errors]
+        assert width == cell_of(CertainCounts(queries).evaluate(classes)[0])
         assert loss == cell_of(GeneralLossMetric().evaluate(classes)[0] / 1800)
         assert bool(here) == (x == X[CHOSEN]).all()
 

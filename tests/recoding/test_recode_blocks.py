@@ -94,8 +94,8 @@ def plain_growth(trees, k, price, tried=None):
         for i in sorted(seeds, key=lambda i: (scores[i], i)):
             if class_of[left[i]] >= 0:
                 continue
-            own, score = grown(left[i], [r for r in left if class_of[r] < 0])
-            if score <= scores[i] + 1e-12 and score < np.inf:
+            own, score = grown(left[i], left)
+            if (class_of[own] < 0).all() and score < np.inf:
                 class_of[own] = n_classes
                 n_classes += 1
     return class_of
