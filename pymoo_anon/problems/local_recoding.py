@@ -73,6 +73,9 @@ _AT_A_TIME = 8
 # Recodings of so many bytes are kept. One that is gone is made again, and is the same.
 _KEPT_BYTES = 1 << 28
 
+# Greater whenever points get other recodings, so that no journal of other ones is taken up.
+_RECODINGS = 2
+
 
 @dataclass(frozen=True)
 class LocalTarget:
@@ -351,7 +354,7 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     @property
     def space_fingerprint(self) -> str:
-        return f"local {self.method} {self.structure} {self.n_improvements}"
+        return f"local {_RECODINGS} {self.method} {self.structure} {self.n_improvements}"
 
     def target(self, x: ArrayLike) -> LocalTarget:
         """Return the target of one point, an (n_var,) or (1, n_var) array.
