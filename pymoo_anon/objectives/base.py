@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.joint import joint_classes, worst_by_class
 from pymoo_anon.engine.tuples import DistinctTuples, ValueCounts
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+W = TypeVar("W", bound="WorstClassObjective")
 
 # A subclass may replace these without changing the value of the measure.
 _DESCRIPTIONS = {"name", "short", "role", "words", "is_loss", "shown", "step", "bounding", "best_of_specializations"}
@@ -45,6 +49,7 @@ class Objective(Boundable):
         step: The smallest difference that matters: the default side of a box in archives.
         worst_class: Whether the value is that of the worst kept class. `of_classes` then gives the value of each class,
             and a constraint bounds every class.
+        joint: Whether joint classes are measured, those of whoever has the releases beside this one, too.
         known: The background knowledge of adversaries who each know some quasi-identifiers, or None.
         limits: The least and the greatest value, where they are the same for every table.
         bounding: The family of bounds for proofs, one of `objectives.bounds`, or None.
@@ -66,6 +71,7 @@ class Objective(Boundable):
     step: float = 1.0
     worst_class: bool = False
     known: Any = None
+    joint: bool = False
     limits: tuple[float, float] = (-np.inf, np.inf)
     bounding: type[Bounding] | None = None
 
@@ -126,6 +132,14 @@ class Objective(Boundable):
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
         """Return the value of each class, where `worst_class` is true. (n_classes,) float array."""
         raise NotImplementedError(f"{type(self).__name__} is no value of single classes")
+
+    def of_kept(self, classes: EquivalenceClasses) -> Floats:
+        """Return the value of each kept class, the worst of its joint classes for a joint measure. (n_classes,)."""
+        if not self.joint:
+            return self.of_classes(classes)
+        joint = [joint_classes(one) for one in classes]
+        values = (worst_by_class(one, own, self.of_classes(own), self.maximize) for one, own in zip(classes, joint))
+        return np.concatenate([*values])
 
     def recount(self, recount: Recount) -> Recounted:
         """Count the value of a released table again, by pandas alone.
@@ -247,7 +261,24 @@ class WorstClassObjective(Objective):
 
     worst_class = True
 
+    def jointly(self: W) -> W:
+        """Return the same measure of joint classes, as `KAnonymity(joint=True)`.
+
+        Its bounds are those of `best_of_specializations` alone, unless it names others for joint classes.
+        """
+        made = copy.copy(self)
+        made.joint = True
+        own = {"name": f"joint {self.name}", "bounding": self.bounding and Bounding}
+        # A property of the class knows of joint classes itself.
+        vars(made).update({one: v for one, v in own.items() if not isinstance(getattr(type(self), one), property)})
+        return made
+
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
+        if not self.joint:
+            return self._worst(classes)
+        return np.array([self._worst(joint_classes(one))[0] for one in classes], dtype=float)
+
+    def _worst(self, classes: EquivalenceClasses) -> Floats:
         worst_of, none = (np.minimum, np.inf) if self.maximize else (np.maximum, -np.inf)
         of_classes = np.where(classes.kept, self.of_classes(classes), none)
         worst: Floats = worst_of.reduceat(of_classes, classes.starts[:-1])

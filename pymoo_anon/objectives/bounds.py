@@ -395,8 +395,12 @@ class Monotone(Bounding):
         """Return the greatest values with a minimised measure of at least `needs`, -inf for none."""
         return -needs
 
-    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+    def tops(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        """Return the greatest value of any specialization, as `values_of` has it. (n_cases,) or (n_nodes,) array."""
         return fewest_unavoidable(self.values_of(classes), classes, below)
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        return self.tops(classes, below)
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
         return np.where(kept_by([constraint], classes), 0, classes.sizes)

@@ -159,7 +159,8 @@ class WithBackgroundKnowledge(WorstClassObjective):
     @property
     def name(self) -> str:  # type: ignore[override]
         """The name with the background knowledge."""
-        return self._name if self.known is None else f"{self._name} ({knowledge_in_words(self.known)})"
+        own = f"joint {self._name}" if self.joint else self._name
+        return own if self.known is None else f"{own} ({knowledge_in_words(self.known)})"
 
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         raise NotImplementedError
@@ -193,6 +194,8 @@ class WithBackgroundKnowledge(WorstClassObjective):
 
     def check(self, table: Microdata) -> None:
         super().check(table)
+        if self.joint and self.known is not None:
+            raise ValueError(f"known must be None for a joint measure, whose adversary knows all columns, got {self!r}")
         named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
         sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]
         if sensitive:
@@ -200,6 +203,8 @@ class WithBackgroundKnowledge(WorstClassObjective):
         sets_of(self.known, list(table.quasi_identifiers))
 
     def __repr__(self) -> str:
+        if self.joint:
+            return f"{type(self).__name__}({', '.join([*self._arguments(), 'joint=True'])})"
         if self.known is None:
             return super().__repr__()
         sets: Any = self.known if isinstance(self.known, any_of) else [list(one) for one in self.known]

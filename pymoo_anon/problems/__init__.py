@@ -6,6 +6,7 @@ from pymoo_anon._rooms import later
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front, Requirement, risk_at_most
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.releases import joint
 from pymoo_anon.problems.tradeoffs import Step
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "PreferredPoint",
     "Requirement",
     "Step",
+    "joint",
     "journaled",
     "refine",
     "risk_at_most",

@@ -149,6 +149,13 @@ def check_knowledge(measures: Sequence[Objective], table: Microdata, rule: Suppr
         )
 
 
+def check_joint(measures: Sequence[Objective], beside: Ints | None) -> None:
+    """Check that joint measures have releases to be joint with."""
+    joint = [measure for measure in measures if measure.joint]
+    if joint and beside is None:
+        raise ValueError(f"beside must name earlier releases for {joint[0]!r}, as in LatticeProblem(..., beside=[choice])")
+
+
 def safe_repr(measure: Objective) -> str:
     """Return the `repr` of a measure without values of the data.
 
@@ -169,6 +176,7 @@ def safe_repr(measure: Objective) -> str:
         # The `repr` of a table or a hierarchy tells its size alone.
         if value is not None and value != "equal":
             parts.append(f"{name}={value!r}")
+    parts += ["joint=True"] if measure.joint else []
     return plain(f"{type(measure).__name__}({', '.join(parts)})")
 
 

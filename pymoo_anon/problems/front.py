@@ -53,6 +53,7 @@ class Choice:
     requirements: tuple[Constraint, ...] = ()
     # By name of a loss among the values, the least and the greatest possible value.
     losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    problem: Any = field(default=None, repr=False, compare=False)  # Problem of the front
 
     @property
     def said(self) -> str:
@@ -480,6 +481,7 @@ class _Asked:
             reason,
             tuple(dict.fromkeys(self.bounds)),
             MappingProxyType(front.losses(self.names)),
+            front.problem,
         )
 
     def has(self, place: int) -> str:
