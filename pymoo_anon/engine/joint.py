@@ -13,17 +13,17 @@ import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses, classes_of, grouped
 from pymoo_anon.engine.tuples import DistinctTuples
-from pymoo_anon.typing import Floats, Ints
+from pymoo_anon.typing import Bools, Floats, Ints
 
 
-def parts_of(classes: EquivalenceClasses) -> Ints:
+def partition_of(classes: EquivalenceClasses) -> Ints:
     """Return the part of each distinct tuple in one generalization, (n_distinct,) int64."""
     assert classes.class_of is not None
     (own,) = classes.class_of
     return np.where(classes.kept[own], own + 1, 0)
 
 
-def joined(
+def grouped_jointly(
     tuples: DistinctTuples, parts: Sequence[Ints], columns: Sequence[Hashable] | None = None
 ) -> EquivalenceClasses:
     """Group tuples that agree in all parts.
@@ -32,13 +32,14 @@ def joined(
 
     Args:
         tuples: The distinct tuples.
-        parts: Per release the part of each distinct tuple, `parts_of`.
+        parts: Per release the part of each distinct tuple, `partition_of`.
         columns: The columns whose values are counted. None is all.
     """
     cells = np.column_stack(parts)
     grouping = grouped(cells, tuple((cells.max(axis=0) + 1).tolist()))
     classes = classes_of(tuples, None, grouping, tuple(tuples.columns if columns is None else columns))
-    return replace(classes, kept=grouping.nodes.any(axis=1))
+    kept: Bools = (grouping.nodes > 0).any(axis=1)  # type: ignore[assignment]
+    return replace(classes, kept=kept)
 
 
 def joint_classes(classes: EquivalenceClasses) -> EquivalenceClasses:
@@ -49,7 +50,7 @@ def joint_classes(classes: EquivalenceClasses) -> EquivalenceClasses:
     """
     if classes.beside is None:
         raise ValueError("joint measures need earlier releases, such as LatticeProblem(..., beside=[choice]), got none")
-    return joined(classes.tuples, [parts_of(classes), classes.beside], tuple(classes.columns))
+    return grouped_jointly(classes.tuples, [partition_of(classes), classes.beside], tuple(classes.columns))
 
 
 def divided(classes: EquivalenceClasses) -> EquivalenceClasses:

@@ -137,9 +137,11 @@ class Objective(Boundable):
         """Return the value of each kept class, the worst of its joint classes for a joint measure. (n_classes,)."""
         if not self.joint:
             return self.of_classes(classes)
-        joint = [joint_classes(one) for one in classes]
-        values = (worst_by_class(one, own, self.of_classes(own), self.maximize) for one, own in zip(classes, joint))
-        return np.concatenate([*values])
+        found = []
+        for one in classes:
+            joint = joint_classes(one)
+            found.append(worst_by_class(one, joint, self.of_classes(joint), self.maximize))
+        return np.concatenate(found)
 
     def recount(self, recount: Recount) -> Recounted:
         """Count the value of a released table again, by pandas alone.

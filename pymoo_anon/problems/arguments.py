@@ -153,7 +153,7 @@ def check_joint(measures: Sequence[Objective], beside: Ints | None) -> None:
     """Check that joint measures have releases to be joint with."""
     joint = [measure for measure in measures if measure.joint]
     if joint and beside is None:
-        raise ValueError(f"beside must name earlier releases for {joint[0]!r}, as in LatticeProblem(..., beside=[choice])")
+        raise ValueError(f"beside must name earlier releases for {joint[0]!r}, such as beside=[choice], got none")
 
 
 def safe_repr(measure: Objective) -> str:

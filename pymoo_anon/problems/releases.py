@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.joint import joined, parts_of
+from pymoo_anon.engine.joint import grouped_jointly, partition_of
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.table.microdata import Microdata
@@ -41,20 +41,20 @@ def joint(releases: Sequence[Any]) -> EquivalenceClasses:
     >>> KAnonymity().evaluate(joint([fine, coarse])).tolist()
     [5.0]
     """
-    found = [_classes_of(one) for one in _checked(releases, "releases")]
+    found = [_classes_of(one) for one in _listed(releases, "releases")]
     if not found:
         raise ValueError("releases must name at least one release, got none")
     tuples = found[0].tuples
-    return joined(tuples, [_parts_in(one, tuples) for one in found])
+    return grouped_jointly(tuples, [_parts_in(one, tuples) for one in found])
 
 
 def parts_beside(releases: Sequence[Any], table: Microdata) -> Ints | None:
     """Return the part of each distinct tuple in all releases together, or None without releases."""
-    parts = [_parts_in(_classes_of(one), table.tuples) for one in _checked(releases, "beside")]
-    return parts_of(joined(table.tuples, parts, ())) if parts else None
+    parts = [_parts_in(_classes_of(one), table.tuples) for one in _listed(releases, "beside")]
+    return partition_of(grouped_jointly(table.tuples, parts, ())) if parts else None
 
 
-def _checked(releases: Any, argument: str) -> list[Any]:
+def _listed(releases: Any, argument: str) -> list[Any]:
     # A pair of a problem and a point is a sequence, too.
     if not isinstance(releases, list | tuple) or (len(releases) == 2 and _is_pair(releases)):
         raise TypeError(f"{argument} must be a list of releases, got {releases!r:.80}; [{releases!r:.20}] is one")
@@ -81,9 +81,10 @@ def _classes_of(release: Any) -> EquivalenceClasses:
 
 def _parts_in(classes: EquivalenceClasses, tuples: DistinctTuples) -> Ints:
     own = classes.tuples
-    if own is not tuples and not (np.array_equal(own.codes, tuples.codes) and np.array_equal(own.counts, tuples.counts)):
+    pairs = (own.codes, tuples.codes), (own.counts, tuples.counts)
+    if own is not tuples and not all(np.array_equal(*pair) for pair in pairs):
         raise ValueError(
             f"releases must be of one table, got one of {tuples.n_rows:,} rows and one of {own.n_rows:,} rows, or with "
             "other values"
         )
-    return parts_of(classes)
+    return partition_of(classes)

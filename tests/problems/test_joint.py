@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:column .* looks the same"),
 ]
 
-GONE = "*"
+GONE = "gone"
 GOALS = [KAnonymity(), GeneralLossMetric()]
 
 
@@ -217,7 +217,7 @@ def test_what_cannot_be_joint_is_refused():
     with pytest.raises(ValueError, match=r"beside must name earlier releases for KAnonymity\(joint=True\)"):
         LatticeProblem(table, [KAnonymity(joint=True)])
     with pytest.raises(ValueError, match="beside must name earlier releases"):
-        LocalRecodingProblem(table, GOALS, [KAnonymity(joint=True) >= 2])
+        LocalRecodingProblem(make_census(200), GOALS, [KAnonymity(joint=True) >= 2])
     problem = LatticeProblem(table, GOALS)
     pair = (problem, [0, 0, 0, 0])
     with pytest.raises(ValueError, match="known must be None for a joint measure"):
@@ -250,6 +250,6 @@ def test_who_has_nothing_but_suppressed_rows_counts_the_first_release():
     frame = pd.DataFrame({"a": [1, 1, 2, 3]})
     table = Microdata.from_frame(frame, {"a": Hierarchy.flat([1, 2, 3])})
     first = LatticeProblem(table, GOALS, 1)
-    problem = LatticeProblem(
-        table, [KAnonymity(joint=True), GeneralLossMetric()], Violating(3), [KAnonymity() >= 4], beside=[(first, [1])]
-    )
+    goals, beside = [KAnonymity(joint=True)], [(first, [1])]
+    problem = LatticeProblem(table, goals, Violating(3), [KAnonymity() >= 4], beside=beside)
+    assert problem.measure(np.array([[0], [1]])).tolist() == [[4, 4, 4], [4, 4, 0]]
