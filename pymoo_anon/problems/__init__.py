@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LocalTarget, LowerBound
     from pymoo_anon.problems.preference import Achievement, PreferredPoint
     from pymoo_anon.problems.refining import refine
+    from pymoo_anon.problems.tiers import ladder
 
 __all__ = [
     "Achievement",
@@ -32,6 +33,7 @@ __all__ = [
     "Step",
     "joint",
     "journaled",
+    "ladder",
     "refine",
     "risk_at_most",
 ]
@@ -43,6 +45,7 @@ __getattr__ = later(
         "journal": ("Journal", "journaled"),
         "local_recoding": ("LocalRecodingProblem", "LocalTarget", "LowerBound"),
         "refining": ("refine",),
+        "tiers": ("ladder",),
         "preference": ("Achievement", "PreferredPoint"),
     },
 )

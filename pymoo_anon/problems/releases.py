@@ -37,9 +37,9 @@ def joint(releases: Sequence[Any]) -> EquivalenceClasses:
     >>> from pymoo_anon.problems import LatticeProblem
     >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
     >>> front = problem.front(problem.pareto_set())
-    >>> fine, coarse = (front.choose(require=[KAnonymity() >= k]) for k in (5, 20))
+    >>> fine, coarse = (front.choose(require=[KAnonymity() >= k]) for k in (5, 10))
     >>> KAnonymity().evaluate(joint([fine, coarse])).tolist()
-    [5.0]
+    [1.0]
     """
     found = [_classes_of(one) for one in _listed(releases, "releases")]
     if not found:
