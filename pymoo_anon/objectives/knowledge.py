@@ -1,10 +1,10 @@
-"""Background knowledge: the quasi-identifiers that adversaries know, and measures against such adversaries."""
+"""Background knowledge of adversaries: the quasi-identifiers that they know, and other releases that they have."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 from math import comb
@@ -14,7 +14,10 @@ import numpy as np
 
 from pymoo_anon._messages import examples, listed, plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses, agreeing
+from pymoo_anon.engine.joint import divided
 from pymoo_anon.objectives.base import WorstClassObjective
+from pymoo_anon.objectives.bounds import Monotone, SuppressionBudget, fewest_unavoidable
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
@@ -210,3 +213,34 @@ class WithBackgroundKnowledge(WorstClassObjective):
         sets: Any = self.known if isinstance(self.known, any_of) else [list(one) for one in self.known]
         shown = sets[0] if isinstance(sets, list) and len(sets) == 1 else sets
         return f"{type(self).__name__}({', '.join([*self._arguments(), f'known={shown!r}'])})"
+
+
+class JointMonotone(Monotone):
+    """A monotone measure of joint classes: joint k, joint distinct l.
+
+    Each joint class of a specialization lies within one of the node, and has no larger value. Where one breaks a
+    constraint, the whole class around it is suppressed. So the rows of all joint classes that break it in the node are
+    suppressed in every specialization, and others may be. Suppressed rows can form joint classes of their own, which
+    only lower the value.
+    """
+
+    def tops(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        nothing = np.empty(0, dtype=np.int64)
+        some = replace(below, small=nothing, gone=nothing[np.newaxis])
+        found = []
+        for one in classes:
+            joint = divided(one)
+            found.append(fewest_unavoidable(self.measure.of_classes(joint), joint, some)[0])
+        return np.array(found)
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        return np.repeat(self.tops(classes, below), len(below) if len(classes) == 1 else 1)
+
+    def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
+        gone = np.zeros(len(classes.sizes), dtype=np.int64)
+        for first, one in zip(classes.starts, classes, strict=False):
+            joint = divided(one)
+            assert joint.nodes is not None
+            broken = ~constraint.keeps(self.measure.of_classes(joint))
+            np.add.at(gone, first + joint.nodes[broken, 0] - 1, joint.sizes[broken])
+        return gone

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pymoo_anon._messages import listed, number, plain, share
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.engine.joint import grouped_jointly, partition_of
 from pymoo_anon.engine.tuples import DistinctTuples
+from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
+from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints
@@ -46,6 +50,43 @@ def joint(releases: Sequence[Any]) -> EquivalenceClasses:
         raise ValueError("releases must name at least one release, got none")
     tuples = found[0].tuples
     return grouped_jointly(tuples, [_parts_in(one, tuples) for one in found])
+
+
+@dataclass(frozen=True)
+class Together:
+    """Joint classes of several releases in numbers.
+
+    >>> print(Together(k=1, least_l={"diagnosis": 1}, alone=3, n_rows=200))
+    joint k = 1 and joint l of diagnosis = 1; 3 of 200 rows (1.5 %) are alone
+    """
+
+    k: int  # Joint k, in persons if a column identifies them
+    least_l: Mapping[str, int]  # Joint distinct l by sensitive column
+    alone: int  # Rows in a joint class of their own
+    n_rows: int
+
+    def __str__(self) -> str:
+        values = [f"joint k = {number(self.k)}"]
+        values += [f"joint l of {plain(name)} = {number(own)}" for name, own in self.least_l.items()]
+        alone = f"{share(self.alone, self.n_rows, 'rows')} {'is' if self.alone == 1 else 'are'} alone"
+        return f"{listed(values)}; {alone if self.alone else 'no row is alone'}"
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the numbers for evidence."""
+        return {"k": self.k, "l": dict(self.least_l), "alone": self.alone}
+
+
+def together(releases: Sequence[Any], table: Microdata) -> Together:
+    """Count the joint classes of several releases, given as for `joint`.
+
+    Raises:
+        TypeError: As `joint`.
+        ValueError: As `joint`.
+    """
+    classes = joint(releases)
+    k = int(KAnonymity(table.person).evaluate(classes)[0])
+    least_l = {str(name): int(DistinctLDiversity(name).evaluate(classes)[0]) for name in table.sensitive}
+    return Together(k, least_l, int(np.count_nonzero(classes.kept & (classes.sizes == 1))), table.n_rows)
 
 
 def parts_beside(releases: Sequence[Any], table: Microdata) -> Ints | None:

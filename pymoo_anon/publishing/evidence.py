@@ -48,6 +48,7 @@ def evidence(
     checksums: Mapping[str, Mapping[str, str | None]],
     search: Mapping[str, Any],
     earlier: Sequence[Mapping[str, Any]] = (),
+    joint: Mapping[str, Any] | None = None,
     made: str | None = None,
 ) -> dict[str, Any]:
     """Return the properties of a release and everything to reproduce it.
@@ -61,6 +62,7 @@ def evidence(
         search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; "commands", a list
             of those that make the release again; "bound", of a local recoding what `lower_bound` returned.
         earlier: Other releases of the same table: file, sha256, x, suppressed.
+        joint: Joint k, l and rows alone of all of them with this one, `Together.as_record`.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
     Raises:
@@ -85,6 +87,7 @@ def evidence(
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
         "earlier": [dict(one) for one in earlier],
+        "joint": joint,
         "front": _front(problem, front),
     }
     check_content(content, "evidence")
@@ -232,7 +235,7 @@ def as_json(value: Any, whole: bool = False) -> Any:
 
 
 #: Kind and readers of the file.
-FORMAT, VERSION = "pymoo_anon evidence", 6
+FORMAT, VERSION = "pymoo_anon evidence", 7
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -323,6 +326,7 @@ _SHAPE = {
     "dropped": [_TEXT],
     "uniqueness": [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}],
     "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of(*HOW_RELEASED)}],
+    "joint": ({"k": _COUNT, "l": {str: _COUNT}, "alone": _COUNT}, None),
     "front": [{"x": [_COUNT], "values": [_NUMERIC], "suppressed": _COUNT}],
 }
 

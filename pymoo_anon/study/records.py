@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from pymoo_anon._files import content_of
+from pymoo_anon._messages import listed
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.problems.releases import Together, together
 from pymoo_anon.publishing.evidence import as_json
+from pymoo_anon.publishing.recoding import decoded_point
+from pymoo_anon.publishing.release import ANYWAY, Release
+from pymoo_anon.study.names import path_from
+from pymoo_anon.study.tables import constraint
 
 #: Endings of the files beside a release.
 EVIDENCE, CODEBOOK = "evidence.json", "codebook.csv"
@@ -89,13 +98,72 @@ def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list
     return [shlex.join(command) for command in (*commands, again)]
 
 
-def warning_of(one: Released, same_file: bool) -> str:
+def warning_of(one: Released, same_file: bool, told: Together | None, n_others: int) -> str:
     """Return a warning of another release of the same table."""
     is_another = "was another release of this table until now" if same_file else "is another release of this table"
-    return (
-        f"{one.file} {is_another}. Whoever has both can compare them, and find people that neither of them reveals "
-        "alone: publish only one"
-    )
+    who = f"{one.file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
+    if told is None:
+        return f"{who} can compare them, and find people that none of them reveals alone: publish only one"
+    return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"
+
+
+def entry_of(project: Path, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
+    """Return the record of a release."""
+    columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
+    x = [int(one) for one in choice.x]
+    return Released(path_from(project.parent, target), sha256, x, made.suppressed, columns, made.recoding, bounds)
+
+
+def beside_others(
+    study: Any, release: Release, done: Released, earlier: Sequence[Released], anyway: str | None
+) -> tuple[Release, Together | None]:
+    """Count the joint classes of a new release and earlier ones.
+
+    The release names a joint k of 1 among its exceptions. Releases of the same file are not there any longer.
+
+    Raises:
+        ValueError: The joint k is 1, and no reason is given.
+    """
+    told = _together(study, [done, *earlier])
+    others = [one for one in earlier if one.file != done.file]
+    left = told if len(others) == len(earlier) else _together(study, [done, *others])
+    if left is None or left.k > 1 or not others:
+        return release, told
+    if anyway is None:
+        files = listed(dict.fromkeys(one.file for one in others))
+        raise ValueError(f"whoever has it beside {files} and links their rows would see {left}; {ANYWAY}")
+    missed = f"joint k is {left.k} where at least 2 is required"
+    return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), told
+
+
+def all_together(study: Any) -> tuple[int, Together | None]:
+    """Return the number of different releases whose files are there, and their joint classes."""
+    there = [one for one in study.releases if (study.project.path.parent / one.file).is_file()]
+    # The last record of a file is of what it holds.
+    latest = {one.file: one for one in there}.values()
+    different = list({str([getattr(one, key) for key in TELLING]): one for one in latest}.values())
+    return len(different), _together(study, different)
+
+
+def _together(study: Any, releases: Sequence[Released]) -> Together | None:
+    """Return the joint classes, or None if they are not several or cannot be made again."""
+    if len(releases) < 2:
+        return None
+    try:
+        return together([_classes_of_release(study, one) for one in releases], study.table)
+    except ValueError:
+        # A release of another search or of other data.
+        return None
+
+
+def _classes_of_release(study: Any, one: Released) -> EquivalenceClasses:
+    """Return the classes of a recorded release."""
+    problem: Any = study.problem
+    if one.recoding is None:
+        made: EquivalenceClasses = problem.equivalence_classes(np.array(one.x))
+        return made
+    asked = tuple(constraint(text, study.table, problem.measured) for text in one.requirements or ())
+    return decoded_point(problem, Choice(0, tuple(one.x), {}, 0, "", asked), one.recoding)[1]
 
 
 def agree(claims: pd.DataFrame, told: Mapping[str, Any]) -> bool:

@@ -24,6 +24,7 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.releases import Together
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import as_json, read_evidence, write_evidence
 from pymoo_anon.publishing.evidence import evidence as evidence_of
@@ -41,7 +42,6 @@ from pymoo_anon.study.names import (
     Reading,
     Source,
     checksum,
-    path_from,
 )
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
@@ -53,8 +53,10 @@ from pymoo_anon.study.records import (
     agree,
     as_written,
     beside,
+    beside_others,
     bound_text,
     commands_of,
+    entry_of,
     read_record,
     warning_of,
 )
@@ -355,11 +357,12 @@ class Study:
             show("Step 3 of 4: counting again")
             release = made.counted_again(self._read_back(new))
             show("Step 4 of 4: writing evidence and codebook")
-            done = self._entry(choice, release, target, checksum(new))
+            done = entry_of(self.project.path, choice, release, target, checksum(new))
             earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in TELLING)]
-            self._write_documents(new, choice, release, done, earlier, {**asked, "anyway": anyway})
+            release, told = beside_others(self, release, done, earlier, anyway)
+            self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
             put_in_place(temporary, target.parent, [path.name for path in paths])
-        self._remember(done, earlier)
+        self._remember(done, earlier, told)
         return release
 
     def _write_documents(
@@ -369,10 +372,11 @@ class Study:
         release: Release,
         done: Released,
         earlier: Sequence[Released],
+        told: Together | None,
         asked: Mapping[str, Any],
     ) -> None:
         """Write evidence and codebook beside a new release."""
-        told = evidence_of(
+        content = evidence_of(
             self.problem,
             self.front,
             choice,
@@ -380,9 +384,10 @@ class Study:
             checksums=self._checksums({new.name: done.sha256}),
             search=self._search(choice, asked),
             earlier=[{key: getattr(one, key) for key in Released._fields[:4]} for one in earlier],
+            joint=None if told is None else told.as_record(),
             made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
-        write_evidence(beside(new, EVIDENCE), told)
+        write_evidence(beside(new, EVIDENCE), content)
         how: Any = {"suppressed": release.suppressed, "recoding": release.recoding, "keep": self.project.kept}
         write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
 
@@ -430,20 +435,14 @@ class Study:
             "bound": None if passes is None else self.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
         }
 
-    def _entry(self, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
-        file = path_from(self.project.path.parent, target)
-        columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
-        x = [int(one) for one in choice.x]
-        return Released(file, sha256, x, made.suppressed, columns, made.recoding, bounds)
-
-    def _remember(self, done: Released, earlier: Sequence[Released]) -> None:
+    def _remember(self, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
         """Record a release, and warn of earlier ones."""
         self.releases = [*(one for one in self.releases if one != done), done]
         with replaced(self.folder / RELEASES) as path:
             path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")
         for one in earlier:
             # The caller of `release` is warned.
-            warnings.warn(warning_of(one, one.file == done.file), stacklevel=3)
+            warnings.warn(warning_of(one, one.file == done.file, told, len(earlier)), stacklevel=3)
 
     # --- counting again -----------------------------------------------------------------------------------------------
 

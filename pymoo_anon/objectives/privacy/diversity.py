@@ -27,8 +27,7 @@ from pymoo_anon.objectives.bounds import (
     WorstShare,
     fewest_unavoidable,
 )
-from pymoo_anon.objectives.jointly import JointMonotone
-from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
+from pymoo_anon.objectives.knowledge import JointMonotone, WithBackgroundKnowledge, known_of
 from pymoo_anon.objectives.recount import Recount, Recounted, logarithms
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.typing import Floats, Ints

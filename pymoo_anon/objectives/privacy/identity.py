@@ -18,8 +18,7 @@ from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.engine.tuples import DistinctTuples
 from pymoo_anon.objectives.base import Objective, WorstClassObjective, sums_of_squares
 from pymoo_anon.objectives.bounds import Bounding, FollowsK, Monotone, SquaresOverClasses, SuppressionBudget
-from pymoo_anon.objectives.jointly import JointMonotone
-from pymoo_anon.objectives.knowledge import WithBackgroundKnowledge, known_of
+from pymoo_anon.objectives.knowledge import JointMonotone, WithBackgroundKnowledge, known_of
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata

@@ -10,6 +10,7 @@ import numpy as np
 from pymoo_anon._messages import listed, number, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import bound, reaches_of
+from pymoo_anon.problems.releases import Together
 from pymoo_anon.problems.tradeoffs import with_share
 from pymoo_anon.publishing.explaining import wishes
 from pymoo_anon.publishing.report.cells import NOTHING, Cell, Heading, Row, Table, View, cell_of, cell_text, one_line
@@ -212,8 +213,14 @@ def open_view(subject: Subject) -> View:
         "How well a model learns from the release.": True,
         "Other releases of the same table, which can be compared with this one"
         + (f": {len(earlier)} are known." if earlier else ": none is known."): True,
+        f"Whoever has all of them and links their rows sees {_joint_words(subject)}.": subject.told.get("joint"),
     }
     return View(tuple(sentence for sentence, holds in words.items() if holds), ())
+
+
+def _joint_words(subject: Subject) -> str:
+    own = subject.told.get("joint") or {"k": 0, "l": {}, "alone": 0}
+    return str(Together(own["k"], own["l"], own["alone"], subject.table.n_rows))
 
 
 # ---------------------------------------------------------------- the evidence
