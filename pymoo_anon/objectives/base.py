@@ -154,7 +154,9 @@ class Objective(Boundable):
 
     @property
     def recountable(self) -> bool:
-        """Whether `recount` is of the class that defines the value."""
+        """Whether `recount` is of the class that defines the value. Joint classes are not those of one release."""
+        if self.joint:
+            return False
         for kind in type(self).__mro__:
             if vars(kind).keys() & {"recount", "_recount"}:
                 break

@@ -233,7 +233,8 @@ class Front:
             return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
         alone = self.problem.default_constraint
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
-            return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
+            who = "row" if person is None else "person"
+            return f"{'joint ' * alone.objective.joint}k is 1: some {who} stands alone in a class"
         if suppressed == "drop" or not n_suppressed:
             return None
         if n_suppressed == 1:
