@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pymoo_anon._messages import positive_whole
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
@@ -40,16 +43,26 @@ def ladder(problem: LocalRecodingProblem, ks: Sequence[int]) -> list[Choice]:
     wanted = [positive_whole("a k of ks", k) for k in ks]
     if not wanted or wanted != sorted(set(wanted), reverse=True):
         raise ValueError(f"ks must be descending whole numbers, at least one, got {list(ks)!r:.80}")
+    return nested(problem, [[KAnonymity() >= k] for k in wanted])
+
+
+def nested(problem: LocalRecodingProblem, demands: Sequence[Sequence[Constraint]]) -> list[Choice]:
+    """Return a release for the demands of each audience, each inside the one before.
+
+    Raises:
+        ValueError: A release cannot hold its demands inside the one before.
+    """
     found: list[Choice] = []
-    for k in wanted:
+    for demanded in demands:
         own: Any = LocalRecodingProblem(
             problem.table,
             problem.objectives,
-            [*problem.constraints, KAnonymity() >= k],
+            [*problem.constraints, *demanded],
             method=problem.method,
             structure=problem.structure,
             n_improvements=problem.n_improvements,
             within=found[-1] if found else None,
         )
-        found.append(own.front(own.x_of(k)[None]).choose(row=0))
+        # The least k that the constraints allow, no price and equal weights.
+        found.append(own.front(np.zeros((1, own.n_var), dtype=np.int64)).choose(row=0))
     return found

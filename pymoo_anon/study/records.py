@@ -23,14 +23,14 @@ from pymoo_anon.problems.releases import Together, together
 from pymoo_anon.publishing.evidence import as_json
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import ANYWAY, Release
-from pymoo_anon.study.names import path_from
+from pymoo_anon.study.names import checksum, path_from
 from pymoo_anon.study.tables import constraint
 
 #: Endings of the files beside a release.
 EVIDENCE, CODEBOOK = "evidence.json", "codebook.csv"
 
 #: Two releases that differ in any of these tell more together than one of them.
-TELLING = ("x", "suppressed", "recoding", "columns")
+TELLING = ("x", "suppressed", "recoding", "columns", "audience")
 
 
 class Released(NamedTuple):
@@ -43,6 +43,7 @@ class Released(NamedTuple):
     columns: list[str]  # The released columns
     recoding: str | None = None  # "local" if the point was refined, else None
     requirements: list[str] | None = None  # Promised bounds, or None for those of the choice
+    audience: str | None = None  # Audience of the project, or None
 
 
 @contextmanager
@@ -90,7 +91,7 @@ def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list
         # Requirements are promised, too.
         bounds = [part for one in choice.requirements for part in ("--require", bound_text(one))]
         commands.append(["pymoo-anon", "pick", file, *row, *bounds])
-    else:
+    elif not asked.get("audience"):
         again += row
     for name, value in asked.items():
         if value:
@@ -107,11 +108,38 @@ def warning_of(one: Released, same_file: bool, told: Together | None, n_others: 
     return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"
 
 
-def entry_of(project: Path, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
+def entry_of(study: Any, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
     """Return the record of a release."""
-    columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
-    x = [int(one) for one in choice.x]
-    return Released(path_from(project.parent, target), sha256, x, made.suppressed, columns, made.recoding, bounds)
+    return Released(
+        file=path_from(study.project.path.parent, target),
+        sha256=sha256,
+        x=[int(one) for one in choice.x],
+        suppressed=made.suppressed,
+        columns=made.columns.column.map(str).tolist(),
+        recoding=made.recoding,
+        requirements=[bound_text(one) for one in choice.requirements],
+        audience=study.audience,
+    )
+
+
+def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
+    """Return the checksums of inputs, hierarchies and output by file name."""
+    known, project = study.record["project"], study.project
+    data = {Path(str(project.data)).name: known["data"]}
+    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
+    return {"input": data, "hierarchies": trees, "output": output}
+
+
+def search_of(study: Any, choice: Choice, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts about the search for the evidence."""
+    record, passes = study.record, asked["lower-bound"]
+    return {
+        "algorithm": record["algorithm"]["name"],
+        "seed": record["options"]["seed"],
+        **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
+        "commands": commands_of(study.project.path, choice, {**asked, "audience": study.audience}),
+        "bound": None if passes is None else study.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
+    }
 
 
 def beside_others(
@@ -158,7 +186,7 @@ def _together(study: Any, releases: Sequence[Released]) -> Together | None:
 
 def _classes_of_release(study: Any, one: Released) -> EquivalenceClasses:
     """Return the classes of a recorded release."""
-    problem: Any = study.problem
+    problem: Any = study.problem if one.audience == study.audience else study.for_audience(one.audience).problem
     if one.recoding is None:
         made: EquivalenceClasses = problem.equivalence_classes(np.array(one.x))
         return made

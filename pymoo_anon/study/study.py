@@ -55,13 +55,14 @@ from pymoo_anon.study.records import (
     beside,
     beside_others,
     bound_text,
-    commands_of,
+    checksums_of,
     entry_of,
     read_record,
+    search_of,
     warning_of,
 )
 from pymoo_anon.study.stored import Stored, read_search
-from pymoo_anon.study.tables import constraint, open_table, population_of, problem_of, table_of
+from pymoo_anon.study.tables import constraint, open_table, population_of, problem_for, problem_of, table_of
 from pymoo_anon.table.frames import as_text
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
@@ -83,9 +84,11 @@ class Study:
         assert not any(study.verify().values())
     """
 
-    def __init__(self, project: Project, folder: Path | None = None) -> None:
+    def __init__(self, project: Project, folder: Path | None = None, audience: str | None = None) -> None:
         #: The content of the project file.
-        self.project = project
+        self.project = project if audience is None else project.for_audience(audience)
+        #: The audience of the project to which the choice and the release are, or None.
+        self.audience = audience
         #: The folder of the search.
         self.folder = project.output if folder is None else folder
 
@@ -109,6 +112,12 @@ class Study:
         if not file.is_file():
             raise ValueError(f"{file} must be the project file of the search in {folder}, got none; name that file")
         return cls(read_project(file), folder)
+
+    def for_audience(self, name: str | None) -> Study:
+        """Return the study of an audience, with one point inside the releases of those before it."""
+        made, shared = Study(read_project(self.project.path), self.folder, name), ("record", "_stored", "table")
+        vars(made).update({part: own for part, own in vars(self).items() if part in shared})
+        return made
 
     # --- what a search found ------------------------------------------------------------------------------------------
 
@@ -161,7 +170,8 @@ class Study:
     @cached_property
     def problem(self) -> Any:
         """The problem that was searched."""
-        return problem_of(self.table, self.record["options"])
+        own = problem_of(self.table, self.record["options"])
+        return own if self.audience is None else problem_for(own, self.project, self.audience)
 
     @cached_property
     def front(self) -> Front:
@@ -170,6 +180,9 @@ class Study:
         Raises:
             ValueError: It is damaged or of other data.
         """
+        if self.audience is not None:
+            x = np.zeros((1, self.problem.n_var), dtype=np.int64)
+            return Front(self.problem, x)
         # As text, so that every number is the one that was written.
         content, stored, certified = BytesIO(self._front_csv), self._stored, self.record["certified"]
         try:
@@ -267,6 +280,8 @@ class Study:
             ValueError: No point is chosen, or it is of another front.
         """
         path, front = self.folder / CHOICE, self.front
+        if self.audience is not None:
+            return front.choose(row=0)
         if not path.is_file():
             raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
         with as_written(path, "pick wrote"):
@@ -303,7 +318,7 @@ class Study:
     @property
     def released(self) -> Path:
         """The table that was released last, or the one that the project names."""
-        paths = [self._path_of(one) for one in reversed(self.releases)]
+        paths = [self._path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
         return next((path for path in paths if path.is_file()), self.project.release)
 
     def _path_of(self, one: Released) -> Path:
@@ -357,7 +372,7 @@ class Study:
             show("Step 3 of 4: counting again")
             release = made.counted_again(self._read_back(new))
             show("Step 4 of 4: writing evidence and codebook")
-            done = entry_of(self.project.path, choice, release, target, checksum(new))
+            done = entry_of(self, choice, release, target, checksum(new))
             earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in TELLING)]
             release, told = beside_others(self, release, done, earlier, anyway)
             self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
@@ -381,8 +396,8 @@ class Study:
             self.front,
             choice,
             release,
-            checksums=self._checksums({new.name: done.sha256}),
-            search=self._search(choice, asked),
+            checksums=checksums_of(self, {new.name: done.sha256}),
+            search=search_of(self, choice, asked),
             earlier=[{key: getattr(one, key) for key in Released._fields[:4]} for one in earlier],
             joint=None if told is None else told.as_record(),
             made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -417,24 +432,6 @@ class Study:
     def _read_back(self, path: Path) -> Any:
         return open_frame(Reading(Source(kind_of(path), path), engine_of(self.project.reading)), list)
 
-    def _checksums(self, output: Mapping[str, str]) -> dict[str, Any]:
-        """Return the checksums of inputs, hierarchies and output by file name."""
-        known, project = self.record["project"], self.project
-        data = {Path(str(project.data)).name: known["data"]}
-        trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
-        return {"input": data, "hierarchies": trees, "output": output}
-
-    def _search(self, choice: Choice, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the facts about the search for the evidence."""
-        record, passes = self.record, asked["lower-bound"]
-        return {
-            "algorithm": record["algorithm"]["name"],
-            "seed": record["options"]["seed"],
-            **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
-            "commands": commands_of(self.project.path, choice, asked),
-            "bound": None if passes is None else self.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
-        }
-
     def _remember(self, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
         """Record a release, and warn of earlier ones."""
         self.releases = [*(one for one in self.releases if one != done), done]
@@ -464,7 +461,8 @@ class Study:
         found, _ = {}, self.front
         for path in paths:
             show(f"Recoding and counting {path} again")
-            found[path] = self._broken(path)
+            (*_, audience) = [one.audience for one in self.releases if self._path_of(one) == path] or [None]
+            found[path] = (self if audience == self.audience else self.for_audience(audience))._broken(path)
         return found
 
     def _broken(self, path: Path) -> list[str]:
