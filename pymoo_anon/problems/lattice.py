@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -24,7 +23,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.releases import parts_beside
+from pymoo_anon.problems.releases import fingerprint_of, parts_beside
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -130,10 +129,8 @@ class LatticeProblem(AnonymizationProblem):
 
     @property
     def space_fingerprint(self) -> str:
-        told = [f"levels {self.lowest.tolist()} to {self.highest.tolist()}"] if self.levels else []
-        if self.beside_parts is not None:
-            told.append(f"beside {hashlib.sha256(self.beside_parts.tobytes()).hexdigest()[:16]}")
-        return ", ".join(told)
+        levels = f"levels {self.lowest.tolist()} to {self.highest.tolist()}" if self.levels else ""
+        return levels + fingerprint_of("beside", self.beside_parts)
 
     def nodes(self, start: int, stop: int) -> Ints:
         """Return nodes number `start` to `stop - 1`.

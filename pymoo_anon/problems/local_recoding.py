@@ -41,7 +41,8 @@ from pymoo_anon.objectives.privacy import (
 from pymoo_anon.objectives.privacy.identity import smallest_k
 from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.nesting import divided_parts, parts_in_words, parts_within
+from pymoo_anon.problems.nesting import divided_parts, parts_within
+from pymoo_anon.problems.releases import fingerprint_of
 from pymoo_anon.recoding import (
     Ascent,
     ColumnRequirement,
@@ -345,7 +346,9 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     @property
     def space_fingerprint(self) -> str:
-        return f"local {self.method} {self.structure} {self.n_improvements}{parts_in_words(self.within_parts)}"
+        return (
+            f"local {self.method} {self.structure} {self.n_improvements}{fingerprint_of('within', self.within_parts)}"
+        )
 
     def target(self, x: ArrayLike) -> LocalTarget:
         """Return the target of one point, an (n_var,) or (1, n_var) array.

@@ -6,7 +6,6 @@ alone.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,11 +41,6 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
                 "one with others"
             )
     return parts
-
-
-def parts_in_words(parts: Ints | None) -> str:
-    """Return a fingerprint of the coarser release, or nothing."""
-    return "" if parts is None else f" within {hashlib.sha256(parts.tobytes()).hexdigest()[:16]}"
 
 
 def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:

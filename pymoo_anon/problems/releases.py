@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,7 @@ def joint(releases: Sequence[Any]) -> EquivalenceClasses:
     >>> KAnonymity().evaluate(joint([fine, coarse])).tolist()
     [1.0]
     """
-    found = [_classes_of(one) for one in _listed(releases, "releases")]
+    found = [_classes_of(one) for one in releases]
     if not found:
         raise ValueError("releases must name at least one release, got none")
     tuples = found[0].tuples
@@ -91,27 +92,20 @@ def together(releases: Sequence[Any], table: Microdata) -> Together:
 
 def parts_beside(releases: Sequence[Any], table: Microdata) -> Ints | None:
     """Return the part of each distinct tuple in all releases together, or None without releases."""
-    parts = [_parts_in(_classes_of(one), table.tuples) for one in _listed(releases, "beside")]
+    parts = [_parts_in(_classes_of(one), table.tuples) for one in releases]
     return partition_of(grouped_jointly(table.tuples, parts, ())) if parts else None
 
 
-def _listed(releases: Any, argument: str) -> list[Any]:
-    # A pair of a problem and a point is a sequence, too.
-    if not isinstance(releases, list | tuple) or (len(releases) == 2 and _is_pair(releases)):
-        raise TypeError(f"{argument} must be a list of releases, got {releases!r:.80}; [{releases!r:.20}] is one")
-    return list(releases)
-
-
-def _is_pair(release: Any) -> bool:
-    return isinstance(release, tuple) and len(release) == 2 and hasattr(release[0], "equivalence_classes")
+def fingerprint_of(word: str, parts: Ints | None) -> str:
+    """Return a word and a fingerprint of parts, or nothing without them."""
+    return "" if parts is None else f" {word} {hashlib.sha256(parts.tobytes()).hexdigest()[:16]}"
 
 
 def _classes_of(release: Any) -> EquivalenceClasses:
     if isinstance(release, Choice) and release.problem is not None:
         release = release.problem, release.x
-    if _is_pair(release):
-        problem, x = release
-        release = problem.equivalence_classes(np.asarray(x))
+    if isinstance(release, tuple) and len(release) == 2 and hasattr(release[0], "equivalence_classes"):
+        release = release[0].equivalence_classes(np.asarray(release[1]))
     if not isinstance(release, EquivalenceClasses) or len(release) != 1 or release.class_of is None:
         raise TypeError(
             "a release must be a Choice of a front, a pair of a problem and a point, or what "

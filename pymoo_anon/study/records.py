@@ -110,16 +110,9 @@ def warning_of(one: Released, same_file: bool, told: Together | None, n_others: 
 
 def entry_of(study: Any, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
     """Return the record of a release."""
-    return Released(
-        file=path_from(study.project.path.parent, target),
-        sha256=sha256,
-        x=[int(one) for one in choice.x],
-        suppressed=made.suppressed,
-        columns=made.columns.column.map(str).tolist(),
-        recoding=made.recoding,
-        requirements=[bound_text(one) for one in choice.requirements],
-        audience=study.audience,
-    )
+    file, x = path_from(study.project.path.parent, target), [int(one) for one in choice.x]
+    columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
+    return Released(file, sha256, x, made.suppressed, columns, made.recoding, bounds, study.audience)
 
 
 def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:

@@ -222,7 +222,7 @@ def test_what_cannot_be_joint_is_refused():
     pair = (problem, [0, 0, 0, 0])
     with pytest.raises(ValueError, match="known must be None for a joint measure"):
         LatticeProblem(table, [KAnonymity(known=["q0"], joint=True)], beside=[pair])
-    with pytest.raises(TypeError, match="beside must be a list of releases"):
+    with pytest.raises(TypeError, match="a release must be a Choice of a front"):
         LatticeProblem(table, GOALS, beside=pair)
     with pytest.raises(TypeError, match="a release must be a Choice of a front"):
         joint([problem])

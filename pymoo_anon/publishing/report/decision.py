@@ -194,7 +194,8 @@ def not_stated(missing: list[str]) -> str:
 
 def open_view(subject: Subject) -> View:
     """List the open questions and the missing entries."""
-    earlier = subject.told.get("earlier")
+    earlier, own = subject.told.get("earlier"), subject.told.get("joint")
+    joint = own and Together(own["k"], own["l"], own["alone"], subject.table.n_rows)
     missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
@@ -213,14 +214,9 @@ def open_view(subject: Subject) -> View:
         "How well a model learns from the release.": True,
         "Other releases of the same table, which can be compared with this one"
         + (f": {len(earlier)} are known." if earlier else ": none is known."): True,
-        f"Whoever has all of them and links their rows sees {_joint_words(subject)}.": subject.told.get("joint"),
+        f"Whoever has all of them and links their rows sees {joint}.": joint,
     }
     return View(tuple(sentence for sentence, holds in words.items() if holds), ())
-
-
-def _joint_words(subject: Subject) -> str:
-    own = subject.told.get("joint") or {"k": 0, "l": {}, "alone": 0}
-    return str(Together(own["k"], own["l"], own["alone"], subject.table.n_rows))
 
 
 # ---------------------------------------------------------------- the evidence
