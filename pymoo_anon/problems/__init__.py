@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pymoo_anon.problems.bitstrings import BitStringProblem
     from pymoo_anon.problems.journal import Journal, journaled
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LocalTarget, LowerBound
+    from pymoo_anon.problems.nesting import ladder
     from pymoo_anon.problems.preference import Achievement, PreferredPoint
     from pymoo_anon.problems.refining import refine
-    from pymoo_anon.problems.tiers import ladder
 
 __all__ = [
     "Achievement",
@@ -45,7 +45,7 @@ __getattr__ = later(
         "journal": ("Journal", "journaled"),
         "local_recoding": ("LocalRecodingProblem", "LocalTarget", "LowerBound"),
         "refining": ("refine",),
-        "tiers": ("ladder",),
+        "nesting": ("ladder",),
         "preference": ("Achievement", "PreferredPoint"),
     },
 )

@@ -189,7 +189,7 @@ def problem_for(problem: Any, project: Project, audience: str) -> Any:
     if isinstance(problem, LatticeProblem):
         raise ValueError(f'audience needs local recodings, recoding = "local" in [search] of {project.path}')
     # No other release needs it.
-    from pymoo_anon.problems.tiers import nested
+    from pymoo_anon.problems.nesting import nested
 
     names = list(project.audiences)
     demands = [

@@ -23,7 +23,8 @@ from pymoo_anon.objectives import (
     ProsecutorRisk,
     TCloseness,
 )
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, joint
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, joint, refine
+from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 pytestmark = [
@@ -253,3 +254,22 @@ def test_who_has_nothing_but_suppressed_rows_counts_the_first_release():
     goals, beside = [KAnonymity(joint=True)], [(first, [1])]
     problem = LatticeProblem(table, goals, Violating(3), [KAnonymity() >= 4], beside=beside)
     assert problem.measure(np.array([[0], [1]])).tolist() == [[4, 4, 4], [4, 4, 0]]
+
+
+def test_refinements_hold_jointly_or_are_refused():
+    table = make_census(300)
+    public = LatticeProblem(table, GOALS)
+    first = public.front(public.pareto_set()).choose(require=[KAnonymity() >= 20])
+    measure, kept = KAnonymity(joint=True), []
+    problem = LatticeProblem(table, [measure, GeneralLossMetric()], 0, [measure >= 2], beside=[first])
+    for x in problem.front(problem.pareto_set()).X:
+        try:
+            made = refine(problem, x)
+        except RefinementError as error:
+            assert "lower joint k" in str(error)  # noqa: PT017
+            kept.append(False)
+            continue
+        both = joint([first, table.equivalence_classes(made)])
+        assert KAnonymity().evaluate(both) >= measure.evaluate(problem.equivalence_classes(x))
+        kept.append(True)
+    assert kept

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pymoo.optimize import minimize
 from strategies import fewer, nodes, policies, rule_of, tables
 
+from pymoo_anon.algorithms import TargetSweep
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, any_of
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, joint, ladder
@@ -110,3 +112,14 @@ def test_suppressed_rows_of_the_coarser_release_are_divided_too():
     assert sorted(inside.equivalence_classes(inside.x_of(2)).sizes) == [2, 2, 3]
     with pytest.raises(ValueError, match="and the suppressed rows together"):
         LocalRecodingProblem(table, GOALS, [KAnonymity() >= 3], within=(LatticeProblem(table, GOALS, 2), [0]))
+
+
+def test_a_sweep_inside_a_coarser_release_has_only_classes_inside():
+    table = make_census(300)
+    public = LocalRecodingProblem(table, GOALS)
+    first = public.front([public.x_of(30)]).choose(row=0)
+    problem = LocalRecodingProblem(table, GOALS, [KAnonymity() >= 3], within=first)
+    front = problem.front(minimize(problem, TargetSweep(), seed=1))
+    assert len(front) > 3
+    for x, k in zip(front.X, front.values(KAnonymity()), strict=True):
+        assert KAnonymity().evaluate(joint([first, (problem, x)])) == k
