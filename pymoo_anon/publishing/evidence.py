@@ -48,7 +48,6 @@ def evidence(
     checksums: Mapping[str, Mapping[str, str | None]],
     search: Mapping[str, Any],
     earlier: Sequence[Mapping[str, Any]] = (),
-    joint: Mapping[str, Any] | None = None,
     made: str | None = None,
 ) -> dict[str, Any]:
     """Return the properties of a release and everything to reproduce it.
@@ -60,16 +59,16 @@ def evidence(
         released: What `release` returned of it.
         checksums: By name the sha256 of every file, or None where there is none, under input, hierarchies and output.
         search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; "commands", a list
-            of those that make the release again; "bound", of a local recoding what `lower_bound` returned.
+            of those that make the release again; "bound", of a local recoding what `lower_bound` returned; "joint", joint
+            k, l and rows alone with all earlier releases.
         earlier: Other releases of the same table: file, sha256, x, suppressed.
-        joint: Joint k, l and rows alone of all of them with this one, `Together.as_record`.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
     Raises:
         ValueError: An argument is not what it has to be, or the choice is none of the points.
     """
     front = problem.front(res)
-    facts = {key: as_json(value) for key, value in search.items() if key not in ("bound", "commands")}
+    facts = {key: as_json(value) for key, value in search.items() if key not in ("bound", "commands", "joint")}
     content = {
         "audience": INTERNAL,
         "format": FORMAT,
@@ -87,7 +86,7 @@ def evidence(
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
         "earlier": [dict(one) for one in earlier],
-        "joint": joint,
+        "joint": search.get("joint"),
         "front": _front(problem, front),
     }
     check_content(content, "evidence")

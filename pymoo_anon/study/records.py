@@ -123,7 +123,7 @@ def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
     return {"input": data, "hierarchies": trees, "output": output}
 
 
-def search_of(study: Any, choice: Choice, asked: Mapping[str, Any]) -> dict[str, Any]:
+def search_of(study: Any, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
     """Return the facts about the search for the evidence."""
     record, passes = study.record, asked["lower-bound"]
     return {
@@ -132,6 +132,7 @@ def search_of(study: Any, choice: Choice, asked: Mapping[str, Any]) -> dict[str,
         **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
         "commands": commands_of(study.project.path, choice, {**asked, "audience": study.audience}),
         "bound": None if passes is None else study.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
+        "joint": None if told is None else told.as_record(),
     }
 
 

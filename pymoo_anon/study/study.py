@@ -397,9 +397,8 @@ class Study:
             choice,
             release,
             checksums=checksums_of(self, {new.name: done.sha256}),
-            search=search_of(self, choice, asked),
+            search=search_of(self, choice, asked, told),
             earlier=[{key: getattr(one, key) for key in Released._fields[:4]} for one in earlier],
-            joint=None if told is None else told.as_record(),
             made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
         write_evidence(beside(new, EVIDENCE), content)
