@@ -238,7 +238,7 @@ class JointMonotone(Monotone):
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
         gone = np.zeros(len(classes.sizes), dtype=np.int64)
-        for first, one in zip(classes.starts, classes, strict=False):
+        for first, one in zip(classes.starts[:-1], classes, strict=True):
             joint = divided(one)
             assert joint.nodes is not None
             broken = ~constraint.keeps(self.measure.of_classes(joint))

@@ -59,8 +59,8 @@ def evidence(
         released: What `release` returned of it.
         checksums: By name the sha256 of every file, or None where there is none, under input, hierarchies and output.
         search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; "commands", a list
-            of those that make the release again; "bound", of a local recoding what `lower_bound` returned; "joint", k,
-            l and rows alone of joint classes with all earlier releases.
+            of those that make the release again; "bound", what `lower_bound` returned; "joint", k, l and rows alone with
+            all earlier releases.
         earlier: Other releases of the same table: file, sha256, x, suppressed.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
@@ -79,10 +79,7 @@ def evidence(
         "search": {**dict.fromkeys(_FACTS), **facts},
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
-        "checksums": {
-            kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()}
-            for kind in (*_FILES, *checksums)
-        },
+        "checksums": {kind: _by_name(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
         "earlier": [dict(one) for one in earlier],
@@ -91,6 +88,10 @@ def evidence(
     }
     check_content(content, "evidence")
     return content
+
+
+def _by_name(checksums: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {column_name(name): own for name, own in checksums.items()}
 
 
 def _table(table: Microdata) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plain import PlainTable
 from pymoo.optimize import minimize
@@ -136,7 +136,7 @@ def violating(kind, bound, frame, own, first):
         own = own.where(~own.isin(broken), GONE)
 
 
-@settings(max_examples=500 if settings.default.max_examples > 20 else 60)
+@promised(500, 3)
 @given(data=st.data(), table=tables(max_attributes=3, max_rows=20, rooted=True))
 def test_the_best_second_release_is_proven(data, table):
     frame = table.frame

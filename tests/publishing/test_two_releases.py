@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import tables
+from strategies import promised, tables
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -65,7 +65,7 @@ def second_release(data, table, first, k):
     return problem, np.array(x)
 
 
-@settings(max_examples=300 if settings.default.max_examples > 20 else 20)
+@promised(300)
 @given(data=st.data(), table=tables(max_attributes=3, max_rows=20, rooted=True))
 def test_who_has_both_files_finds_nobody_among_fewer(data, table):
     frame, k = table.frame.assign(id=range(len(table.frame))), data.draw(st.integers(2, 4))
