@@ -59,8 +59,8 @@ def evidence(
         released: What `release` returned of it.
         checksums: By name the sha256 of every file, or None where there is none, under input, hierarchies and output.
         search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; "commands", a list
-            of those that make the release again; "bound", what `lower_bound` returned; "joint", k, l and rows alone with
-            all earlier releases.
+            of those that make the release again; "bound", what `lower_bound` returned; "joint", k, l and rows alone
+            with all earlier releases.
         earlier: Other releases of the same table: file, sha256, x, suppressed.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
