@@ -134,7 +134,7 @@ class Objective(Boundable):
         raise NotImplementedError(f"{type(self).__name__} is no value of single classes")
 
     def of_kept(self, classes: EquivalenceClasses) -> Floats:
-        """Return the value of each kept class, the worst of its joint classes for a joint measure. (n_classes,)."""
+        """Return the value of each kept class, or the worst of its joint classes."""
         if not self.joint:
             return self.of_classes(classes)
         found = []
@@ -154,7 +154,8 @@ class Objective(Boundable):
 
     @property
     def recountable(self) -> bool:
-        """Whether `recount` is of the class that defines the value. Joint classes are not those of one release."""
+        """Whether `recount` is of the class that defines the value."""
+        # Joint classes are not those of one release.
         if self.joint:
             return False
         for kind in type(self).__mro__:

@@ -396,7 +396,7 @@ class Monotone(Bounding):
         return -needs
 
     def tops(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
-        """Return the greatest value of any specialization, as `values_of` has it. (n_cases,) or (n_nodes,) array."""
+        """Return the greatest `values_of` in any specialization. (n_cases,) or (n_nodes,) array."""
         return fewest_unavoidable(self.values_of(classes), classes, below)
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:

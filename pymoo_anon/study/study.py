@@ -114,7 +114,7 @@ class Study:
         return cls(read_project(file), folder)
 
     def for_audience(self, name: str | None) -> Study:
-        """Return the study of an audience, with one point inside the releases of those before it."""
+        """Return the study of an audience with its one point."""
         made, shared = Study(read_project(self.project.path), self.folder, name), ("record", "_stored", "table")
         vars(made).update({part: own for part, own in vars(self).items() if part in shared})
         return made

@@ -185,7 +185,7 @@ def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
 
 
 def problem_for(problem: Any, project: Project, audience: str) -> Any:
-    """Return the problem of an audience, inside the releases of the audiences before it in the file."""
+    """Return the problem of an audience, inside the releases before it."""
     if isinstance(problem, LatticeProblem):
         raise ValueError(f'audience needs local recodings, recoding = "local" in [search] of {project.path}')
     # No other release needs it.

@@ -57,6 +57,9 @@ def test_audiences_have_releases_that_hold_together(project):
     lines = run("verify", project).splitlines()
     assert lines[:2] == ["out-public.csv: holds.", "fine.csv: holds."]
     assert lines[2].startswith(f"Whoever has the 2 releases and links their rows sees joint k = {both:g}")
+    Study.open(project).for_audience("research").report("report.html")
+    told_in_report = f"Whoever has all of them and links their rows sees joint k = {both:g}"
+    assert told_in_report in Path("report.html").read_text(encoding="utf-8")
     # They are no release of the chosen point.
     assert Study.open(project).released == Path("out.csv")
     written = Path("fine.csv").read_bytes()
