@@ -125,6 +125,11 @@ class ReleaseRequest(Invocation):
 
     file: Path = option(..., _STUDY, metavar="FILE.toml|FOLDER", argument=True)
     row: int | None = option(None, "A row of the front, from 1, in place of the choice of pick.", metavar="N", least=1)
+    audience: str | None = option(
+        None,
+        "The release of an [[audience]] of the project, inside those of the audiences before.",
+        metavar="NAME",
+    )
     suppressed: str | None = option(
         None,
         "Mark suppressed rows with * in their quasi-identifiers, or drop them.",

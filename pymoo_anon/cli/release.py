@@ -24,6 +24,8 @@ from pymoo_anon.study.study import Study
 def run_release(asked: ReleaseRequest, console: Console) -> None:
     """Write a release, its evidence and its codebook."""
     study = Study.open(asked.file)
+    if asked.audience is not None:
+        study = study.for_audience(asked.audience)
     target = study.project.release if asked.output is None else asked.output
     # A wrong ending is refused before any work.
     kind_of(target)

@@ -21,6 +21,7 @@ from pymoo_anon.study.engines import open_frame
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.names import Reading, source_of
 from pymoo_anon.study.options import options_named
+from pymoo_anon.study.releasing import all_together
 from pymoo_anon.study.study import Study
 from pymoo_anon.study.tables import Roles, constraint, objective
 
@@ -41,6 +42,9 @@ def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
     for path, broken in found.items():
         told = f"{'does not hold: ' * path.is_file()}{listed(broken)}" if broken else "holds"
         tell(console, f"{path}: {told}.")
+    n_releases, together = all_together(study)
+    if together is not None:
+        tell(console, f"Whoever has the {n_releases} releases and links their rows sees {together}.")
     return not any(found.values())
 
 

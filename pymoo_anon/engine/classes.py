@@ -257,6 +257,8 @@ class EquivalenceClasses:
         forest: The hierarchies of local recodings as trees, or None.
         nodes: (n_classes, n_attributes) int64 array, of local recodings the node that each cell of a class is, counted
             from 0 in each attribute; or None.
+        beside: (n_distinct,) int64 array, the part of each distinct tuple in the releases beside these, as
+            `engine.joint` numbers them; or None.
         lease: What keeps the arrays from being written again while this object lives; None where they are its own.
     """
 
@@ -270,6 +272,7 @@ class EquivalenceClasses:
     class_of: Ints | None = None
     forest: Forest | None = None
     nodes: Ints | None = None
+    beside: Ints | None = None
     lease: object = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -297,6 +300,7 @@ class EquivalenceClasses:
             None if self.class_of is None else self.class_of[i : i + 1],
             self.forest,
             None if self.nodes is None else self.nodes[a:b],
+            self.beside,
             self.lease,
         )
 
@@ -450,7 +454,7 @@ def grouped(cells: Ints32 | Ints, n_nodes: tuple[int, ...]) -> Grouping:
 
 
 def classes_of(
-    tuples: DistinctTuples, forest: Forest, grouping: Grouping, columns: tuple[Hashable, ...] = ()
+    tuples: DistinctTuples, forest: Forest | None, grouping: Grouping, columns: tuple[Hashable, ...] = ()
 ) -> EquivalenceClasses:
     """Return the equivalence classes of one local recoding, none suppressed."""
     class_of, n = grouping.class_of, len(grouping.nodes)

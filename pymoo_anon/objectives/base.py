@@ -12,6 +12,7 @@ import numpy as np
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
+from pymoo_anon.engine.joint import joint_classes, worst_by_class
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.objectives.knowledge import BackgroundKnowledge, agreeing, any_of, knowledge_in_words, sets_of
@@ -20,6 +21,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
 Knowing = TypeVar("Knowing", bound="WithBackgroundKnowledge")
+Worst = TypeVar("Worst", bound="WorstClassObjective")
 
 # A subclass may replace these without changing the value of the measure.
 _DESCRIPTIONS = {"name", "short", "role", "words", "is_loss", "shown", "step", "bounding", "best_of_specializations"}
@@ -49,6 +51,7 @@ class Objective(Boundable):
         step: The smallest difference that matters: the default side of a box in archives.
         worst_class: Whether the value is that of the worst kept class. `of_classes` then gives the value of each class,
             and a constraint bounds every class.
+        joint: Whether joint classes are measured, those of whoever has the releases beside this one, too.
         known: The background knowledge of adversaries who each know some quasi-identifiers, or None.
         limits: The least and the greatest value, where they are the same for every table.
         bounding: The family of bounds for proofs, one of `objectives.bounds`, or None.
@@ -70,6 +73,7 @@ class Objective(Boundable):
     step: float = 1.0
     worst_class: bool = False
     known: Any = None
+    joint: bool = False
     limits: tuple[float, float] = (-np.inf, np.inf)
     bounding: type[Bounding] | None = None
 
@@ -131,6 +135,16 @@ class Objective(Boundable):
         """Return the value of each class, where `worst_class` is true. (n_classes,) float array."""
         raise NotImplementedError(f"{type(self).__name__} is no value of single classes")
 
+    def of_kept(self, classes: EquivalenceClasses) -> Floats:
+        """Return the value of each kept class, or the worst of its joint classes."""
+        if not self.joint:
+            return self.of_classes(classes)
+        found = []
+        for one in classes:
+            joint = joint_classes(one)
+            found.append(worst_by_class(one, joint, self.of_classes(joint), self.maximize))
+        return np.concatenate(found)
+
     def recount(self, recount: Recount) -> Recounted:
         """Count the value of a released table again, by pandas alone.
 
@@ -143,6 +157,9 @@ class Objective(Boundable):
     @property
     def recountable(self) -> bool:
         """Whether `recount` is of the class that defines the value."""
+        # Joint classes are not those of one release.
+        if self.joint:
+            return False
         for kind in type(self).__mro__:
             if vars(kind).keys() & {"recount", "_recount"}:
                 break
@@ -251,7 +268,24 @@ class WorstClassObjective(Objective):
 
     worst_class = True
 
+    def jointly(self: Worst) -> Worst:
+        """Return the same measure of joint classes, as `KAnonymity(joint=True)`.
+
+        Its bounds are those of `best_of_specializations` alone, unless it names others for joint classes.
+        """
+        made = copy.copy(self)
+        made.joint = True
+        own = {"name": f"joint {self.name}", "bounding": self.bounding and Bounding}
+        # A property of the class knows of joint classes itself.
+        vars(made).update({one: v for one, v in own.items() if not isinstance(getattr(type(self), one), property)})
+        return made
+
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
+        if not self.joint:
+            return self._worst(classes)
+        return np.array([self._worst(joint_classes(one))[0] for one in classes], dtype=float)
+
+    def _worst(self, classes: EquivalenceClasses) -> Floats:
         worst_of, none = (np.minimum, np.inf) if self.maximize else (np.maximum, -np.inf)
         of_classes = np.where(classes.kept, self.of_classes(classes), none)
         worst: Floats = worst_of.reduceat(of_classes, classes.starts[:-1])
@@ -274,7 +308,8 @@ class WithBackgroundKnowledge(WorstClassObjective):
     @property
     def name(self) -> str:  # type: ignore[override]
         """The name with the background knowledge."""
-        return self._name if self.known is None else f"{self._name} ({knowledge_in_words(self.known)})"
+        own = f"joint {self._name}" if self.joint else self._name
+        return own if self.known is None else f"{own} ({knowledge_in_words(self.known)})"
 
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         raise NotImplementedError
@@ -308,6 +343,8 @@ class WithBackgroundKnowledge(WorstClassObjective):
 
     def check(self, table: Microdata) -> None:
         super().check(table)
+        if self.joint and self.known is not None:
+            raise ValueError(f"known must be None for a joint measure, whose adversary knows all columns, got {self!r}")
         named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
         sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]
         if sensitive:
@@ -315,6 +352,8 @@ class WithBackgroundKnowledge(WorstClassObjective):
         sets_of(self.known, list(table.quasi_identifiers))
 
     def __repr__(self) -> str:
+        if self.joint:
+            return f"{type(self).__name__}({', '.join([*self._arguments(), 'joint=True'])})"
         if self.known is None:
             return super().__repr__()
         sets: Any = self.known if isinstance(self.known, any_of) else [list(one) for one in self.known]

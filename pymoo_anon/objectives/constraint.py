@@ -80,11 +80,11 @@ class Constraint:
     @property
     def depends_on_kept(self) -> bool:
         """Whether the value of a class depends on other kept classes, as with background knowledge."""
-        return self.objective.known is not None
+        return self.objective.known is not None or self.objective.joint
 
     def broken(self, classes: EquivalenceClasses) -> Bools:
         """Tell which classes break a constraint that bounds every class. (n_classes,) Boolean array."""
-        return ~self.keeps(self.objective.of_classes(classes))
+        return ~self.keeps(self.objective.of_kept(classes))
 
     def keeps(self, values: Floats) -> Bools:
         """Tell which values with their natural sign keep the bound. (n,) Boolean array."""

@@ -6,12 +6,14 @@ from pymoo_anon._rooms import later
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front, Requirement, risk_at_most
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.releases import joint
 from pymoo_anon.problems.tradeoffs import Step
 
 if TYPE_CHECKING:
     from pymoo_anon.problems.bitstrings import BitStringProblem
     from pymoo_anon.problems.journal import Journal, journaled
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LocalTarget, LowerBound
+    from pymoo_anon.problems.nesting import ladder
     from pymoo_anon.problems.preference import Achievement, PreferredPoint
     from pymoo_anon.problems.refining import refine
 
@@ -29,7 +31,9 @@ __all__ = [
     "PreferredPoint",
     "Requirement",
     "Step",
+    "joint",
     "journaled",
+    "ladder",
     "refine",
     "risk_at_most",
 ]
@@ -41,6 +45,7 @@ __getattr__ = later(
         "journal": ("Journal", "journaled"),
         "local_recoding": ("LocalRecodingProblem", "LocalTarget", "LowerBound"),
         "refining": ("refine",),
+        "nesting": ("ladder",),
         "preference": ("Achievement", "PreferredPoint"),
     },
 )

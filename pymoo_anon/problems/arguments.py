@@ -15,6 +15,7 @@ from pymoo_anon.objectives.knowledge import BackgroundKnowledge, known_of, reach
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression
+from pymoo_anon.typing import Ints
 
 
 def check_table(table: Any) -> None:
@@ -107,6 +108,13 @@ def check_knowledge(measures: Sequence[Objective], table: Microdata, rule: Suppr
         )
 
 
+def check_joint(measures: Sequence[Objective], beside: Ints | None) -> None:
+    """Check that joint measures have releases to be joint with."""
+    joint = [measure for measure in measures if measure.joint]
+    if joint and beside is None:
+        raise ValueError(f"beside must name earlier releases for {joint[0]!r}, such as beside=[choice], got none")
+
+
 def safe_repr(measure: Objective) -> str:
     """Return the `repr` of a measure without values of the data.
 
@@ -127,6 +135,7 @@ def safe_repr(measure: Objective) -> str:
         # The `repr` of a table or a hierarchy tells its size alone.
         if value is not None and value != "equal":
             parts.append(f"{name}={value!r}")
+    parts += ["joint=True"] if measure.joint else []
     return plain(f"{type(measure).__name__}({', '.join(parts)})")
 
 

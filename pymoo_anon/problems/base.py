@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -75,6 +76,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     #: Whether objectives are called in threads, too.
     _measures_in_threads = True
+    #: (n_distinct,) int64 array, the part of each distinct tuple in the releases beside this one, or None.
+    beside_parts: Ints | None = None
 
     def __init__(
         self,
@@ -100,6 +103,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             self._limit = self.suppression.limit_of(table.n_rows)
         self.measured = tuple(dict.fromkeys([*self.objectives, *(one.objective for one in self.constraints)]))
         arguments.check_knowledge(self.measured, table, self.suppression)
+        arguments.check_joint(self.measured, self.beside_parts)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
         self.names = arguments.measure_names(named, table.quasi_identifiers)
@@ -219,7 +223,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
         Some come at a time, in any order. Classes count the values of `columns`; None counts those that are measured.
         """
-        n_parts = -(-8 * len(X) * int(self.table.tuples.offsets[-1]) // _BYTES_OF_MAPS)
+        is_joint, tuples = self.beside_parts is not None, self.table.tuples
+        width = int(tuples.offsets[-1]) + (len(tuples) if is_joint else 0)
+        n_parts = -(-8 * len(X) * width // _BYTES_OF_MAPS)
         if n_parts > 1 and len(X) > 1:
             for part in np.array_split(np.arange(len(X)), min(n_parts, len(X))):
                 yield from ((part[rows], classes) for rows, classes in self._grouped(X[part], columns))
@@ -238,7 +244,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             columns=self._columns if columns is None else columns,
             limit=limit,
             below=below,
+            class_of=is_joint,
         ):
+            if self.beside_parts is not None:
+                grouped = replace(grouped, beside=self.beside_parts)
             if self._limit is not None:
                 grouped = self.suppression.applied(grouped, self.constraints)
             yield rows[done : done + len(grouped)], grouped
@@ -387,9 +396,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     @property
     def default_constraint(self) -> Constraint:
-        """Default constraint of a release: k of at least 2."""
+        """Default constraint of a release: k of at least 2, joint beside other releases."""
         known = arguments.known_of_all(self.measured, list(self.table.quasi_identifiers))
-        return KAnonymity(person=self.table.person, known=known) >= 2
+        joint = known is None and self.beside_parts is not None
+        return KAnonymity(person=self.table.person, known=known, joint=joint) >= 2
 
     def decode(self, x: ArrayLike) -> Decoded:
         """Return the generalization of one point, an (n_var,) or (1, n_var) array.
@@ -405,7 +415,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         They count all sensitive, label and person columns, and tell the class of each distinct tuple. For x and errors
         see `decode`.
         """
-        return self.table.equivalence_classes(self.decode(x), self.suppression, self.constraints)
+        return self.table.equivalence_classes(self.decode(x), self.suppression, self.constraints, self.beside_parts)
 
     def front(self, res: Any) -> Front:
         """Return the feasible front of a search.

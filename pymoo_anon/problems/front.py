@@ -54,6 +54,7 @@ class Choice:
     requirements: tuple[Constraint, ...] = ()
     # By name of a loss among the values, the least and the greatest possible value.
     losses: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    problem: Any = field(default=None, repr=False, compare=False)  # Problem of the front
 
     @property
     def said(self) -> str:
@@ -252,7 +253,8 @@ class Front:
             return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
         alone = self.problem.default_constraint
         if not alone.keeps(self.values(alone.objective)[[place]])[0]:
-            return f"k is 1: some {'row' if person is None else 'person'} stands alone in a class"
+            who = "row" if person is None else "person"
+            return f"{'joint ' * alone.objective.joint}k is 1: some {who} stands alone in a class"
         if suppressed == "drop" or not n_suppressed:
             return None
         if n_suppressed == 1:
@@ -524,6 +526,7 @@ class _Asked:
             reason,
             tuple(dict.fromkeys(self.bounds)),
             MappingProxyType(front.losses(self.names)),
+            front.problem,
         )
 
     def has(self, place: int) -> str:

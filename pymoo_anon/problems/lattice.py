@@ -20,6 +20,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, column_index
 from pymoo_anon.problems.base import AnonymizationProblem, one_point, whole_numbers
+from pymoo_anon.problems.releases import fingerprint_of, parts_beside
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -61,6 +62,8 @@ class LatticeProblem(AnonymizationProblem):
             all (float below 1, rounded down).
         constraints: Bounds on objectives, such as `KAnonymity() >= 5`, in the order of the columns of G.
         levels: By quasi-identifier its least and its greatest level, such as `{"age": (1, 3)}`. Others may have all.
+        beside: Earlier releases of the table, of any kind, as of `joint`. Measures such as `KAnonymity(joint=True)` are
+            then of whoever has all of them and this one, with rows linked.
         elementwise_runner: As of `AnonymizationProblem`.
 
     Attributes:
@@ -85,11 +88,13 @@ class LatticeProblem(AnonymizationProblem):
         constraints: Sequence[Constraint] = (),
         *,
         levels: Mapping[Name, tuple[int, int]] = MappingProxyType({}),
+        beside: Sequence[Any] = (),
         elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
         self.levels, self.lowest, self.highest = _limits(levels, table)
+        self.beside_parts = parts_beside(beside, table)
         super().__init__(
             table,
             objectives,
@@ -127,7 +132,8 @@ class LatticeProblem(AnonymizationProblem):
 
     @property
     def space_fingerprint(self) -> str:
-        return f"levels {self.lowest.tolist()} to {self.highest.tolist()}" if self.levels else ""
+        levels = f"levels {self.lowest.tolist()} to {self.highest.tolist()}" if self.levels else ""
+        return levels + fingerprint_of("beside", self.beside_parts)
 
     def nodes(self, start: int, stop: int) -> Ints:
         """Return nodes number `start` to `stop - 1`.

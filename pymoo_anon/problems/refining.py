@@ -85,7 +85,8 @@ def _refine_anew(
     divided = kept[class_of] if suppressed else np.ones_like(class_of, dtype=np.bool_)
     cells = _divide(problem, parts, divided, promised, method)
     made = LocalGeneralization(table.quasi_identifiers, cells, suppressed=suppressed)
-    _check_kept(problem, required, classes, table.equivalence_classes(made, 0, problem.constraints))
+    after = table.equivalence_classes(made, 0, problem.constraints, problem.beside_parts)
+    _check_kept(problem, required, classes, after)
     return made
 
 
@@ -106,7 +107,7 @@ def _promised(
     promised: list[Constraint] = [k >= float(k.evaluate(classes)[0])]
     for measure in dict.fromkeys([*problem.measured, *(one.objective for one in required)]):
         value = float(measure.evaluate(classes)[0])
-        if measure.worst_class and measure.known is None and np.isfinite(value):
+        if measure.worst_class and measure.known is None and not measure.joint and np.isfinite(value):
             promised.append(measure >= value if measure.maximize else measure <= value)
     return [one for one in promised if holds_by_construction(one, problem.table.tuples)]
 

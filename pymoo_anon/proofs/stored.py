@@ -12,7 +12,7 @@ import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import first_non_dominated
-from pymoo_anon.objectives.bounds import Kind, SuppressionBudget, fewest_unavoidable, suppression_budget
+from pymoo_anon.objectives.bounds import Kind, SuppressionBudget, suppression_budget
 from pymoo_anon.problems.journal import BOUNDS
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import BoundsReader, LatticeProof, Tolerance, least_covered
@@ -167,7 +167,7 @@ class MeasureRules(BoundsReader):
         n = len(classes)
         below = suppression_budget(classes, self.problem.suppression, self.problem.constraints, by_k=False)
         # Each class of a specialization lies inside of a class, and its value is no greater.
-        tops = [fewest_unavoidable(family.values_of(classes), classes, below) for family in self.thresholds]
+        tops = [family.tops(classes, below) for family in self.thresholds]
         special = [self._of_specializations(column, classes, below) for column in self.columns]
         general = np.full((n, len(self.columns)), -np.inf)
         if not self.sweeps:

@@ -59,7 +59,8 @@ def evidence(
         released: What `release` returned of it.
         checksums: By name the sha256 of every file, or None where there is none, under input, hierarchies and output.
         search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; "commands", a list
-            of those that make the release again; "bound", of a local recoding what `lower_bound` returned.
+            of those that make the release again; "bound", what `lower_bound` returned; "joint", k, l and rows alone
+            with all earlier releases.
         earlier: Other releases of the same table: file, sha256, x, suppressed.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
@@ -67,7 +68,7 @@ def evidence(
         ValueError: An argument is not what it has to be, or the choice is none of the points.
     """
     front = problem.front(res)
-    facts = {key: as_json(value) for key, value in search.items() if key not in ("bound", "commands")}
+    facts = {key: as_json(value) for key, value in search.items() if key not in ("bound", "commands", "joint")}
     content = {
         "audience": INTERNAL,
         "format": FORMAT,
@@ -78,17 +79,19 @@ def evidence(
         "search": {**dict.fromkeys(_FACTS), **facts},
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
-        "checksums": {
-            kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()}
-            for kind in (*_FILES, *checksums)
-        },
+        "checksums": {kind: _by_name(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
         "earlier": [dict(one) for one in earlier],
+        "joint": search.get("joint"),
         "front": _front(problem, front),
     }
     check_content(content, "evidence")
     return content
+
+
+def _by_name(checksums: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {column_name(name): own for name, own in checksums.items()}
 
 
 def _table(table: Microdata) -> dict[str, Any]:
@@ -221,7 +224,7 @@ def _front(problem: AnonymizationProblem, front: Front) -> list[dict[str, Any]]:
 
 
 #: Kind and readers of the file.
-FORMAT, VERSION = "pymoo_anon evidence", 6
+FORMAT, VERSION = "pymoo_anon evidence", 7
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -312,6 +315,7 @@ _SHAPE = {
     "dropped": [_TEXT],
     "uniqueness": [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}],
     "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of(*HOW_RELEASED)}],
+    "joint": ({"k": _COUNT, "l": {str: _COUNT}, "alone": _COUNT}, None),
     "front": [{"x": [_COUNT], "values": [_NUMERIC], "suppressed": _COUNT}],
 }
 

@@ -202,7 +202,7 @@ def decoded_point(
         made = refine(problem, x)
     except RefinementError as error:
         raise RefinementError(error.change, 'recoding="local"') from None
-    return made, problem.table.equivalence_classes(made, 0, problem.constraints)
+    return made, problem.table.equivalence_classes(made, 0, problem.constraints, problem.beside_parts)
 
 
 def complete_rows(source: Renamed, table: Microdata) -> Frame:

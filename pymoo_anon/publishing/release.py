@@ -236,7 +236,7 @@ class Recoded:
         # A row that is marked may be alone, too.
         missed = dict.fromkeys(([_missed(self.problem.default_constraint, 1)] if alone else []) + [*self.exceptions])
         if alone and self.asked.anyway is None:
-            raise ValueError(f"the release misses what is required: {listed(missed)}; {_ANYWAY}")
+            raise ValueError(f"the release misses what is required: {listed(missed)}; {ANYWAY}")
         promised = dict.fromkeys([*self.problem.measured, *(one.objective for one in self.requirements)])
         return Release(
             written,
@@ -353,7 +353,7 @@ class Recoded:
         return RecountError(broken, hint)
 
 
-_ANYWAY = "anyway='REASON', on the command line --anyway REASON, releases it nevertheless"
+ANYWAY = "anyway='REASON', on the command line --anyway REASON, releases it nevertheless"
 
 
 def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, asked: Asked) -> Recoded:
@@ -373,7 +373,7 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
         raise ValueError("x must leave a row to release, got a point that suppresses all rows")
     exceptions = _unmet(problem, classes, requirements)
     if exceptions and asked.anyway is None:
-        raise ValueError(f"the point misses what is required: {listed(exceptions)}; {_ANYWAY}")
+        raise ValueError(f"the point misses what is required: {listed(exceptions)}; {ANYWAY}")
     complete = complete_rows(source, problem.table)
     aliases = [source.alias(name) for name in released]
     groups = frames.held(frames.distinct_rows(complete, aliases))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROLES = ("quasi-identifier", "sensitive", "label", "person", "identifier", "keep", "drop", "other")
 
 _TABLES = ("data", "columns", "search", "release", "report")
-_ADVERSARIES = "adversary"
+_ADVERSARIES, _AUDIENCES = "adversary", "audience"
 _DATA = {
     "file": options.read_text,
     "engine": options.read_one_of(ENGINES),
@@ -40,6 +40,7 @@ _REPORT = {
     **dict.fromkeys(("owner", "recipients", "purpose"), options.read_text),
     "population-size": options.read_whole(1),
 }
+_AUDIENCE = {"name": options.read_text, "require": options.read_bounds, "file": options.read_path}
 _COLUMN = {
     "role": options.read_text,
     "hierarchy": options.read_text,
@@ -76,6 +77,7 @@ class Project:
     columns: Mapping[str, ColumnDecision]  # Role and hierarchy of every column, in the order of the file
     search: Mapping[str, Any]  # The options of a search that the file gives, by their names in `Settings`
     adversaries: Sequence[str]  # The bounds of its adversaries, which are among those of the search
+    audiences: Mapping[str, Mapping[str, Any]]  # By name what each requires, and the file of its release
     output: Path  # The folder of the search
     release: Path  # The file that a release is written to
     suppressed: str  # Treatment of suppressed rows in a release: "mark" or "drop"
@@ -132,6 +134,17 @@ class Project:
             except ValueError as error:
                 raise ValueError(f'{self.path}: [columns."{name}"] {error}') from None
         return kept
+
+    def for_audience(self, name: str) -> Project:
+        """Return the project with the file of the release of an audience.
+
+        Raises:
+            ValueError: There is no such audience.
+        """
+        if name not in self.audiences:
+            raise ValueError(f"audience must be one of {examples(list(self.audiences)) or 'none'}, got {name!r}")
+        file = self.audiences[name].get("file", f"{self.release.stem}-{name}{self.release.suffix}")
+        return replace(self, release=self.release.parent / file)
 
     def with_role(self, *roles: str) -> list[str]:
         """Return the names of the columns with any of these roles."""
@@ -242,7 +255,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
     With `decided`, every column must have a role other than "other".
     """
     content = _content(path)
-    _check_keys(path, "the file", content, (*_TABLES, _ADVERSARIES))
+    _check_keys(path, "the file", content, (*_TABLES, _ADVERSARIES, _AUDIENCES))
     given: dict[str, Mapping[str, Any]] = {}
     for name in _TABLES:
         given[name] = content.get(name, {})
@@ -275,6 +288,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
         columns=MappingProxyType(columns),
         search=MappingProxyType({key: value for key, value in search.items() if key != "output"} | _wishes(columns)),
         adversaries=adversaries,
+        audiences=MappingProxyType(_audiences(path, content.get(_AUDIENCES, []))),
         output=folder / search.get("output", f"{path.stem}-front"),
         release=folder / release.get("file", f"{path.stem}-release.csv"),
         suppressed=release.get("suppressed", "mark"),
@@ -307,6 +321,17 @@ def _adversaries(path: Path, given: Any) -> list[str]:
     read = options.bounds_of_adversary
     found = [_read(path, f"[[{_ADVERSARIES}]] {number}", read, one) for number, one in enumerate(given, start=1)]
     return [bound for bounds in found for bound in bounds]
+
+
+def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
+    """Return what each audience requires, in the order of the file."""
+    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+        raise ValueError(f"{path}: each audience must be a table of its own, [[{_AUDIENCES}]], got {given!r:.80}")
+    read = [_values(path, _AUDIENCES, one, _AUDIENCE) for one in given]
+    for one in read:
+        if not {"name", "require"} <= one.keys() or [own.get("name") for own in read].count(one["name"]) > 1:
+            raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a name of its own, and what it requires")
+    return {one["name"]: one for one in read}
 
 
 def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,9 @@ from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.problems.releases import Together
 
 # Values that stand in JSON as text, under the name of their type.
 _TYPES: Mapping[str, Callable[[str], Any]] = {
@@ -186,7 +189,7 @@ def _measures(problem: Any) -> list[Objective]:
 EVIDENCE, CODEBOOK = "evidence.json", "codebook.csv"
 
 #: Two releases that differ in any of these tell more together than one of them.
-COMPARED = ("x", "suppressed", "recoding", "columns")
+COMPARED = ("x", "suppressed", "recoding", "columns", "audience")
 
 
 class Released(NamedTuple):
@@ -199,6 +202,7 @@ class Released(NamedTuple):
     columns: list[str]  # The released columns
     recoding: str | None = None  # "local" if the point was refined, else None
     requirements: list[str] | None = None  # Promised bounds, or None for those of the choice
+    audience: str | None = None  # Audience of the project, or None
 
 
 @contextmanager
@@ -246,7 +250,7 @@ def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list
         # Requirements are promised, too.
         bounds = [part for one in choice.requirements for part in ("--require", bound_text(one))]
         commands.append(["pymoo-anon", "pick", file, *row, *bounds])
-    else:
+    elif not asked.get("audience"):
         again += row
     for name, value in asked.items():
         if value:
@@ -254,13 +258,13 @@ def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list
     return [shlex.join(command) for command in (*commands, again)]
 
 
-def warning_of(one: Released, same_file: bool) -> str:
+def warning_of(one: Released, same_file: bool, told: Together | None, n_others: int) -> str:
     """Return a warning of another release of the same table."""
     is_another = "was another release of this table until now" if same_file else "is another release of this table"
-    return (
-        f"{one.file} {is_another}. Whoever has both can compare them, and find people that neither of them reveals "
-        "alone: publish only one"
-    )
+    who = f"{one.file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
+    if told is None:
+        return f"{who} can compare them, and find people that none of them reveals alone: publish only one"
+    return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"
 
 
 def agree(claims: pd.DataFrame, told: Mapping[str, Any]) -> bool:

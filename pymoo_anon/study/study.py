@@ -24,17 +24,7 @@ from pymoo_anon.problems.arguments import RefinementError, as_json, measure_name
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.interrupt import put_in_place
-from pymoo_anon.study.names import (
-    CHOICE,
-    FILES,
-    FRONT,
-    JOURNAL,
-    RECORD,
-    RELEASES,
-    STORED,
-    checksum,
-    path_from,
-)
+from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED, checksum
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import (
@@ -47,16 +37,24 @@ from pymoo_anon.study.stored import (
     as_written,
     beside,
     bound_text,
-    commands_of,
     read_record,
     read_search,
     warning_of,
 )
-from pymoo_anon.study.tables import constraint, open_again, open_released, population_of, problem_of, table_of
+from pymoo_anon.study.tables import (
+    constraint,
+    open_again,
+    open_released,
+    population_of,
+    problem_for,
+    problem_of,
+    table_of,
+)
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 
 if TYPE_CHECKING:
+    from pymoo_anon.problems.releases import Together
     from pymoo_anon.publishing.release import Recoded, Release
 
 
@@ -76,9 +74,11 @@ class Study:
         assert not any(study.verify().values())
     """
 
-    def __init__(self, project: Project, folder: Path | None = None) -> None:
+    def __init__(self, project: Project, folder: Path | None = None, audience: str | None = None) -> None:
         #: The content of the project file.
-        self.project = project
+        self.project = project if audience is None else project.for_audience(audience)
+        #: The audience of the project to which the choice and the release are, or None.
+        self.audience = audience
         #: The folder of the search.
         self.folder = project.output if folder is None else folder
 
@@ -102,6 +102,12 @@ class Study:
         if not file.is_file():
             raise ValueError(f"{file} must be the project file of the search in {folder}, got none; name that file")
         return cls(read_project(file), folder)
+
+    def for_audience(self, name: str | None) -> Study:
+        """Return the study of an audience with its one point."""
+        made, shared = Study(read_project(self.project.path), self.folder, name), ("record", "_stored", "table")
+        vars(made).update({part: own for part, own in vars(self).items() if part in shared})
+        return made
 
     # --- what a search found ------------------------------------------------------------------------------------------
 
@@ -154,7 +160,8 @@ class Study:
     @cached_property
     def problem(self) -> Any:
         """The problem that was searched."""
-        return problem_of(self.table, self.record["options"])
+        own = problem_of(self.table, self.record["options"])
+        return own if self.audience is None else problem_for(own, self.project, self.audience)
 
     @cached_property
     def front(self) -> Front:
@@ -163,6 +170,9 @@ class Study:
         Raises:
             ValueError: It is damaged or of other data.
         """
+        if self.audience is not None:
+            x = np.zeros((1, self.problem.n_var), dtype=np.int64)
+            return Front(self.problem, x)
         # As text, so that every number is the one that was written.
         content, stored, certified = BytesIO(self._front_csv), self._stored, self.record["certified"]
         try:
@@ -262,6 +272,8 @@ class Study:
             ValueError: No point is chosen, or it is of another front.
         """
         path, front = self.folder / CHOICE, self.front
+        if self.audience is not None:
+            return front.choose(row=0)
         if not path.is_file():
             raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
         with as_written(path, "pick wrote"):
@@ -302,7 +314,7 @@ class Study:
     @property
     def released(self) -> Path:
         """The table that was released last, or the one that the project names."""
-        paths = [self._path_of(one) for one in reversed(self.releases)]
+        paths = [self._path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
         return next((path for path in paths if path.is_file()), self.project.release)
 
     def _path_of(self, one: Released) -> Path:
@@ -340,6 +352,7 @@ class Study:
             RecountError: The recount of the written file contradicts a promise.
         """
         from pymoo_anon.study.engines import write_table
+        from pymoo_anon.study.releasing import beside_others, entry_of
 
         self._check_kind(local, lower_bound)
         choice = self.point(row)
@@ -357,11 +370,12 @@ class Study:
             show("Step 3 of 4: counting again")
             release = made.counted_again(open_again(self.project, new))
             show("Step 4 of 4: writing evidence and codebook")
-            done = self._entry(choice, release, target, checksum(new))
+            done = entry_of(self, choice, release, target, checksum(new))
             earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
-            self._write_documents(new, choice, release, done, earlier, {**asked, "anyway": anyway})
+            release, told = beside_others(self, release, done, earlier, anyway)
+            self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
             put_in_place(temporary, target.parent, [path.name for path in paths])
-        self._remember(done, earlier)
+        self._remember(done, earlier, told)
         return release
 
     def _write_documents(
@@ -371,23 +385,25 @@ class Study:
         release: Release,
         done: Released,
         earlier: Sequence[Released],
+        told: Together | None,
         asked: Mapping[str, Any],
     ) -> None:
         from pymoo_anon.publishing.codebook import codebook
         from pymoo_anon.publishing.evidence import evidence, write_evidence
         from pymoo_anon.study.engines import write_table
+        from pymoo_anon.study.releasing import checksums_of, search_of
 
-        told = evidence(
+        content = evidence(
             self.problem,
             self.front,
             choice,
             release,
-            checksums=self._checksums({new.name: done.sha256}),
-            search=self._search(choice, asked),
+            checksums=checksums_of(self, {new.name: done.sha256}),
+            search=search_of(self, choice, asked, told),
             earlier=[{key: getattr(one, key) for key in Released._fields[:4]} for one in earlier],
             made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
-        write_evidence(beside(new, EVIDENCE), told)
+        write_evidence(beside(new, EVIDENCE), content)
         how: Any = {"suppressed": release.suppressed, "recoding": release.recoding, "keep": self.project.kept}
         write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
 
@@ -408,35 +424,13 @@ class Study:
         roles = Asked(project.with_role("drop", "identifier"), project.kept, **asked)
         return recode(frame, self.problem, choice, roles)
 
-    def _checksums(self, output: Mapping[str, str]) -> dict[str, Any]:
-        known, project = self.record["project"], self.project
-        data = {Path(str(project.data)).name: known["data"]}
-        trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
-        return {"input": data, "hierarchies": trees, "output": output}
-
-    def _search(self, choice: Choice, asked: Mapping[str, Any]) -> dict[str, Any]:
-        record, passes = self.record, asked["lower-bound"]
-        return {
-            "algorithm": record["algorithm"]["name"],
-            "seed": record["options"]["seed"],
-            **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
-            "commands": commands_of(self.project.path, choice, asked),
-            "bound": None if passes is None else self.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
-        }
-
-    def _entry(self, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
-        file = path_from(self.project.path.parent, target)
-        columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
-        x = [int(one) for one in choice.x]
-        return Released(file, sha256, x, made.suppressed, columns, made.recoding, bounds)
-
-    def _remember(self, done: Released, earlier: Sequence[Released]) -> None:
+    def _remember(self, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
         self.releases = [*(one for one in self.releases if one != done), done]
         with replaced(self.folder / RELEASES) as path:
             path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")
         for one in earlier:
             # The caller of `release` is warned.
-            warnings.warn(warning_of(one, one.file == done.file), stacklevel=3)
+            warnings.warn(warning_of(one, one.file == done.file, told, len(earlier)), stacklevel=3)
 
     # --- counting again -----------------------------------------------------------------------------------------------
 
@@ -458,7 +452,8 @@ class Study:
         found, _ = {}, self.front
         for path in paths:
             show(f"Recoding and counting {path} again")
-            found[path] = self._broken(path)
+            (*_, audience) = [one.audience for one in self.releases if self._path_of(one) == path] or [None]
+            found[path] = (self if audience == self.audience else self.for_audience(audience))._broken(path)
         return found
 
     def _broken(self, path: Path) -> list[str]:

@@ -251,7 +251,11 @@ class Microdata:
         return self.tuples.domains[column]
 
     def equivalence_classes(
-        self, generalization: Decoded, suppression: float | Suppression = 0, constraints: Sequence[ClassConstraint] = ()
+        self,
+        generalization: Decoded,
+        suppression: float | Suppression = 0,
+        constraints: Sequence[ClassConstraint] = (),
+        beside: Ints | None = None,
     ) -> EquivalenceClasses:
         """Group the table by one generalization.
 
@@ -259,6 +263,7 @@ class Microdata:
             generalization: A group map per quasi-identifier of this table, or a local recoding of it.
             suppression: `AtMost`, `Below` or `Violating`; a number means `AtMost`.
             constraints: Constraints of the release, such as `KAnonymity() >= 5`. Only `Violating` reads them.
+            beside: (n_distinct,) array, the part of each distinct tuple in earlier releases, for joint measures.
 
         The result counts the values of all columns with a role other than quasi-identifier, and has the class of each
         distinct tuple.
@@ -276,7 +281,7 @@ class Microdata:
         if isinstance(generalization, LocalGeneralization):
             if limit or below:
                 raise ValueError(f"suppression must be 0 for a local recoding, which suppresses nothing, got {rule!r}")
-            return rule.applied(self.local_classes(generalization, columns), constraints)
+            return rule.applied(replace(self.local_classes(generalization, columns), beside=beside), constraints)
         expected = {name: hierarchy.n_values for name, hierarchy in self.quasi_identifiers.items()}
         got = {name: len(groups) for name, groups in generalization.groups.items()}
         if list(expected.items()) != list(got.items()):
@@ -289,7 +294,7 @@ class Microdata:
             limit=limit,
             below=below,
         )
-        return rule.applied(classes, constraints).copy()
+        return rule.applied(replace(classes, beside=beside), constraints).copy()
 
     @cached_property
     def forest(self) -> Forest:

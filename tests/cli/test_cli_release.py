@@ -23,6 +23,8 @@ NOTES = ["=1+1", "-2", "+3", "@x", 'say "yes"', "a,b", "semi;colon", "two\nlines
 RELEASE = Path("out.csv")
 EVIDENCE = Path("out.csv.evidence.json")
 CODEBOOK = Path("out.csv.codebook.csv")
+#: Two releases of the table leave somebody alone.
+ANYWAY = ("--anyway", "the second one is for tests alone")
 
 
 def rows_of(path):
@@ -349,31 +351,46 @@ def test_another_point_of_the_same_front_warns_and_is_named_in_the_evidence():
     again = command("release", "mine.toml", "--row", "1", "--output", "out_again.csv")
     assert (again.exit_code, again.stderr) == (0, "")
     first = read_evidence(EVIDENCE)
-    other = command("release", "mine.toml", "--row", "2", "--output", "out_other.csv")
+    second = "release", "mine.toml", "--row", "2"
+    refused = command(*second, "--output", "out_other.csv")
+    seen = "joint k = 1 and joint l of diagnosis = 1; 1 of 49 rows (2.0 %) is alone"
+    assert (refused.exit_code, Path("out_other.csv").exists()) == (2, False)
+    assert f"whoever has it beside out.csv and out_again.csv and links their rows would see {seen}" in refused.stderr
+    other = command(*second, "--output", "out_other.csv", *ANYWAY)
     assert other.exit_code == 0, other.stderr
-    assert other.stderr.splitlines()[0].startswith("Warning: out.csv is another release of this table. Whoever")
-    earlier = read_evidence(Path("out_other.csv.evidence.json"))["earlier"]
+    assert other.stderr.splitlines()[0] == (
+        "Warning: out.csv is another release of this table. Whoever has all of them and links their rows sees "
+        f"{seen}: publish only one"
+    )
+    told = read_evidence(Path("out_other.csv.evidence.json"))
+    earlier = told["earlier"]
     assert [one["file"] for one in earlier] == ["out.csv", "out_again.csv"]
-    instead = command("release", "mine.toml", "--row", "2", "--force")
-    assert instead.stderr.startswith("Warning: out.csv was another release of this table until now. Whoever has both")
+    assert told["joint"] == {"k": 1, "l": {"diagnosis": 1}, "alone": 1}
+    assert told["exceptions"] == ["joint k is 1 where at least 2 is required"]
+    instead = command(*second, "--force", *ANYWAY)
+    assert instead.stderr.startswith("Warning: out.csv was another release of this table until now. Whoever has all")
     assert earlier[0]["sha256"] == first["checksums"]["output"]["out.csv"]
     assert earlier[0]["x"] == first["front"][first["chosen"]["place"]]["x"]
     assert first["earlier"] == []
+    assert first["joint"] is None
 
 
 def test_verify_counts_all_that_was_released_and_names_each():
     assert command("release", "mine.toml", "--row", "1").exit_code == 0
-    assert command("release", "mine.toml", "--row", "2", "--output", "out_other.csv").exit_code == 0
+    assert command("release", "mine.toml", "--row", "2", "--output", "out_other.csv", *ANYWAY).exit_code == 0
     other = Path("out_other.csv")
     other.write_text(other.read_text(encoding="utf-8").replace("flu", "flu ", 1), encoding="utf-8")
     found = command("verify", "mine.toml")
     wrong = "does not hold: the file has changed: its checksum differs"
-    assert (found.exit_code, found.stdout) == (1, f"out.csv: holds.\nout_other.csv: {wrong}.\n")
+    seen = "joint k = 1 and joint l of diagnosis = 1; 1 of 49 rows (2.0 %) is alone"
+    both = f"Whoever has the 2 releases and links their rows sees {seen}.\n"
+    assert (found.exit_code, found.stdout) == (1, f"out.csv: holds.\nout_other.csv: {wrong}.\n{both}")
     # The one that is damaged need not be the last one.
-    assert command("release", "mine.toml", "--row", "2", "--output", "out_other.csv", "--force").exit_code == 0
+    again = "release", "mine.toml", "--row", "2", "--output", "out_other.csv", "--force"
+    assert command(*again, *ANYWAY).exit_code == 0
     RELEASE.write_text(RELEASE.read_text(encoding="utf-8").replace("flu", "flu ", 1), encoding="utf-8")
     found = command("verify", "mine.toml")
-    assert (found.exit_code, found.stdout) == (1, f"out.csv: {wrong}.\nout_other.csv: holds.\n")
+    assert (found.exit_code, found.stdout) == (1, f"out.csv: {wrong}.\nout_other.csv: holds.\n{both}")
     RELEASE.unlink()
     found = command("verify", "mine.toml")
     missing = "out.csv: is missing: put it back, or delete it in front/releases.json.\n"

@@ -90,7 +90,7 @@ def test_texts_of_options_may_be_lists():
         ("seed = 1", "sead = 1", "[search] may have objectives, require, recoding, suppression, algorithm, "
          "generations, pop-size, epsilon, time-limit, seed, output, got 'sead'"),
         ("[release]", "[publish]", "the file may have data, columns, search, release, report, adversary, "
-         "got 'publish'"),
+         "audience, got 'publish'"),
         ('"sensitive"', '"secret"', "[columns.\"diagnosis\"] role must be one of quasi-identifier, sensitive, label, "
          "person, identifier, keep, drop, other, got 'secret'"),
         ('role = "sensitive"', "", "[columns.\"diagnosis\"] role must be one of quasi-identifier, sensitive, label, "

@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 from command import front, own, run, search
 
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import joint, refine
+from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study import Study, engines
+from pymoo_anon.study.releasing import all_together
 from pymoo_anon.table import Microdata
 
 pytestmark = pytest.mark.usefixtures("own_table")
@@ -85,3 +88,38 @@ def test_other_folders_are_refused(searched, tmp_path):
         Study.open(other)
     with pytest.raises(ValueError, match=r"none\.toml: no such file"):
         Study.open("none.toml")
+
+
+def test_a_second_release_tells_the_joint_classes(searched):
+    study = Study.open(searched)
+    rows = [row for row, k in enumerate(study.front.values(KAnonymity()), start=1) if k > 1]
+    pairs = {(a, b): joint([study.point(a), study.point(b)]) for a in rows for b in rows if a < b}
+    least = {pair: KAnonymity().evaluate(both).item() for pair, both in pairs.items()}
+    safe = next(pair for pair in pairs if least[pair] > 1)
+    study.release("first.csv", row=safe[0], suppressed="drop")
+    seen = f"joint k = {least[safe]:g} and joint l of diagnosis = "
+    with pytest.warns(UserWarning, match=f"first.csv is another release of this table. .* sees {seen}"):
+        study.release("second.csv", row=safe[1], suppressed="drop")
+    told = read_evidence("second.csv.evidence.json")["joint"]
+    both = pairs[safe]
+    assert told["l"] == {"diagnosis": DistinctLDiversity("diagnosis").evaluate(both).item()}
+    assert (told["k"], told["alone"]) == (least[safe], 0)
+    n, together = all_together(Study.open(searched))
+    assert (n, together.as_record()) == (2, told)
+    with pytest.warns(UserWarning, match=r"first\.csv was another release of this table until now.*no row is alone$"):
+        study.release("first.csv", row=safe[1], suppressed="drop")
+    assert all_together(study) == (1, None)
+
+
+def test_a_refined_release_is_counted_by_its_own_classes(searched):
+    study = Study.open(searched)
+    study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
+    study.release("first.csv")
+    with pytest.warns(UserWarning, match="joint k = "):
+        study.release("second.csv", local=True)
+    (_, together), choice = all_together(study), study.choice
+    both = joint([choice, study.table.equivalence_classes(refine(study.problem, choice))])
+    assert together.k == KAnonymity().evaluate(both).item() > 1
+    # Records of another search cannot be counted.
+    study.releases = [one._replace(x=[9]) for one in study.releases]
+    assert all_together(study)[1] is None

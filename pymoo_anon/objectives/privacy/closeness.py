@@ -90,9 +90,10 @@ class TCloseness(_FromTable):
     @property
     def name(self) -> str:  # type: ignore[override]
         """t, ordered t or hierarchical t."""
+        joint = "joint " if self.joint else ""
         if isinstance(self.distance, Hierarchy):
-            return "hierarchical t"
-        return "t" if self.distance == "equal" else "ordered t"
+            return f"{joint}hierarchical t"
+        return f"{joint}t" if self.distance == "equal" else f"{joint}ordered t"
 
     def check(self, table: Microdata) -> None:
         """Check that the column has a role, and its values a distance.

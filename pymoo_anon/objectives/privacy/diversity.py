@@ -18,6 +18,7 @@ from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_o
 from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge, WorstClassObjective, checked_column
 from pymoo_anon.objectives.bounds import (
     Bounding,
+    JointMonotone,
     Monotone,
     Shares,
     SquaresOverClasses,
@@ -44,6 +45,7 @@ class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
     Args:
         column: Name of the sensitive column; None for the least over all of them.
         known: Background knowledge, as of `KAnonymity`.
+        joint: Whether joint classes are measured, as of `KAnonymity`.
 
     >>> DistinctLDiversity("diagnosis") >= 3, DistinctLDiversity() >= 2
     (DistinctLDiversity('diagnosis') >= 3, DistinctLDiversity() >= 2)
@@ -54,12 +56,16 @@ class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
     maximize = True
     whole = True
     shown = ("known",)
-    bounding = Monotone
     _name = "l"
 
-    def __init__(self, column: Hashable | None = None, *, known: Any = None) -> None:
+    def __init__(self, column: Hashable | None = None, *, known: Any = None, joint: bool = False) -> None:
         self.column = None if column is None else checked_column(column)
-        self.known = known_of(known)
+        self.known, self.joint = known_of(known), joint
+
+    @property
+    def bounding(self) -> type[Bounding]:  # type: ignore[override]
+        """The family of bounds."""
+        return JointMonotone if self.joint else Monotone
 
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         read = self.reads(classes.tuples.sensitive)
@@ -248,8 +254,8 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
 
     @property
     def bounding(self) -> type[Bounding]:  # type: ignore[override]
-        """The family of bounds, which is `Bounding` with background knowledge."""
-        return WorstShare if self.known is None else Bounding
+        """The family of bounds, which is `Bounding` with background knowledge or joint classes."""
+        return WorstShare if self.known is None and not self.joint else Bounding
 
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         return self._counts(classes).most_frequent() / classes.sizes

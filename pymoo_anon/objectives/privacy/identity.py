@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from fractions import Fraction
 from itertools import chain, pairwise
 from math import ceil
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,14 @@ from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.objectives.base import Objective, WithBackgroundKnowledge, WorstClassObjective
-from pymoo_anon.objectives.bounds import Bounding, FollowsK, Monotone, SquaresOverClasses, SuppressionBudget
+from pymoo_anon.objectives.bounds import (
+    Bounding,
+    FollowsK,
+    JointMonotone,
+    Monotone,
+    SquaresOverClasses,
+    SuppressionBudget,
+)
 from pymoo_anon.objectives.knowledge import known_of
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant, same_as
@@ -39,6 +46,8 @@ class KAnonymity(WithBackgroundKnowledge):
             whom the worst counts, or `any_of(3)` for all who know any three. k then is the fewest kept rows that agree
             on a known set. It does not hold for somebody who knows what two of them know together. None is full
             knowledge.
+        joint: Whether k is that of somebody who has the releases beside this one, too, with rows linked: the fewest
+            rows that are in the same class of each. Suppressed rows of a release are one class in it.
 
     Raises:
         TypeError: `person` is no name.
@@ -56,11 +65,11 @@ class KAnonymity(WithBackgroundKnowledge):
     whole = True
     shown = ("known",)
 
-    def __init__(self, person: Hashable | None = None, *, known: Any = None) -> None:
+    def __init__(self, person: Hashable | None = None, *, known: Any = None, joint: bool = False) -> None:
         if not isinstance(person, Hashable):
             raise TypeError(f"person must be the name of a column, got {person!r}")
         self.column = person
-        self.known = known_of(known)
+        self.known, self.joint = known_of(known), joint
 
     @property
     def _name(self) -> str:  # type: ignore[override]
@@ -69,6 +78,8 @@ class KAnonymity(WithBackgroundKnowledge):
     @property
     def bounding(self) -> type[Bounding]:  # type: ignore[override]
         """The family of bounds. Suppression goes by rows, so only k in rows has cases of its own."""
+        if self.joint:
+            return JointMonotone
         return FollowsK if self.column is None and self.known is None else Monotone
 
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
@@ -365,6 +376,14 @@ class KMap(WorstClassObjective):
                 f"population must have the domains of the table, in the same order; those of {examples(different)} "
                 "differ; population.recoded gives it hierarchies of these domains"
             )
+
+    def jointly(self) -> NoReturn:
+        """Refuse joint classes.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError("persons of a population have no classes in earlier releases, so that k-map cannot be joint")
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
         if classes.maps is None:

@@ -10,6 +10,7 @@ import numpy as np
 from pymoo_anon._messages import listed, number, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import bound, reaches_of
+from pymoo_anon.problems.releases import Together
 from pymoo_anon.problems.tradeoffs import with_share
 from pymoo_anon.publishing.explaining import wishes
 from pymoo_anon.publishing.report.cells import NOTHING, Cell, Heading, Row, Table, View, cell_of, cell_text, one_line
@@ -193,7 +194,8 @@ def not_stated(missing: list[str]) -> str:
 
 def open_view(subject: Subject) -> View:
     """List the open questions and the missing entries."""
-    earlier = subject.told.get("earlier")
+    earlier, own = subject.told.get("earlier"), subject.told.get("joint")
+    joint = own and Together(own["k"], own["l"], own["alone"], subject.table.n_rows)
     missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
@@ -212,6 +214,7 @@ def open_view(subject: Subject) -> View:
         "How well a model learns from the release.": True,
         "Other releases of the same table, which can be compared with this one"
         + (f": {len(earlier)} are known." if earlier else ": none is known."): True,
+        f"Whoever has all of them and links their rows sees {joint}.": joint,
     }
     return View(tuple(sentence for sentence, holds in words.items() if holds), ())
 

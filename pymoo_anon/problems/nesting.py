@@ -1,0 +1,122 @@
+"""Local recodings inside a coarser release: each of their classes lies in one of its classes.
+
+The joint classes of both releases are then those of the finer one, so that it says as little with the coarser one as
+alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pymoo_anon._messages import positive_whole
+from pymoo_anon.engine.joint import grouped_jointly
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.objectives.privacy.identity import KAnonymity
+from pymoo_anon.problems.front import Choice
+from pymoo_anon.problems.releases import parts_beside
+from pymoo_anon.recoding import Tests, Trees
+from pymoo_anon.recoding.trees import cells_of_classes
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Ints, Ints32
+
+
+def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:
+    """Return the part of each distinct tuple in the coarser release, or None without one.
+
+    Raises:
+        ValueError: A class of it breaks a constraint, so that parts of it do as well; or adversaries know some columns.
+    """
+    if within is None:
+        return None
+    parts = parts_beside([within], table)
+    assert parts is not None
+    # The suppressed rows are one more class, and are divided as well.
+    classes = grouped_jointly(table.tuples, [parts + 1])
+    for one in constraints:
+        if one.depends_on_kept:
+            raise ValueError(f"constraints must be without background knowledge where within is given, got {one!r}")
+        if one.speaks_of_classes and one.broken(classes).any():
+            raise ValueError(
+                f"within must be a release of which every class, and the suppressed rows together, hold {one!r}, got "
+                "one with others"
+            )
+    return parts
+
+
+def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
+    """Return the cells of a recoding that divides each part of the trees.
+
+    Parts that break a requirement stay whole.
+
+    Args:
+        trees: The trees, with the parts as their last attribute.
+        tests: The requirements on every class.
+        recoded: The recoding of some tuples, which are numbered anew.
+    """
+    parts = trees.parts
+    by_part = np.argsort(parts, kind="stable")
+    members = np.split(by_part, np.flatnonzero(np.diff(parts[by_part])) + 1)
+    cells = trees.released(cells_of_classes(trees, parts, int(parts.max()) + 1)[parts])
+    chosen = [own for own in members if tests.subset(own).keeps_whole(trees.rows[own])]
+    if chosen:
+        own = np.sort(np.concatenate(chosen))
+        part = trees.subset(own)._replace(places=np.arange(len(own)))
+        cells[trees.places[own]] = recoded(part, tests.subset(own))
+    return cells[:, :-1]
+
+
+def ladder(problem: Any, ks: Sequence[int]) -> list[Choice]:
+    """Return a release for each k, each the best inside the one before.
+
+    Who has several of them sees the classes of the finest one. The first release is as good as alone. The others lose
+    some percents more than alone.
+
+    Args:
+        problem: A `LocalRecodingProblem` with the constraints of all releases.
+        ks: The least k of each release, descending.
+
+    Returns:
+        A choice for each k, whose `problem` makes it.
+
+    Raises:
+        TypeError: `problem` is no LocalRecodingProblem.
+        ValueError: `ks` are no descending whole numbers, or the table cannot hold the constraints with the first.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric
+    >>> from pymoo_anon.problems import LocalRecodingProblem, joint
+    >>> tiers = ladder(LocalRecodingProblem(make_census(400), [KAnonymity(), GeneralLossMetric()]), [50, 20, 5])
+    >>> [KAnonymity().evaluate(joint(tiers[:n])).item() >= k for n, k in zip((1, 2, 3), (50, 20, 5))]
+    [True, True, True]
+    """
+    if not hasattr(problem, "within_parts"):
+        raise TypeError(f"problem must be a LocalRecodingProblem, got {type(problem).__name__}")
+    wanted = [positive_whole("a k of ks", k) for k in ks]
+    if not wanted or wanted != sorted(set(wanted), reverse=True):
+        raise ValueError(f"ks must be descending whole numbers, at least one, got {list(ks)!r:.80}")
+    return nested(problem, [[KAnonymity() >= k] for k in wanted])
+
+
+def nested(problem: Any, demands: Sequence[Sequence[Constraint]]) -> list[Choice]:
+    """Return a release for the demands of each audience, each inside the one before.
+
+    Raises:
+        ValueError: A release cannot hold its demands inside the one before.
+    """
+    found: list[Choice] = []
+    for demanded in demands:
+        own = type(problem)(
+            problem.table,
+            problem.objectives,
+            [*problem.constraints, *demanded],
+            method=problem.method,
+            structure=problem.structure,
+            n_improvements=problem.n_improvements,
+            within=found[-1] if found else None,
+        )
+        # The least k that the constraints allow, no price and equal weights.
+        found.append(own.front(np.zeros((1, own.n_var), dtype=np.int64)).choose(row=0))
+    return found

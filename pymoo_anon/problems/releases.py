@@ -1,0 +1,124 @@
+"""Several releases of one table, and the joint classes of whoever has all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pymoo_anon._messages import listed, number, plain, share
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
+from pymoo_anon.engine.joint import grouped_jointly, partition_of
+from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
+from pymoo_anon.objectives.privacy.identity import KAnonymity
+from pymoo_anon.problems.front import Choice
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Ints
+
+
+def joint(releases: Sequence[Any]) -> EquivalenceClasses:
+    """Return the joint classes of several releases of one table.
+
+    Rows are in one joint class if they are in the same class of every release. The suppressed rows of a release are one
+    class in it. Rows that are suppressed in all releases count as suppressed.
+
+    Whoever has all releases and can link their rows sees these classes. Every measure can be valued on them, such as
+    `KAnonymity().evaluate(joint([a, b]))`.
+
+    Args:
+        releases: Each a `Choice` of a front, a pair of a problem and a point, or the `EquivalenceClasses` of one
+            generalization.
+
+    Raises:
+        TypeError: A release is none of these.
+        ValueError: There are none, or they are not of the same table.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+    >>> from pymoo_anon.problems import LatticeProblem
+    >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
+    >>> front = problem.front(problem.pareto_set())
+    >>> fine, coarse = (front.choose(require=[KAnonymity() >= k]) for k in (5, 10))
+    >>> KAnonymity().evaluate(joint([fine, coarse])).tolist()
+    [1.0]
+    """
+    found = [_classes_of(one) for one in releases]
+    if not found:
+        raise ValueError("releases must name at least one release, got none")
+    tuples = found[0].tuples
+    return grouped_jointly(tuples, [_parts_in(one, tuples) for one in found])
+
+
+@dataclass(frozen=True)
+class Together:
+    """Joint classes of several releases in numbers.
+
+    >>> print(Together(k=1, least_l={"diagnosis": 1}, alone=3, n_rows=200))
+    joint k = 1 and joint l of diagnosis = 1; 3 of 200 rows (1.5 %) are alone
+    """
+
+    k: int  # Joint k, in persons if a column identifies them
+    least_l: Mapping[str, int]  # Joint distinct l by sensitive column
+    alone: int  # Rows in a joint class of their own
+    n_rows: int
+
+    def __str__(self) -> str:
+        values = [f"joint k = {number(self.k)}"]
+        values += [f"joint l of {plain(name)} = {number(own)}" for name, own in self.least_l.items()]
+        alone = f"{share(self.alone, self.n_rows, 'rows')} {'is' if self.alone == 1 else 'are'} alone"
+        return f"{listed(values)}; {alone if self.alone else 'no row is alone'}"
+
+    def as_record(self) -> dict[str, Any]:
+        """Return the numbers for evidence."""
+        return {"k": self.k, "l": dict(self.least_l), "alone": self.alone}
+
+
+def together(releases: Sequence[Any], table: Microdata) -> Together:
+    """Count the joint classes of several releases, given as for `joint`.
+
+    Raises:
+        TypeError: As `joint`.
+        ValueError: As `joint`.
+    """
+    classes = joint(releases)
+    k = int(KAnonymity(table.person).evaluate(classes)[0])
+    least_l = {str(name): int(DistinctLDiversity(name).evaluate(classes)[0]) for name in table.sensitive}
+    return Together(k, least_l, int(np.count_nonzero(classes.kept & (classes.sizes == 1))), table.n_rows)
+
+
+def parts_beside(releases: Sequence[Any], table: Microdata) -> Ints | None:
+    """Return the part of each distinct tuple in all releases together, or None without releases."""
+    parts = [_parts_in(_classes_of(one), table.tuples) for one in releases]
+    return partition_of(grouped_jointly(table.tuples, parts, ())) if parts else None
+
+
+def fingerprint_of(word: str, parts: Ints | None) -> str:
+    """Return a word and a fingerprint of parts, or nothing without them."""
+    return "" if parts is None else f" {word} {hashlib.sha256(parts.tobytes()).hexdigest()[:16]}"
+
+
+def _classes_of(release: Any) -> EquivalenceClasses:
+    if isinstance(release, Choice) and release.problem is not None:
+        release = release.problem, release.x
+    if isinstance(release, tuple) and len(release) == 2 and hasattr(release[0], "equivalence_classes"):
+        release = release[0].equivalence_classes(np.asarray(release[1]))
+    if not isinstance(release, EquivalenceClasses) or len(release) != 1 or release.class_of is None:
+        raise TypeError(
+            "a release must be a Choice of a front, a pair of a problem and a point, or what "
+            f"problem.equivalence_classes(x) gives, got {release!r:.80}"
+        )
+    return release
+
+
+def _parts_in(classes: EquivalenceClasses, tuples: DistinctTuples) -> Ints:
+    own = classes.tuples
+    pairs = (own.codes, tuples.codes), (own.counts, tuples.counts)
+    if own is not tuples and not all(np.array_equal(*pair) for pair in pairs):
+        raise ValueError(
+            f"releases must be of one table, got one of {tuples.n_rows:,} rows and one of {own.n_rows:,} rows, or with "
+            "other values"
+        )
+    return partition_of(classes)

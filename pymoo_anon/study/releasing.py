@@ -1,0 +1,100 @@
+"""Records of a release, and the joint classes of several releases of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pymoo_anon._messages import listed
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.problems.front import Choice
+from pymoo_anon.problems.releases import Together, together
+from pymoo_anon.publishing.recoding import decoded_point
+from pymoo_anon.publishing.release import ANYWAY, Release
+from pymoo_anon.study.names import checksum, path_from
+from pymoo_anon.study.stored import COMPARED, Released, bound_text, commands_of
+from pymoo_anon.study.tables import constraint
+
+
+def entry_of(study: Any, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
+    """Return the record of a release."""
+    file, x = path_from(study.project.path.parent, target), [int(one) for one in choice.x]
+    columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
+    return Released(file, sha256, x, made.suppressed, columns, made.recoding, bounds, study.audience)
+
+
+def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
+    """Return the checksums of inputs, hierarchies and output by file name."""
+    known, project = study.record["project"], study.project
+    data = {Path(str(project.data)).name: known["data"]}
+    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
+    return {"input": data, "hierarchies": trees, "output": output}
+
+
+def search_of(study: Any, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
+    """Return the facts about the search for the evidence."""
+    record, passes = study.record, asked["lower-bound"]
+    return {
+        "algorithm": record["algorithm"]["name"],
+        "seed": record["options"]["seed"],
+        **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
+        "commands": commands_of(study.project.path, choice, {**asked, "audience": study.audience}),
+        "bound": None if passes is None else study.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
+        "joint": None if told is None else told.as_record(),
+    }
+
+
+def beside_others(
+    study: Any, release: Release, done: Released, earlier: Sequence[Released], anyway: str | None
+) -> tuple[Release, Together | None]:
+    """Count the joint classes of a new release and earlier ones.
+
+    The release names a joint k of 1 among its exceptions. Releases of the same file are not there any longer.
+
+    Raises:
+        ValueError: The joint k is 1, and no reason is given.
+    """
+    told = _together(study, [done, *earlier])
+    others = [one for one in earlier if one.file != done.file]
+    left = told if len(others) == len(earlier) else _together(study, [done, *others])
+    if left is None or left.k > 1 or not others:
+        return release, told
+    if anyway is None:
+        files = listed(dict.fromkeys(one.file for one in others))
+        raise ValueError(f"whoever has it beside {files} and links their rows would see {left}; {ANYWAY}")
+    missed = f"joint k is {left.k} where at least 2 is required"
+    return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), told
+
+
+def all_together(study: Any) -> tuple[int, Together | None]:
+    """Return the number of different releases whose files are there, and their joint classes."""
+    there = [one for one in study.releases if (study.project.path.parent / one.file).is_file()]
+    # The last record of a file is of what it holds.
+    latest = {one.file: one for one in there}.values()
+    different = list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
+    return len(different), _together(study, different)
+
+
+def _together(study: Any, releases: Sequence[Released]) -> Together | None:
+    """Return the joint classes, or None if they are not several or cannot be made again."""
+    if len(releases) < 2:
+        return None
+    try:
+        return together([_classes_of_release(study, one) for one in releases], study.table)
+    except ValueError:
+        # A release of another search or of other data.
+        return None
+
+
+def _classes_of_release(study: Any, one: Released) -> EquivalenceClasses:
+    """Return the classes of a recorded release."""
+    problem: Any = study.problem if one.audience == study.audience else study.for_audience(one.audience).problem
+    if one.recoding is None:
+        made: EquivalenceClasses = problem.equivalence_classes(np.array(one.x))
+        return made
+    asked = tuple(constraint(text, study.table, problem.measured) for text in one.requirements or ())
+    return decoded_point(problem, Choice(0, tuple(one.x), {}, 0, "", asked), one.recoding)[1]

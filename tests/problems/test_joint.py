@@ -1,0 +1,275 @@
+"""Joint classes of several releases, counted row by row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plain import PlainTable
+from pymoo.optimize import minimize
+from strategies import nodes, policies, promised, rule_of, tables
+from tasks import found, invented
+
+from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.datasets import make_census
+from pymoo_anon.objectives import (
+    AlphaDeassociation,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    KMap,
+    MarketerRisk,
+    ProsecutorRisk,
+    TCloseness,
+)
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, joint, refine
+from pymoo_anon.problems.arguments import RefinementError
+from pymoo_anon.table import Hierarchy, Microdata, Violating
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group"),
+    pytest.mark.filterwarnings("ignore:column .* looks the same"),
+]
+
+GONE = "gone"
+GOALS = [KAnonymity(), GeneralLossMetric()]
+
+
+def labels_of(problem, x, table):
+    """Return the label of each row, without suppression, as one text."""
+    own = problem.decode(x).labels_of(table.microdata.tuples.codes, table.tuple_of_row)
+    return pd.DataFrame(own).astype(str).agg("|".join, axis=1)
+
+
+def suppressed(labels, policy):
+    """Suppress the rows of small classes, by definition."""
+    sizes = labels.map(labels.value_counts())
+    below = policy.get("below", 0)
+    if not below:
+        each = sizes.value_counts().sort_index().cumsum()
+        below = each.index[each > policy.get("limit", 0)][0]
+    return labels.where(sizes >= below, GONE)
+
+
+def drawn_release(data, table):
+    """Draw a release of any kind, and the label of each row in it."""
+    kind = data.draw(st.sampled_from(["levels", "bits", "local"]))
+    if kind == "local":
+        problem = LocalRecodingProblem(table.microdata, GOALS)
+        x = problem.x_of(data.draw(st.integers(1, min(len(table.frame), 9))))
+        return (problem, x), labels_of(problem, x, table)
+    policy = data.draw(policies(table))
+    if kind == "bits" and any(len(own[0]) > 1 for own in table.levels.values()):
+        problem = BitStringProblem(table.microdata, GOALS, rule_of(policy))
+        x = data.draw(st.lists(st.booleans(), min_size=problem.n_var, max_size=problem.n_var))
+    else:
+        problem, x = LatticeProblem(table.microdata, GOALS, rule_of(policy)), data.draw(nodes(table))
+    return (problem, np.array(x)), suppressed(labels_of(problem, x, table), policy)
+
+
+@promised(1000)
+@given(data=st.data(), table=tables(rooted=True))
+def test_joint_classes_are_those_of_the_rows(data, table):
+    drawn = [drawn_release(data, table) for _ in range(data.draw(st.integers(1, 3)))]
+    rows = pd.DataFrame({i: own for i, (_, own) in enumerate(drawn)})
+    own = joint([release for release, _ in drawn])
+    hidden = (rows == GONE).all(axis=1)
+    frame, keys = table.frame, list(rows)
+    groups = pd.concat([rows, frame], axis=1)[~hidden].groupby(keys)
+    of_row = own.class_of[0][table.tuple_of_row]
+    assert (own.kept[of_row] == ~hidden).all()
+    assert sorted(own.sizes[own.kept]) == sorted(groups.size())
+    # Two rows are in one joint class exactly if all their labels agree.
+    assert rows.assign(own=of_row).groupby(keys).own.nunique().max() == 1
+    assert len(own.sizes) == len(rows.drop_duplicates())
+    whole, n = pd.concat([frame], keys=[0]).groupby(level=0), len(frame)
+    read = groups if len(groups) else whole
+    n_classes = len(groups) + hidden.any()
+    shares = frame.s0.value_counts() / n
+    apart = [
+        (own.value_counts(normalize=True).reindex(shares.index, fill_value=0) - shares).abs().sum() / 2
+        for _, own in read.s0
+    ]
+    expected = {
+        KAnonymity(): read.size().min(),
+        KAnonymity("s1"): read.s1.nunique().min(),
+        DistinctLDiversity("s0"): read.s0.nunique().min(),
+        TCloseness("s0"): max(apart),
+        ProsecutorRisk(): 1 / read.size().min(),
+        MarketerRisk(): n_classes / n,
+    }
+    for measure, value in expected.items():
+        np.testing.assert_allclose(measure.evaluate(own), [value], rtol=1e-9, atol=1e-12)
+
+
+def joint_value(kind, rows):
+    """Return the value of some rows of the frame."""
+    return len(rows) if kind == "k" else rows[{"l": "s0", "k in persons": "s1"}[kind]].nunique()
+
+
+MEASURES = {
+    "k": KAnonymity(joint=True),
+    "k in persons": KAnonymity("s1", joint=True),
+    "l": DistinctLDiversity("s0", joint=True),
+}
+
+
+def values_of_rows(kind, frame, own, first):
+    """Return the value of each joint class, by its label here and in the first release."""
+    return {key: joint_value(kind, rows) for key, rows in frame.groupby([own, first]) if key != (GONE, GONE)}
+
+
+def violating(kind, bound, frame, own, first):
+    """Suppress classes until all others keep the bound jointly, by definition."""
+    sizes = own.value_counts()
+    while True:
+        broken = set()
+        for (here, there), value in values_of_rows(kind, frame, own, first).items():
+            if value >= bound:
+                continue
+            meeting = own[(first == there) & (own != GONE)].unique() if here == GONE else [here]
+            least = sizes[meeting].min()
+            broken |= {one for one in meeting if sizes[one] == least}
+        if not broken:
+            return own
+        own = own.where(~own.isin(broken), GONE)
+
+
+@promised(500, 3)
+@given(data=st.data(), table=tables(max_attributes=3, max_rows=20, rooted=True))
+def test_the_best_second_release_is_proven(data, table):
+    frame = table.frame
+    release, first = drawn_release(data, table)
+    kind = data.draw(st.sampled_from(list(MEASURES)))
+    measure, bound = MEASURES[kind], data.draw(st.integers(1, 4))
+    if data.draw(st.booleans()):
+        limit = data.draw(st.integers(0, len(frame) - 1))
+        rule, policy = Violating(limit), None
+    else:
+        policy = data.draw(policies(table))
+        rule, limit = rule_of(policy), len(frame)
+    problem = LatticeProblem(
+        table.microdata, [measure, GeneralLossMetric()], rule, [measure >= bound], beside=[release]
+    )
+    X, plain = problem.nodes(0, problem.n_nodes), PlainTable(frame, table.levels)
+    F, G = problem.evaluate(X, return_values_of=["F", "G"])
+    for x, values, violations in zip(X, problem.natural(F), G, strict=True):
+        own = labels_of(problem, x, table)
+        own = violating(kind, bound, frame, own, first) if policy is None else suppressed(own, policy)
+        found_values = values_of_rows(kind, frame, own, first)
+        value = min(found_values.values(), default=joint_value(kind, frame))
+        cost = sum(plain.costs[choice].to_numpy() for choice in zip(plain.columns, map(int, x), strict=True))
+        loss = np.where(own == GONE, len(plain.columns), cost).sum()
+        np.testing.assert_allclose(values, [value, loss], rtol=1e-9, atol=1e-12)
+        assert (violations <= 0).all() == (value >= bound and (own == GONE).sum() <= limit)
+    front = problem.pareto_front(max_nodes=problem.n_nodes)
+    for max_bytes in (2 << 30, 1):
+        res = minimize(problem.fresh_copy(), BranchAndBound(max_bytes=max_bytes), seed=1)
+        assert res.algorithm.certified
+        np.testing.assert_array_equal(found(res, problem), front)
+
+
+def test_proofs_prune_beside_a_release():
+    pruned = 0
+    for seed in range(3):
+        table = invented(seed)
+        first = LatticeProblem(table, GOALS, 3)
+        chosen = first.front(first.pareto_set(max_nodes=10**6)).choose(require=[KAnonymity() >= 5])
+        for measure in (KAnonymity(joint=True), DistinctLDiversity("s0", joint=True)):
+            goals = [GeneralLossMetric(), measure]
+            problem = LatticeProblem(table, goals, Violating(6), [measure >= 2], beside=[chosen])
+            front = problem.pareto_front(max_nodes=problem.n_nodes)
+            for max_bytes in (2 << 30, 1):
+                res = minimize(problem.fresh_copy(), BranchAndBound(max_bytes=max_bytes), seed=1)
+                np.testing.assert_array_equal(found(res, problem), front)
+                pruned += res.algorithm.n_pruned
+    assert pruned > 0
+
+
+def test_any_measure_of_the_worst_class_can_be_joint():
+    table = invented(2)
+    problem = LatticeProblem(table, GOALS)
+    chosen = (problem, problem.nodes(40, 41)[0])
+    plain = [EntropyLDiversity("s0"), TCloseness("s0"), ProsecutorRisk(), AlphaDeassociation("s0")]
+    measures = [one.jointly() for one in plain]
+    second = LatticeProblem(table, [GeneralLossMetric(), *measures], beside=[chosen])
+    assert list(second.names.values())[1:] == ["joint entropy l", "joint t", "joint prosecutor risk", "joint alpha"]
+    X = second.nodes(0, second.n_nodes)[::7]
+    for x, values in zip(X, second.measure(X), strict=True):
+        own = joint([chosen, (second, x)])
+        assert values[1:-1].tolist() == [float(one.evaluate(own)[0]) for one in plain]
+    front = second.pareto_front(max_nodes=second.n_nodes)
+    res = minimize(second, BranchAndBound(), seed=1)
+    np.testing.assert_array_equal(found(res, second), front)
+
+
+def test_joint_measures_are_told_apart():
+    one = KAnonymity(joint=True)
+    assert one == KAnonymity().jointly() != KAnonymity()
+    assert hash(one) == hash(KAnonymity().jointly())
+    assert repr(one >= 5) == "KAnonymity(joint=True) >= 5"
+    assert (one.name, DistinctLDiversity("s", joint=True).full_name) == ("joint k", "joint l of s")
+    assert DistinctLDiversity("s").jointly() == DistinctLDiversity("s", joint=True)
+
+
+def test_what_cannot_be_joint_is_refused():
+    table = invented(1)
+    with pytest.raises(ValueError, match=r"beside must name earlier releases for KAnonymity\(joint=True\)"):
+        LatticeProblem(table, [KAnonymity(joint=True)])
+    with pytest.raises(ValueError, match="beside must name earlier releases"):
+        LocalRecodingProblem(make_census(200), GOALS, [KAnonymity(joint=True) >= 2])
+    problem = LatticeProblem(table, GOALS)
+    pair = (problem, [0, 0, 0, 0])
+    with pytest.raises(ValueError, match="known must be None for a joint measure"):
+        LatticeProblem(table, [KAnonymity(known=["q0"], joint=True)], beside=[pair])
+    with pytest.raises(TypeError, match="a release must be a Choice of a front"):
+        LatticeProblem(table, GOALS, beside=pair)
+    with pytest.raises(TypeError, match="a release must be a Choice of a front"):
+        joint([problem])
+    with pytest.raises(ValueError, match="releases must name at least one release"):
+        joint([])
+    with pytest.raises(ValueError, match="releases must be of one table"):
+        joint([pair, (LatticeProblem(invented(2), GOALS), [0, 0, 0, 0])])
+    with pytest.raises(ValueError, match="joint measures need earlier releases"):
+        KAnonymity(joint=True).evaluate(problem.equivalence_classes([0, 0, 0, 0]))
+    with pytest.raises(ValueError, match="persons of a population have no classes in earlier releases"):
+        KMap(table).jointly()
+
+
+def test_journals_tell_releases_apart():
+    table = make_census(200)
+    first = LatticeProblem(table, GOALS)
+    told = {
+        LatticeProblem(table, GOALS, beside=beside).space_fingerprint
+        for beside in ([], [(first, first.xu.astype(int))], [(first, first.xl.astype(int))])
+    }
+    assert len(told) == 3
+
+
+def test_who_has_nothing_but_suppressed_rows_counts_the_first_release():
+    frame = pd.DataFrame({"a": [1, 1, 2, 3]})
+    table = Microdata.from_frame(frame, {"a": Hierarchy.flat([1, 2, 3])})
+    first = LatticeProblem(table, GOALS, 1)
+    goals, beside = [KAnonymity(joint=True)], [(first, [1])]
+    problem = LatticeProblem(table, goals, Violating(3), [KAnonymity() >= 4], beside=beside)
+    assert problem.measure(np.array([[0], [1]])).tolist() == [[4, 4, 4], [4, 4, 0]]
+
+
+def test_refinements_hold_jointly_or_are_refused():
+    table = make_census(300)
+    public = LatticeProblem(table, GOALS)
+    first = public.front(public.pareto_set()).choose(require=[KAnonymity() >= 20])
+    measure, kept = KAnonymity(joint=True), []
+    problem = LatticeProblem(table, [measure, GeneralLossMetric()], 0, [measure >= 2], beside=[first])
+    for x in problem.front(problem.pareto_set()).X:
+        try:
+            made = refine(problem, x)
+        except RefinementError as error:
+            assert "lower joint k" in str(error)  # noqa: PT017
+            kept.append(False)
+            continue
+        both = joint([first, table.equivalence_classes(made)])
+        assert KAnonymity().evaluate(both) >= measure.evaluate(problem.equivalence_classes(x))
+        kept.append(True)
+    assert kept
