@@ -289,6 +289,8 @@ class Front:
             return
         self._values = {one: np.append(values, new.values(one)) for one, values in self._values.items()}
         self._marked = {one: np.append(values, new.marked(one)) for one, values in self._marked.items()}
+        if self._lost is not None:
+            self._lost = np.concatenate([self._lost, [new.lost(place) for place in range(len(new))]])
         self.rows = np.append(self.rows, self._n_given + np.arange(len(new)))
         for name in ("X", "F", "natural", "n_suppressed"):
             setattr(self, name, np.concatenate([getattr(self, name), getattr(new, name)]))

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.fronts.archive import front_order, merge_front
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, column_index
@@ -242,6 +241,7 @@ class LatticeProblem(AnonymizationProblem):
         if self.n_nodes > most:
             return None
         # Loaded late: a front that is read needs no exact one.
+        from pymoo_anon.fronts.archive import front_order, merge_front
 
         X, F = self.nodes(0, 0), np.empty((0, len(self.objectives)))
         for batch in self.batches(_VISITED_AT_ONCE):

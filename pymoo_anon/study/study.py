@@ -283,10 +283,10 @@ class Study:
             reason = str(content["reason"])
         if sha256 != self.record["front"]["sha256"]:
             raise ValueError(f"{path} was chosen from another front than {self.folder / FRONT}: pick again")
-        if type(row) is int and row > len(front):
+        if type(row) is int and row > (n := len(front)):
             # It was made for what it had to meet, perhaps after others.
             front.meet(self._constraints(asked))
-            row = next((place for place, x in enumerate(front.X.tolist(), start=1) if x == levels), row)
+            row = next((place for place, x in enumerate(front.X.tolist()[n:], start=n + 1) if x == levels), row)
         if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():
             raise ValueError(
                 f"{path} must hold a row of the front and its levels, got row {row!r:.80} and {levels!r:.80}"

@@ -66,7 +66,7 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     bound = read_evidence("out.csv.evidence.json")["chosen"]["local"]["bound"]
     assert 0 <= bound["gap"] < 1
     assert bound["passes"] <= 3
-    assert "Whoever has both can compare them" in said
+    assert "Whoever has both and links their rows sees joint k = " in said
 
 
 def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
@@ -114,7 +114,7 @@ def test_a_point_of_whole_columns_is_released_refined(project):
     before = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
     status, said = answer("release", "mine.toml", "--local", "--force")
     assert status == 0, said
-    assert "Whoever has both can compare them" in said
+    assert "Whoever has both and links their rows sees joint k = " in said
     after = read_evidence("out.csv.evidence.json")
     assert before["chosen"]["local"] is None
     assert after["chosen"]["local"]["refined"] is True

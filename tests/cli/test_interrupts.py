@@ -96,12 +96,15 @@ def after(patch, module, name, error=None, asked=lambda *args: True):
     patch.setattr(module, name, interrupted)
 
 
+# The room's name of the module is that of its function.
+evidences = sys.modules["pymoo_anon.publishing.evidence"]
+
 #: Functions that commands call before they write.
 BEFORE = {
     ("init", "mine.csv", "--force"): (initializing, "profiles_of"),
     ("search", "mine.toml"): (searching, "tiny"),
     ("pick", "mine.toml", "--knee"): (Front, "choose"),
-    ("release", "mine.toml", "--force"): (studies, "evidence_of"),
+    ("release", "mine.toml", "--force"): (evidences, "evidence"),
     ("verify", "mine.toml"): (studies.Study, "_counted_again"),
     ("report", "mine.toml"): (page, "write_report"),
     ("hierarchy", "draft", "mine.csv"): (hierarchies, "draft_hierarchy"),
