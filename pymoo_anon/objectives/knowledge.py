@@ -1,9 +1,9 @@
-"""Background knowledge: the quasi-identifiers that adversaries know, and the classes that agree on them."""
+"""Background knowledge: the quasi-identifiers that adversaries know, and the releases that they have."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from typing import Any, TypeAlias
@@ -14,9 +14,12 @@ from pymoo_anon._messages import examples, listed, plain, positive_whole
 from pymoo_anon.engine.arrays import U
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.joint import divided
 from pymoo_anon.engine.numbering import SPREAD
+from pymoo_anon.objectives.bounds import Monotone, SuppressionBudget, fewest_unavoidable
+from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.typing import Ints
+from pymoo_anon.typing import Floats, Ints
 
 # Every set is a grouping of its own, at every generalization.
 _MOST_SETS = 5_000
@@ -236,3 +239,34 @@ def _merge_values(ids, n, starts, values, counts, n_values):  # type: ignore[no-
                 own_counts[place[value]] += counts[e]
         own_starts[number + 1] = end
     return own_starts, own_values[:end], own_counts[:end]
+
+
+class JointMonotone(Monotone):
+    """A monotone measure of joint classes: joint k, joint distinct l.
+
+    Each joint class of a specialization lies within one of the node, and has no larger value. Where one breaks a
+    constraint, the whole class around it is suppressed. So the rows of all joint classes that break it in the node are
+    suppressed in every specialization, and others may be. Suppressed rows can form joint classes of their own, which
+    only lower the value.
+    """
+
+    def tops(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        nothing = np.empty(0, dtype=np.int64)
+        some = replace(below, small=nothing, gone=nothing[np.newaxis])
+        found = []
+        for one in classes:
+            joint = divided(one)
+            found.append(fewest_unavoidable(self.measure.of_classes(joint), joint, some)[0])
+        return np.array(found)
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        return np.repeat(self.tops(classes, below), len(below) if len(classes) == 1 else 1)
+
+    def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
+        gone = np.zeros(len(classes.sizes), dtype=np.int64)
+        for first, one in zip(classes.starts[:-1], classes, strict=True):
+            joint = divided(one)
+            assert joint.nodes is not None
+            broken = ~constraint.keeps(self.measure.of_classes(joint))
+            np.add.at(gone, first + joint.nodes[broken, 0] - 1, joint.sizes[broken])
+        return gone

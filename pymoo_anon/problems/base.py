@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from pymoo.core.problem import Problem
 
-from pymoo_anon._messages import examples, plain, positive_whole
+from pymoo_anon._messages import plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective, marked_class
 from pymoo_anon.objectives.constraint import Constraint
@@ -40,7 +40,7 @@ _POINTS_OF_A_THREAD = 16
 _POINTS_OF_A_PART = 512
 
 # Bytes of group maps that are grouped together: those of a whole lattice may not fit into memory.
-_BYTES_OF_MAPS = 1 << 26
+_BYTES_OF_MAPS = 1 << 25
 
 # Whether an enclosing block excludes compile time already.
 _EXCLUDED: ContextVar[bool] = ContextVar("excluded", default=False)
@@ -576,43 +576,3 @@ def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
             yield
     finally:
         _EXCLUDED.reset(token)
-
-
-def plain_array(X: ArrayLike) -> Array:
-    """Return points as an array of numbers or truth values, also from objects."""
-    given = np.asarray(X)
-    if given.dtype == object:
-        try:
-            return np.array(given.tolist())
-        except ValueError:  # The check of the shape refuses rows of several lengths.
-            return given
-    return given
-
-
-def one_point(x: ArrayLike, point: str, n_var: int) -> Array:
-    """Return one point, given in either shape, as a row."""
-    given = plain_array(x)
-    if given.shape not in ((n_var,), (1, n_var)):
-        raise ValueError(f"x must be one {point}, got shape {given.shape}")
-    return given.reshape(1, n_var)
-
-
-def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
-    """Return points of whole numbers in a range as an int64 array.
-
-    Messages name the points, their numbers (`whole`), and their numbers with a range (`ranged`).
-    """
-    given, n_var = plain_array(X), len(highest)
-    if given.ndim != 2 or given.shape[1] != n_var:
-        raise ValueError(f"X must be {points}, an (n, {n_var}) array, got shape {given.shape}")
-    if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):
-        raise ValueError(
-            f"X must hold {whole}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
-            "them whole in any algorithm"
-        )
-    # Before they are cast: a number that is too large would become another one.
-    outside = given[((given < lowest) | (given > highest)).any(axis=1)]
-    if len(outside):
-        least = lowest.tolist() if lowest.any() else 0
-        raise ValueError(f"X must hold {ranged} from {least} to {highest.tolist()}, got {examples(outside.tolist())}")
-    return given.astype(np.int64)

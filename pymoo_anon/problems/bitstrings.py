@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index
-from pymoo_anon.problems.base import AnonymizationProblem, one_point, plain_array
+from pymoo_anon.problems.arguments import check_table, column_index, one_point, plain_array
+from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata

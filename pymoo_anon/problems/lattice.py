@@ -17,8 +17,8 @@ from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index
-from pymoo_anon.problems.base import AnonymizationProblem, one_point, whole_numbers
+from pymoo_anon.problems.arguments import check_table, column_index, one_point, whole_numbers
+from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.releases import fingerprint_of, parts_beside
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization

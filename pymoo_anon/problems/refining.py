@@ -17,7 +17,8 @@ from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.local_recoding import base_weights, holds_by_construction, requirements_of
+from pymoo_anon.problems.local_recoding import base_weights
+from pymoo_anon.problems.requirements import holds_by_construction, requirements_of
 from pymoo_anon.recoding import Requirements, Trees, check_ways, recode
 from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
 from pymoo_anon.typing import Bools, Ints, Ints32

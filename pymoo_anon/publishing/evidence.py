@@ -79,7 +79,7 @@ def evidence(
         "search": {**dict.fromkeys(_FACTS), **facts},
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
-        "checksums": {kind: _by_name(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
+        "checksums": {kind: _column_names(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
         "earlier": [dict(one) for one in earlier],
@@ -90,7 +90,7 @@ def evidence(
     return content
 
 
-def _by_name(checksums: Mapping[str, str | None]) -> dict[str, str | None]:
+def _column_names(checksums: Mapping[str, str | None]) -> dict[str, str | None]:
     return {column_name(name): own for name, own in checksums.items()}
 
 

@@ -49,25 +49,26 @@ def search_of(study: Any, choice: Choice, asked: Mapping[str, Any], told: Togeth
 
 
 def beside_others(
-    study: Any, release: Release, done: Released, earlier: Sequence[Released], anyway: str | None
-) -> tuple[Release, Together | None]:
-    """Count the joint classes of a new release and earlier ones.
+    study: Any, release: Release, done: Released, anyway: str | None
+) -> tuple[Release, list[Released], Together | None]:
+    """Return a new release, the earlier ones, and the joint classes of all.
 
     The release names a joint k of 1 among its exceptions. Releases of the same file are not there any longer.
 
     Raises:
         ValueError: The joint k is 1, and no reason is given.
     """
+    earlier = [one for one in study.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
     told = _together(study, [done, *earlier])
     others = [one for one in earlier if one.file != done.file]
     left = told if len(others) == len(earlier) else _together(study, [done, *others])
     if left is None or left.k > 1 or not others:
-        return release, told
+        return release, earlier, told
     if anyway is None:
         files = listed(dict.fromkeys(one.file for one in others))
         raise ValueError(f"whoever has it beside {files} and links their rows would see {left}; {ANYWAY}")
     missed = f"joint k is {left.k} where at least 2 is required"
-    return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), told
+    return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), earlier, told
 
 
 def all_together(study: Any) -> tuple[int, Together | None]:

@@ -29,7 +29,6 @@ from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import (
     CODEBOOK,
-    COMPARED,
     EVIDENCE,
     Released,
     Stored,
@@ -362,8 +361,7 @@ class Study:
         with tried(target.parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.name
             try:
-                about = {"recoding": "local" if local else None, "anyway": anyway}
-                made = self._recoded(choice, new, suppressed=suppressed or self.project.suppressed, **about)
+                made = self._recoded(choice, new, suppressed or self.project.suppressed, local, anyway)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
             write_table(made.frame, new)
@@ -371,8 +369,7 @@ class Study:
             release = made.counted_again(open_again(self.project, new))
             show("Step 4 of 4: writing evidence and codebook")
             done = entry_of(self, choice, release, target, checksum(new))
-            earlier = [one for one in self.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
-            release, told = beside_others(self, release, done, earlier, anyway)
+            release, earlier, told = beside_others(self, release, done, anyway)
             self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
             put_in_place(temporary, target.parent, [path.name for path in paths])
         self._remember(done, earlier, told)
@@ -415,13 +412,14 @@ class Study:
         if local and is_local:
             raise ValueError(f"local cannot refine the front of {self.project.path}, which is local already")
 
-    def _recoded(self, choice: Choice, path: Path, **asked: Any) -> Recoded:
+    def _recoded(self, choice: Choice, path: Path, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
         """Recode the table for a file."""
         from pymoo_anon.publishing.release import Asked, recode
 
         project = self.project
         frame = open_released(project, path)
-        roles = Asked(project.with_role("drop", "identifier"), project.kept, **asked)
+        recoding = "local" if is_refined else None
+        roles = Asked(project.with_role("drop", "identifier"), project.kept, suppressed, recoding, anyway)
         return recode(frame, self.problem, choice, roles)
 
     def _remember(self, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
@@ -507,9 +505,8 @@ class Study:
             raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
         choice = replace(self.front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
-        recoding = "local" if local is not None and local["refined"] else None
-        about = {"suppressed": told["suppressed"]["how"], "recoding": recoding, "anyway": told["anyway"]}
-        return self._recoded(choice, path, **about)
+        is_refined = local is not None and local["refined"]
+        return self._recoded(choice, path, told["suppressed"]["how"], is_refined, told["anyway"])
 
     # --- the report ---------------------------------------------------------------------------------------------------
 

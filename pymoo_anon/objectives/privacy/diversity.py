@@ -18,7 +18,6 @@ from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_o
 from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge, WorstClassObjective, checked_column
 from pymoo_anon.objectives.bounds import (
     Bounding,
-    JointMonotone,
     Monotone,
     Shares,
     SquaresOverClasses,
@@ -27,7 +26,7 @@ from pymoo_anon.objectives.bounds import (
     WorstShare,
     fewest_unavoidable,
 )
-from pymoo_anon.objectives.knowledge import known_of
+from pymoo_anon.objectives.knowledge import JointMonotone, known_of
 from pymoo_anon.objectives.recount import Recount, Recounted, logarithms
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.typing import Floats, Ints

@@ -19,12 +19,11 @@ from pymoo_anon.objectives.base import Objective, WithBackgroundKnowledge, Worst
 from pymoo_anon.objectives.bounds import (
     Bounding,
     FollowsK,
-    JointMonotone,
     Monotone,
     SquaresOverClasses,
     SuppressionBudget,
 )
-from pymoo_anon.objectives.knowledge import known_of
+from pymoo_anon.objectives.knowledge import JointMonotone, known_of
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
