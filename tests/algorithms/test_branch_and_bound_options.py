@@ -57,7 +57,7 @@ def test_a_history_holds_no_bounds():
     assert copy.deepcopy(last).proof.n_evaluated == last.n_evaluated
     sizes = [len(pickle.dumps(one.proof)) for one in res.history]
     assert max(sizes) < 100 * (len(res.F) + 20)
-    assert own.n_nodes * 20 < len(pickle.dumps(res.algorithm.proof))
+    assert own.n_nodes * 15 < len(pickle.dumps(res.algorithm.proof))
 
 
 @pytest.mark.parametrize("other", [DistinctLDiversity("occupation"), ClassificationMetric("sex")], ids=repr)
