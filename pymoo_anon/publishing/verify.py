@@ -135,12 +135,10 @@ def kept(found: Recounted, bound: float, at_least: bool) -> bool:
 def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> None:
     """Raise if a table is not the one that a recoding makes of the original.
 
-    Each row must be there as often as it was made, by all released columns. Few distinct rows are compared in memory,
-    and so are those of eager frames. The many of a lazy frame are compared where they live.
+    Each row must be there as often as it was made, by all released columns. Rows in memory are compared there, and the
+    many of a lazy frame where they live.
     """
-    is_lazy = isinstance(written.frame, nw.LazyFrame) and COUNT not in written.frame.collect_schema().names()
-    is_large = is_lazy and recoding.table.n_rows > recoding.table.tuples.codes.size
-    balance = _balance(_made_rows(recoding, names), written) if is_large else None
+    balance = _balance(_made_rows(recoding, names), written) if isinstance(written.frame, nw.LazyFrame) else None
     if balance is None:
         other = _other_rows_in_memory(recoding, names, written)
     else:
