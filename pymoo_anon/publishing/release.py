@@ -259,7 +259,7 @@ class Recoded:
             source = source.grouped()
         # The codes of the distinct tuples are in memory, so as many rows fit, too.
         fits = self._are_few or table.n_rows <= table.tuples.codes.size
-        return replace(source, frame=frames.fetched(source.frame) if fits else frames.held(source.frame))
+        return replace(source, frame=frames.in_memory(source.frame) if fits else frames.held(source.frame))
 
     def claims(self, written: Any) -> pd.DataFrame:
         """Return the claims of a written table."""

@@ -193,9 +193,11 @@ def fetched(frame: Frame) -> Frame:
     return frame.collect("pandas" if find_spec("pyarrow") is None else "pyarrow")
 
 
-def _in_arrow(frame: Frame) -> Frame:
-    is_held = not frame.implementation.is_polars() or find_spec("pyarrow") is None
-    return frame if is_held else nw.from_native(frame.to_arrow(), eager_only=True)
+def in_memory(frame: Frame) -> Frame:
+    """Fetch all rows of a frame, in Arrow where they are quick to encode."""
+    own = fetched(frame)
+    is_encoded = not own.implementation.is_polars() or find_spec("pyarrow") is None
+    return own if is_encoded else nw.from_native(own.to_arrow(), eager_only=True)
 
 
 def totals(frame: Frame, **expressions: Any) -> list[int]:
@@ -237,7 +239,7 @@ def _combinations_in_memory(frame: Frame, aliases: Mapping[Name, str]) -> Combin
 
 def rows_of(frame: Frame) -> tuple[Frame, Ints]:
     """Fetch all rows of a frame with their counts."""
-    own = _in_arrow(fetched(frame))
+    own = in_memory(frame)
     return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.ones(len(own), dtype=np.int64)
 
 
@@ -298,7 +300,7 @@ def at_hand(frame: Any) -> Any:
     dtypes = dict(table.collect_schema())
     if totals(table, n=nw.len())[0] * len(dtypes) > _FEW_CELLS:
         return table.to_native()
-    own = _in_arrow(fetched(table))
+    own = in_memory(table)
     return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
 
 
