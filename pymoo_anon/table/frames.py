@@ -234,7 +234,9 @@ def _combinations_in_memory(frame: Frame, aliases: Mapping[Name, str]) -> Combin
     own, weights = rows_of(frame)
     first, counts = grouping_of([row_codes(own[alias]) for alias in aliases.values()], weights)
     dtypes = frame.collect_schema()
-    return Combinations({name: _python_values(own[alias][first], dtypes[alias]) for name, alias in aliases.items()}, counts)
+    return Combinations(
+        {name: _python_values(own[alias][first], dtypes[alias]) for name, alias in aliases.items()}, counts
+    )
 
 
 def rows_of(frame: Frame) -> tuple[Frame, Ints]:
