@@ -137,10 +137,9 @@ class Recoding(NamedTuple):
         """Add groups and labels of the quasi-identifiers, `group j` and `label j`."""
         # Values are joined by their text: it is compared alike in every engine.
         keys = [as_text(self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
-        frame, found = frame.with_columns(keys), []
+        known = [self._known_groups(name, own, texts[name]) for name, own in groups.items()]
+        frame, found = _with_known(frame.with_columns(keys), known), []
         for j, (name, own) in enumerate(groups.items()):
-            known = self._known_groups(name, j, own, texts[name])
-            frame = frame.join(known, left_on=f"key {j}", right_on=f"known {j}", how="left")
             domain, group, label = self.table.quasi_identifiers[name].domain, nw.col(f"group {j}"), nw.col(f"label {j}")
             if None in domain:
                 there, missing_group = ~missing(frame, self.source.alias(name)), int(own[domain.index(None)])
@@ -152,9 +151,9 @@ class Recoding(NamedTuple):
         # All columns at once, as an engine looks at every step so far for each further one.
         return frame.with_columns(found)
 
-    def _known_groups(self, name: Name, j: int, own: Ints, texts: Sequence[str | None]) -> Frame:
-        """Return values with their group and label: `known j`, `group j`, `label j`."""
-        column, hierarchy, key = self.source.alias(name), self.table.quasi_identifiers[name], f"key {j}"
+    def _known_groups(self, name: Name, own: Ints, texts: Sequence[str | None]) -> dict[str, list[Any]]:
+        """Return values as text with their group and label: `known`, `group`, `label`."""
+        column, hierarchy, key = self.source.alias(name), self.table.quasi_identifiers[name], "key"
         # An engine groups texts that it has made slowly, so each is made of a distinct value.
         values = distinct_rows(self.values, [column]).select(nw.col(column), as_text(column).alias(key))
         found = combinations_of(values.to_native(), [column, key]).columns
@@ -166,9 +165,7 @@ class Recoding(NamedTuple):
         twice = keys.key[keys.key.duplicated()].unique().tolist()
         if twice:
             raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
-        small = {"known": keys.key.tolist(), "group": keys.group.tolist(), "label": [texts[g] for g in keys.group]}
-        schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
-        return lookup(self.values, small, schema).rename({one: f"{one} {j}" for one in schema})
+        return {"known": keys.key.tolist(), "group": keys.group.tolist(), "label": [texts[g] for g in keys.group]}
 
     def _joined(
         self,
@@ -184,6 +181,28 @@ class Recoding(NamedTuple):
         small = lookup(self.values, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
         frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
         return frame.join(small, left_on=[f"cell {i}" for i in range(len(keys))], right_on=list(named), how="left")
+
+
+def _with_known(frame: Frame, known: Sequence[Mapping[str, list[Any]]]) -> Frame:
+    """Join the `group j` and `label j` that are known of each `key j`."""
+    schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
+    if not frame.implementation.is_duckdb():
+        for j, own in enumerate(known):
+            small = lookup(frame, own, schema).rename({one: f"{one} {j}" for one in schema})
+            frame = frame.join(small, left_on=f"key {j}", right_on=f"known {j}", how="left")
+        return frame
+    # One query: DuckDB reads all steps so far again for each further one.
+    rows = {"place": [j for j, own in enumerate(known) for _ in own["known"]]}
+    rows |= {one: [value for own in known for value in own[one]] for one in schema}
+    small = lookup(frame, rows, {"place": nw.Int64, **schema}).to_native()
+    assert small is not None
+    columns = [f'known_{j}."group" AS "group {j}", known_{j}.label AS "label {j}"' for j in range(len(known))]
+    joins = [
+        f'LEFT JOIN small AS known_{j} ON known_{j}.place = {j} AND known_{j}.known = own."key {j}"'
+        for j in range(len(known))
+    ]
+    query = f"SELECT own.*, {', '.join(columns)} FROM pymoo_anon_rows AS own {' '.join(joins)}"
+    return nw.from_native(frame.to_native().query("pymoo_anon_rows", query))
 
 
 def decoded_point(

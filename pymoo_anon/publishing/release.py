@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -253,9 +253,13 @@ class Recoded:
         )
 
     def grouped(self, written: Any) -> Renamed:
-        """Read a written table once, as distinct rows if they are few."""
-        source = frames.renamed(written)
-        return source.grouped() if self._are_few else replace(source, frame=frames.held(source.frame))
+        """Read a written table once, into memory where it fits, as distinct rows if they are few."""
+        source, table = frames.renamed(written), self.problem.table
+        if self._are_few:
+            source = source.grouped()
+        # The codes of the distinct tuples are in memory, so as many rows fit, too.
+        fits = self._are_few or table.n_rows <= table.tuples.codes.size
+        return replace(source, frame=frames.in_memory(source.frame) if fits else frames.held(source.frame))
 
     def claims(self, written: Any) -> pd.DataFrame:
         """Return the claims of a written table."""
@@ -462,9 +466,7 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
     """Count the unique rows of a release by sets of its columns."""
     source = frames.renamed(frame)
     names = [source.alias(name) for name in source.names]
-    # Missing values are one value.
-    cells = [nw.when(~frames.missing(source.frame, name)).then(nw.col(name)).alias(name) for name in names]
-    table = source.frame.with_columns(cells)
+    count = _counter(source.frame, names)
     roles = dict(zip(names, columns.role, strict=True))
     kept = [name for name, role in roles.items() if role == "keep"]
     quasi = [name for name, role in roles.items() if "quasi-identifier" in role]
@@ -474,12 +476,12 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
     sets = {ALL: names, **({secret: [*others]} if others else {}), **({KEPT: kept} if kept else {})}
     if others and kept:
         sets |= {f"quasi-identifiers and {secret}": [*quasi, *others], f"quasi-identifiers and {KEPT}": quasi + kept}
-    rows = [(by, *_unique(frames.distinct_rows(table, own))[1:]) for by, own in sets.items()]
+    rows = [(by, *count(own)[1:]) for by, own in sets.items()]
     for name, (alias, role) in zip(columns.column, roles.items(), strict=True):
         if alias in others and len(others) > 1:
             from pymoo_anon.table.guesses import Profile
 
-            n_distinct, unique, n_rows = _unique(frames.distinct_rows(table, [alias]))
+            n_distinct, unique, n_rows = count([alias])
             if Profile(name, n_rows, n_distinct, 0, (), ()).is_nearly_unique:
                 rows.append((f"{role} column {column_name(name)}", unique, n_rows))
     return object_frame(("columns", "unique", "rows"), rows)
@@ -504,9 +506,24 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     return " ".join(said)
 
 
-def _unique(groups: Frame) -> list[int]:
-    """Count the groups, the groups of one row, and the rows."""
-    n = nw.col(COUNT)
-    return frames.totals(
-        groups, groups=nw.len(), unique=nw.when(n == 1).then(nw.lit(1)).otherwise(nw.lit(0)).sum(), rows=n.sum()
+def _counter(frame: Frame, names: Sequence[str]) -> Callable[[Sequence[str]], list[int]]:
+    """Return a function that counts distinct rows of some columns, unique ones, and all."""
+    schema = frame.collect_schema()
+    # Missing values are one value.
+    table = frame.with_columns(
+        nw.when(~frames.missing(frame, one)).then(nw.col(one)).alias(one) for one in names if schema[one].is_float()
     )
+    if isinstance(table, nw.LazyFrame):
+        n = nw.col(COUNT)
+        one = nw.when(n == 1).then(nw.lit(1)).otherwise(nw.lit(0))
+        return lambda own: frames.totals(
+            frames.distinct_rows(table, own), groups=nw.len(), unique=one.sum(), rows=n.sum()
+        )
+    rows, weights = frames.rows_of(table)
+    codes = {name: frames.row_codes(rows[name]) for name in names}
+
+    def count(own: Sequence[str]) -> list[int]:
+        _, counts = frames.grouping_of([codes[name] for name in own], weights)
+        return [len(counts), int((counts == 1).sum()), int(counts.sum())]
+
+    return count

@@ -135,12 +135,10 @@ def kept(found: Recounted, bound: float, at_least: bool) -> bool:
 def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> None:
     """Raise if a table is not the one that a recoding makes of the original.
 
-    Each row must be there as often as it was made, by all released columns. Few distinct rows are compared in memory,
-    and so are those of eager frames. The many of a lazy frame are compared where they live.
+    Each row must be there as often as it was made, by all released columns. Rows in memory are compared there, and the
+    many of a lazy frame where they live.
     """
-    is_lazy = isinstance(written.frame, nw.LazyFrame) and COUNT not in written.frame.collect_schema().names()
-    is_large = is_lazy and recoding.table.n_rows > recoding.table.tuples.codes.size
-    balance = _balance(_made_rows(recoding, names), written) if is_large else None
+    balance = _balance(_made_rows(recoding, names), written) if isinstance(written.frame, nw.LazyFrame) else None
     if balance is None:
         other = _other_rows_in_memory(recoding, names, written)
     else:
@@ -163,16 +161,29 @@ def _labelled(recoding: Recoding, rows: Any, weights: Ints) -> _Labelled:
     table, made, n = recoding.table, recoding.generalization, recoding.table.n_distinct
     places = [_places(rows[recoding.source.alias(name)], name, own) for name, own in table.quasi_identifiers.items()]
     keys = keyed(np.append(own, found) for own, found in zip(table.tuples.codes.T, places, strict=True))
-    at = pd.Index(keys[:n]).get_indexer(pd.Index(keys[n:]))
-    if (at < 0).any():
-        raise ValueError(f"{int(weights[at < 0].sum()):,} rows of the original are not in the problem's table")
     assert recoding.classes.class_of is not None
-    kept = recoding.classes.kept[recoding.classes.class_of[0][at]]
+    is_kept = recoding.classes.kept[recoding.classes.class_of[0]]
     texts = {name: [*own, SUPPRESSED] for name, own in label_texts(made.labels).items()}
-    groups = (_groups(made, name, at, own, kept) for name, own in zip(texts, places, strict=True))
+    if isinstance(made, Generalization) and _are_same(keys[:n], keys[n:]):
+        # All tuples are known, so those of suppressed rows alone are looked up.
+        kept = ~pd.Series(keys[n:]).isin(keys[:n][~is_kept]).to_numpy()
+        groups = [made.groups[name][own] for name, own in zip(texts, places, strict=True)]
+    else:
+        at = pd.Index(keys[:n]).get_indexer(pd.Index(keys[n:]))
+        if (at < 0).any():
+            raise ValueError(f"{int(weights[at < 0].sum()):,} rows of the original are not in the problem's table")
+        kept = is_kept[at]
+        groups = [_groups(made, name, at, own, kept) for name, own in zip(texts, places, strict=True)]
     return _Labelled(
         kept, {n: np.where(kept, own, len(texts[n]) - 1) for n, own in zip(texts, groups, strict=True)}, texts
     )
+
+
+def _are_same(distinct: Ints, keys: Ints) -> bool:
+    """Return whether keys are the distinct ones. Numbers are sorted much faster than looked up."""
+    found = np.sort(keys)
+    # No key is negative.
+    return np.array_equal(found[np.diff(found, prepend=-1) > 0], np.sort(distinct))
 
 
 def _other_rows_in_memory(recoding: Recoding, names: Sequence[Name], written: Renamed) -> int:

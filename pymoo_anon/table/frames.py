@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,6 +26,9 @@ COUNT = "rows"
 
 _TEXT_LIKE = (nw.Categorical, nw.Enum)
 _FLOATS = (nw.Float32, nw.Float64)
+
+# Arrow encodes values of these types, and no value of them is NaN.
+_ENCODED = (nw.String, nw.Date, nw.Datetime, nw.Boolean, nw.Decimal)
 
 # Objects of these kinds are alike where they are equal; 1 and 1.0 are equal, and are written in two ways.
 _ALIKE = ("string", "integer", "boolean", "date")
@@ -115,9 +118,8 @@ class Renamed:
         return native
 
     def grouped(self) -> Renamed:
-        """Return the distinct rows with `COUNT`, held in their engine."""
-        aliases = [self.alias(name) for name in self.names]
-        return Renamed(held(distinct_rows(self.frame, aliases)), self.names, self.kind)
+        """Return the distinct rows with `COUNT`."""
+        return replace(self, frame=distinct_rows(self.frame, [self.alias(name) for name in self.names]))
 
 
 def renamed(frame: Any) -> Renamed:
@@ -191,9 +193,11 @@ def fetched(frame: Frame) -> Frame:
     return frame.collect("pandas" if find_spec("pyarrow") is None else "pyarrow")
 
 
-def _in_arrow(frame: Frame) -> Frame:
-    is_held = not frame.implementation.is_polars() or find_spec("pyarrow") is None
-    return frame if is_held else nw.from_native(frame.to_arrow(), eager_only=True)
+def in_memory(frame: Frame) -> Frame:
+    """Fetch all rows of a frame, in Arrow where they are quick to encode."""
+    own = fetched(frame)
+    is_encoded = not own.implementation.is_polars() or find_spec("pyarrow") is None
+    return own if is_encoded else nw.from_native(own.to_arrow(), eager_only=True)
 
 
 def totals(frame: Frame, **expressions: Any) -> list[int]:
@@ -206,6 +210,8 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
     """Group a frame by some columns in its engine, and fetch at most so many groups."""
     if isinstance(frame, Renamed):
         aliases = [frame.alias(name) for name in names]
+        if not isinstance(frame.frame, nw.LazyFrame) and not frame.frame.implementation.is_pandas():
+            return _combinations_in_memory(frame.frame, dict(zip(names, aliases, strict=True)))
         native = frame.frame.select(nw.col(*aliases, *_counts(frame.frame))).to_native()
     else:
         native, aliases = aliased(frame, names)
@@ -223,9 +229,19 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
     return Combinations(columns, grouped[COUNT].to_numpy().astype(np.int64))
 
 
+def _combinations_in_memory(frame: Frame, aliases: Mapping[Name, str]) -> Combinations:
+    """Group an eager frame by codes of its columns."""
+    own, weights = rows_of(frame)
+    first, counts = grouping_of([row_codes(own[alias]) for alias in aliases.values()], weights)
+    dtypes = frame.collect_schema()
+    return Combinations(
+        {name: _python_values(own[alias][first], dtypes[alias]) for name, alias in aliases.items()}, counts
+    )
+
+
 def rows_of(frame: Frame) -> tuple[Frame, Ints]:
     """Fetch all rows of a frame with their counts."""
-    own = _in_arrow(fetched(frame))
+    own = in_memory(frame)
     return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.ones(len(own), dtype=np.int64)
 
 
@@ -236,6 +252,30 @@ def codes_and_values(column: Any) -> tuple[Ints, list[Any]]:
         return own.indices.fill_null(-1).to_numpy(zero_copy_only=False), own.dictionary.to_pylist()
     codes, values = pd.factorize(_python_values(column, column.dtype))
     return codes, values.tolist()
+
+
+def row_codes(column: Any) -> Ints:
+    """Encode an eager column by how its values are written, -1 for missing values."""
+    native, dtype = column.to_native(), column.dtype
+    if isinstance(native, pd.Series):
+        return np.where(native.isna(), -1, _key(native) if native.dtype == object else pd.factorize(native)[0])
+    if dtype.is_nested():
+        return pd.factorize(pd.Series(map(repr, column.to_list())))[0]
+    if column.implementation.is_pyarrow() and (dtype.is_integer() or isinstance(dtype, _ENCODED)):
+        codes: Ints = native.dictionary_encode().combine_chunks().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return codes
+    return codes_and_values(column)[0]
+
+
+def grouping_of(columns: Iterable[Array], weights: Ints) -> tuple[Ints, Ints]:
+    """Return the first row of each distinct one, and how many rows it stands for."""
+    numbers = pd.factorize(keyed(columns))[0]
+    counts = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
+    np.add.at(counts, numbers, weights)
+    first = np.empty(len(counts), dtype=np.int64)
+    # Of several rows with one number the last that is assigned stays: read backwards, the first.
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return first, counts
 
 
 def codes_of(one: Any, other: Any) -> Ints:
@@ -262,7 +302,7 @@ def at_hand(frame: Any) -> Any:
     dtypes = dict(table.collect_schema())
     if totals(table, n=nw.len())[0] * len(dtypes) > _FEW_CELLS:
         return table.to_native()
-    own = _in_arrow(fetched(table))
+    own = in_memory(table)
     return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
 
 
@@ -309,14 +349,8 @@ def _rows(frame: Frame) -> Any:
 def _first_rows(frame: pd.DataFrame, columns: list[str], key: Callable[[pd.Series], Ints]) -> Frame:
     """Return the first of each distinct row of a pandas frame, with `COUNT`."""
     own = (frame[name] for name in columns)
-    keys = keyed(key(column) if column.dtype == object else pd.factorize(column)[0] for column in own)
-    numbers = pd.factorize(keys)[0]
-    weights = frame[COUNT].to_numpy() if COUNT in frame else np.ones(len(frame), dtype=np.int64)
-    counts = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
-    np.add.at(counts, numbers, weights)
-    first = np.empty(len(counts), dtype=np.int64)
-    # Of several rows with one number the last that is assigned stays: read backwards, the first.
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    codes = (key(column) if column.dtype == object else pd.factorize(column)[0] for column in own)
+    first, counts = grouping_of(codes, rows_of(nw.from_native(frame))[1])
     return nw.from_native(frame[columns].iloc[first].assign(**{COUNT: counts}))
 
 

@@ -143,6 +143,42 @@ def test_a_file_that_is_written_as_usual_is_plain(tmp_path_factory, rows, end):
     assert cells(opened(path)) == [tuple(None if cell == "?" else cell for cell in row) for row in rows]
 
 
+@pytest.mark.parametrize(
+    ("line", "is_plain"),
+    [
+        ("a,b", True),
+        (",", True),
+        ('"a,b",""', True),
+        ('"say ""so""",b', True),
+        ("é,b", True),
+        ("a", False),
+        ("a,b,", False),
+        ("a,b,c", False),
+        ('a "so",b', False),
+        (' "a",b', False),
+        ('"a" ,b', False),
+        ('"a,b', False),
+        ('"two\nlines",b', False),
+        ('"two\rlines",b', False),
+        ("a\0,b", False),
+        ("\udce4,b", False),
+    ],
+)
+def test_a_line_is_plain_where_every_reader_finds_the_same_fields(tmp_path, line, is_plain):
+    path = tmp_path / "file.csv"
+    path.write_bytes(f"left,right\n{line}\nc,d\n".encode(errors="surrogateescape"))
+    assert engines._is_plain(path, Dialect(",", ["left", "right"], True)) == is_plain
+
+
+@pytest.mark.parametrize("n_fields", [1000, 1001, 2001])
+def test_lines_of_very_many_fields_may_be_plain(tmp_path, n_fields):
+    path = tmp_path / "file.csv"
+    path.write_text(",".join(map(str, range(n_fields))) + "\n" + '"",' * (n_fields - 1) + "\n")
+    dialect = dialect_of(path, None)
+    assert engines._is_plain(path, dialect)
+    assert not engines._is_plain(path, dialect._replace(names=dialect.names[:-1]))
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_one_sentence(tmp_path, name):
     path = tmp_path / "file.csv"

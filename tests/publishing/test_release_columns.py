@@ -1,6 +1,12 @@
 """Release notes besides claims: column roles, unique persons, requests."""
 
+import datetime
+import math
+from dataclasses import replace
+from decimal import Decimal
+
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +17,10 @@ from test_release import HOSPITAL, KEPT, ROLES, hospital
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import RecountError, evidence, release
-from pymoo_anon.publishing.release import said_of
+from pymoo_anon.publishing.release import said_of, uniqueness_of
 from pymoo_anon.publishing.report.values import columns_view
 from pymoo_anon.table import Hierarchy, Microdata, Violating
+from pymoo_anon.table.frames import in_memory, renamed
 
 ANYWAY = "it is only a test"
 
@@ -125,6 +132,35 @@ def test_unique_rows_are_those_that_a_loop_finds(data):
             made.frame[by].astype(object).where(made.frame[by].notna(), None).itertuples(index=False, name=None)
         )
         assert unique == sum(rows.count(row) == 1 for row in rows)
+
+
+DAYS = [datetime.date(2024, 1, day) for day in (1, 2)]
+#: Columns of rows by their name, and how many rows are unique by each.
+COUNTED = {
+    "text": (["a", "a", "", None, None], 1),
+    "day": ([DAYS[0], DAYS[0], DAYS[1], None, None], 1),
+    "share": ([0.0, -0.0, math.nan, None, 1.5], 1),
+    "sure": ([True, False, None, None, True], 1),
+    "whole": ([2**53, 2**53 + 1, None, None, 5], 3),
+    "price": ([Decimal("0.10"), Decimal("0.20"), None, None, Decimal("0.10")], 1),
+    "many": ([[1], [1], None, [], [2]], 3),
+}
+
+
+@pytest.mark.parametrize("engine", FRAMES)
+@pytest.mark.parametrize("name", COUNTED)
+def test_rows_in_memory_are_counted_as_their_engine_counts_them(name, engine):
+    values, unique = COUNTED[name]
+    if (name, engine) == ("whole", "pandas"):
+        # A float cannot hold the first two.
+        values = [1, 2, None, None, 5]
+    columns = pd.DataFrame({"column": ["q", name], "role": ["quasi-identifier", "keep"], "reason": None})
+    frame = renamed(FRAMES[engine](pa.table({"q": ["1", "1", "2", "2", "2"], name: values})))
+    # Arrow cannot group lists.
+    grouped = [] if (name, engine) == ("many", "pyarrow") else [frame.grouped()]
+    for own in (frame, replace(frame, frame=in_memory(frame.frame)), *grouped):
+        found = uniqueness_of(own, columns).set_index("columns")
+        assert found.loc["kept columns"].tolist() == [unique, 5]
 
 
 CITIZENS = pd.DataFrame(
