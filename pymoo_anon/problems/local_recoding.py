@@ -381,10 +381,8 @@ class LocalRecodingProblem(AnonymizationProblem):
         return float(rows @ np.sum(costs, axis=0) + target.price * len(rows))
 
     def _made(self, target: LocalTarget) -> LocalGeneralization:
-        tests, ways = (
-            self._tests._replace(k=target.k),
-            (self.method, self.structure, self.n_threads, self.n_improvements),
-        )
+        tests = self._tests._replace(k=target.k)
+        ways = self.method, self.structure, self.n_threads, self.n_improvements
         if self.within_parts is None:
             trees = self._trees.weighted(target.weights)
             cells = recode(trees, tests, target.price, *ways)
