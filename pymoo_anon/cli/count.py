@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -13,10 +12,10 @@ from pymoo_anon._messages import examples, number, plain, repeated
 from pymoo_anon.cli.console import new_table, working
 from pymoo_anon.cli.options import CountRequest
 from pymoo_anon.publishing.guarantees import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
-from pymoo_anon.study.engines import open_frame
-from pymoo_anon.study.names import Reading, source_of
 from pymoo_anon.study.options import check_path
 from pymoo_anon.study.stored import CODEBOOK, beside
+from pymoo_anon.study.tables import table_at
+from pymoo_anon.table.frames import held
 
 
 def run_count(asked: CountRequest, console: Console) -> None:
@@ -28,7 +27,9 @@ def run_count(asked: CountRequest, console: Console) -> None:
     book = asked.codebook or beside(asked.file, CODEBOOK)
     check_path(book)
     with working("Reading and counting"):
-        release, meanings = _opened(asked.file), nw.from_native(_opened(book)).lazy().collect("pandas").to_native()
+        # Read once: each answer groups it anew.
+        release = held(nw.from_native(table_at(str(asked.file)))).to_native()
+        meanings = nw.from_native(table_at(str(book))).lazy().collect("pandas").to_native()
         found = {"rows": guaranteed_counts(release, meanings, where)}
         if asked.of is not None:
             found[f"sum of {asked.of}"] = guaranteed_sums(release, meanings, asked.of, where)
@@ -51,10 +52,6 @@ def _condition(text: str) -> tuple[str, Any]:
             raise ValueError(f"--where must have the lower end of a range first, got {text!r}")
         return name, pd.Interval(ends[0], ends[1], closed="both")
     return name, [one or None for one in value.split("|")]
-
-
-def _opened(path: Path) -> Any:
-    return open_frame(Reading(source_of(str(path), Path())), list)
 
 
 def _number_or_none(value: float) -> str:

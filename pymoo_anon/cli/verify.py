@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -17,13 +16,11 @@ from pymoo_anon.cli.console import new_table, tell, working
 from pymoo_anon.cli.options import VerifyRequest
 from pymoo_anon.publishing.release import said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
-from pymoo_anon.study.engines import open_frame
 from pymoo_anon.study.interrupt import ExitCode
-from pymoo_anon.study.names import Reading, source_of
 from pymoo_anon.study.options import options_named
 from pymoo_anon.study.releasing import all_together
 from pymoo_anon.study.study import Study
-from pymoo_anon.study.tables import Roles, constraint, objective
+from pymoo_anon.study.tables import Roles, constraint, objective, table_at
 
 
 def run_verify(asked: VerifyRequest, console: Console) -> None:
@@ -56,8 +53,8 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
     if not measures:
         measures = [objective("require", name, roles) for name in ("k", *(f"l:{name}" for name in asked.sensitive))]
     with working("Reading and counting"):
-        whole = None if asked.original is None else _table_at(asked.original, asked.engine)
-        frame = _table_at(asked.file, asked.engine)
+        whole = None if asked.original is None else table_at(asked.original, asked.engine)
+        frame = table_at(asked.file, asked.engine)
         claims = verify(frame, asked.quasi_identifiers, measures, sensitive=asked.sensitive, original=whole)
         known = nw.from_native(frame).collect_schema().names()
         known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(asked.sensitive, "sensitive")
@@ -71,10 +68,6 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
     if bounds:
         console.print("What was promised holds." if all(bounds) else "Something does not hold.")
     return all(bounds)
-
-
-def _table_at(table: str, engine: str) -> Any:
-    return open_frame(Reading(source_of(table, Path()), engine), list)
 
 
 _WORDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked", "dim")}

@@ -296,7 +296,7 @@ class CountQueries:
         return places
 
     def _counted(self, blocks: Blocks, rounded: Callable[[Floats], Floats] = np.asarray) -> Floats:
-        """Count the rows of each query, each by the rounded share of its cells that is wanted."""
+        """Count the rows of each query by the rounded shares of their cells."""
         shares = [rounded(own.shares(wanted)) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
         widths = np.array([own.shape[1] for own in shares])
         # The shares of all queries side by side, and where those of each one begin.

@@ -79,7 +79,7 @@ class Constraint:
 
     @property
     def depends_on_kept(self) -> bool:
-        """Whether the value of a class depends on other kept classes, as with background knowledge."""
+        """Whether the value of a class depends on other kept classes."""
         return self.objective.known is not None or self.objective.joint
 
     def broken(self, classes: EquivalenceClasses) -> Bools:

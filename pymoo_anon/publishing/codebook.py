@@ -190,7 +190,9 @@ def _unambiguous(text: str) -> str:
 
 
 def read_members(members: str) -> list[Meaning]:
-    """Read the values behind a label, None for a missing one, and nothing for any value.
+    """Read the values behind a label.
+
+    A missing value is None. A label that stands for any value gives none.
 
     >>> read_members("17–59 | 61 | (missing)"), read_members("[0.5, 1.5)")
     ([range(17, 60), '61', None], [Interval(0.5, 1.5, closed='left')])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from pymoo_anon.problems.releases import Together, together
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import ANYWAY, Release
 from pymoo_anon.study.names import checksum, path_from
-from pymoo_anon.study.stored import COMPARED, Released, bound_text, commands_of
+from pymoo_anon.study.stored import COMPARED, Released, bound_text
 from pymoo_anon.study.tables import constraint
 
 
@@ -46,6 +47,32 @@ def search_of(study: Any, choice: Choice, asked: Mapping[str, Any], told: Togeth
         "bound": None if passes is None else study.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
         "joint": None if told is None else told.as_record(),
     }
+
+
+def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
+    """Return the commands that make the same release again."""
+    file = str(project)
+    commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
+    again = ["pymoo-anon", "release", file]
+    if choice.requirements:
+        # Requirements are promised, too.
+        bounds = [part for one in choice.requirements for part in ("--require", bound_text(one))]
+        commands.append(["pymoo-anon", "pick", file, *row, *bounds])
+    elif not asked.get("audience"):
+        again += row
+    for name, value in asked.items():
+        if value:
+            again += [f"--{name}", *([] if value is True else [str(value)])]
+    return [shlex.join(command) for command in (*commands, again)]
+
+
+def warning_of(one: Released, same_file: bool, told: Together | None, n_others: int) -> str:
+    """Return a warning of another release of the same table."""
+    is_another = "was another release of this table until now" if same_file else "is another release of this table"
+    who = f"{one.file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
+    if told is None:
+        return f"{who} can compare them, and find people that none of them reveals alone: publish only one"
+    return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"
 
 
 def beside_others(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
@@ -17,7 +16,7 @@ from decimal import Decimal
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,7 +27,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems.arguments import as_json, free_name
-from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import FILES, STORED, checksum
 from pymoo_anon.study.project import Project
@@ -36,9 +35,6 @@ from pymoo_anon.table.generalization import LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Ints
-
-if TYPE_CHECKING:
-    from pymoo_anon.problems.releases import Together
 
 # Values that stand in JSON as text, under the name of their type.
 _TYPES: Mapping[str, Callable[[str], Any]] = {
@@ -239,32 +235,6 @@ def beside(release: Path, what: str) -> Path:
 def bound_text(requirement: Constraint) -> str:
     """Return a requirement as the command line spells it."""
     return f"{short_name(requirement.objective)}{'>=' if requirement.at_least else '<='}{requirement.bound!r}"
-
-
-def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
-    """Return the commands that make the same release again."""
-    file = str(project)
-    commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
-    again = ["pymoo-anon", "release", file]
-    if choice.requirements:
-        # Requirements are promised, too.
-        bounds = [part for one in choice.requirements for part in ("--require", bound_text(one))]
-        commands.append(["pymoo-anon", "pick", file, *row, *bounds])
-    elif not asked.get("audience"):
-        again += row
-    for name, value in asked.items():
-        if value:
-            again += [f"--{name}", *([] if value is True else [str(value)])]
-    return [shlex.join(command) for command in (*commands, again)]
-
-
-def warning_of(one: Released, same_file: bool, told: Together | None, n_others: int) -> str:
-    """Return a warning of another release of the same table."""
-    is_another = "was another release of this table until now" if same_file else "is another release of this table"
-    who = f"{one.file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
-    if told is None:
-        return f"{who} can compare them, and find people that none of them reveals alone: publish only one"
-    return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"
 
 
 def agree(claims: pd.DataFrame, told: Mapping[str, Any]) -> bool:

@@ -38,7 +38,6 @@ from pymoo_anon.study.stored import (
     bound_text,
     read_record,
     read_search,
-    warning_of,
 )
 from pymoo_anon.study.tables import (
     constraint,
@@ -423,6 +422,8 @@ class Study:
         return recode(frame, self.problem, choice, roles)
 
     def _remember(self, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
+        from pymoo_anon.study.releasing import warning_of
+
         self.releases = [*(one for one in self.releases if one != done), done]
         with replaced(self.folder / RELEASES) as path:
             path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")

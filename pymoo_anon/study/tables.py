@@ -66,6 +66,13 @@ def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] |
     return open_frame(reading, choose)
 
 
+def table_at(named: str, engine: str = "auto") -> Any:
+    """Return the table that a command names, with all columns."""
+    from pymoo_anon.study.engines import open_frame
+
+    return open_frame(Reading(source_of(named, Path()), engine), list)
+
+
 def open_released(project: Project, output: Path) -> Any:
     """Return the table of a project for a release to a file.
 

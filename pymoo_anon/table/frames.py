@@ -248,10 +248,16 @@ def rows_of(frame: Frame) -> tuple[Frame, Ints]:
 def codes_and_values(column: Any) -> tuple[Ints, list[Any]]:
     """Return codes of an eager column, -1 for missing values, and its values."""
     if column.dtype == nw.String and column.implementation.is_pyarrow():
-        own = column.to_native().dictionary_encode().combine_chunks()
-        return own.indices.fill_null(-1).to_numpy(zero_copy_only=False), own.dictionary.to_pylist()
+        codes, values = _encoded(column.to_native())
+        return codes, values.to_pylist()
     codes, values = pd.factorize(_python_values(column, column.dtype))
     return codes, values.tolist()
+
+
+def _encoded(array: Any) -> tuple[Ints, Any]:
+    """Return the codes of a chunked array of Arrow, -1 for missing values, and its values."""
+    own = array.dictionary_encode().combine_chunks()
+    return own.indices.fill_null(-1).to_numpy(zero_copy_only=False), own.dictionary
 
 
 def row_codes(column: Any) -> Ints:
@@ -262,8 +268,7 @@ def row_codes(column: Any) -> Ints:
     if dtype.is_nested():
         return pd.factorize(pd.Series(map(repr, column.to_list())))[0]
     if column.implementation.is_pyarrow() and (dtype.is_integer() or isinstance(dtype, _ENCODED)):
-        codes: Ints = native.dictionary_encode().combine_chunks().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return codes
+        return _encoded(native)[0]
     return codes_and_values(column)[0]
 
 
@@ -283,9 +288,7 @@ def codes_of(one: Any, other: Any) -> Ints:
     if one.dtype == other.dtype == nw.String and one.implementation.is_pyarrow() and other.implementation.is_pyarrow():
         # No text becomes an object.
         chunks = [chunk.cast("large_string") for own in (one, other) for chunk in own.to_native().chunks]
-        both = import_module("pyarrow").chunked_array(chunks, "large_string").dictionary_encode().combine_chunks()
-        found: Ints = both.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return found
+        return _encoded(import_module("pyarrow").chunked_array(chunks, "large_string"))[0]
     # Lists are told apart by their text: they have no hash.
     columns = [
         pd.Series(map(repr, own.to_list())) if own.dtype.is_nested() else _python_values(own, own.dtype)

@@ -46,7 +46,7 @@ def _compiled(specs: str) -> str:
 
 
 def _cached(source: str, make: Callable[[str], str]) -> str:
-    """Return what is made of a source, from the user's cache if this version made it before."""
+    """Make a text of a source, or load it from the user's cache."""
     import pooch
 
     folder = pooch.os_cache("pymoo_anon")
