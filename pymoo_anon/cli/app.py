@@ -105,8 +105,10 @@ for _name, _asked, _help in (
     ("count", options.CountRequest, "Count rows of a released table: at least, at most, and about how many."),
     ("compare", options.CompareRequest, "Compare two releases: classes, loss, errors of counts, who is better off."),
     ("report", options.ReportRequest, "Write one HTML file about the chosen point and its release."),
+    ("app", options.AppRequest, "Do all of this on a page in the browser, which this machine alone can open."),
 ):
-    app.command(_name, help=_help)(command_of(_asked, _runner(_name, _name)))
+    # The module `app` is this one.
+    app.command(_name, help=_help)(command_of(_asked, _runner("screen" if _name == "app" else _name, _name)))
 for _name, _part, _help in (
     ("draft", options.DraftRequest, "Draft a hierarchy for each column from its values, in ARX's layout."),
     ("check", options.CheckRequest, "List errors and doubts in hierarchies, and exit with 1 after an error."),

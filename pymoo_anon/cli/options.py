@@ -342,3 +342,16 @@ class ShowRequest(Invocation):
     """Options of `pymoo-anon hierarchy show`."""
 
     path: Path = option(..., "A hierarchy.", metavar="FILE", argument=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppRequest(Invocation):
+    """Options of `pymoo-anon app`."""
+
+    path: Path = option(
+        Path(),
+        "A folder, outside which no file is opened, or a project file.",
+        metavar="[FOLDER|FILE.toml]",
+        argument=True,
+    )
+    no_browser: bool = option(False, "Only print the address.")

@@ -116,13 +116,26 @@ class Proposer:
         self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
         profiles = profiles_of(self.frame, nw.from_native(self.frame).collect_schema().names())
         self._empty = [text for text in WORDS["never values"] if any(text in profile.values for profile in profiles)]
-        self._profiles = self._without(profiles)
+        #: Counts of the values of each column.
+        self.profiles = self._without(profiles)
         self._drafts: dict[int, tuple[str | None, str, Draft | None]] = {}
 
     def roles(self) -> dict[str, tuple[str, str]]:
         """Return the guessed role of every column, with the reason, before hierarchies are drafted."""
         redundant = {name: ("drop", told) for name, (_, told) in self._redundant({}).items()}
         return self._decisions({}) | redundant
+
+    def draft(self, name: str) -> str:
+        """Return the text of a drafted hierarchy of a column.
+
+        Raises:
+            ValueError: There is none.
+        """
+        (profile,) = [own for own in self.profiles if own.name == name]
+        text, levels, _ = self._drafted(profile)
+        if text is None:
+            raise ValueError(f"column {name!r} has no hierarchy: {levels}")
+        return text
 
     def propose(self, roles: Sequence[str], hierarchies: Path | None, missing: str | None) -> Proposal:
         """Decide on all columns.
@@ -132,14 +145,14 @@ class Proposer:
             hierarchies: A folder with hierarchies of quasi-identifiers, or None.
             missing: Treatment of rows without a value, or None for one that fits.
         """
-        names = [profile.name for profile in self._profiles]
+        names = [profile.name for profile in self.profiles]
         given = {} if hierarchies is None else self._given(hierarchies, names)
         asked = _asked(roles, names) | dict.fromkeys(given, ("quasi-identifier", "--hierarchies has a file for it"))
         redundant = self._redundant(asked)
         columns = first = self._columns(asked, redundant, given)
         if proposed := _proposed(columns):
             self._empty += proposed
-            self._profiles = self._without(self._profiles)
+            self.profiles = self._without(self.profiles)
             columns = self._columns(asked, redundant, given)
         questions = _questions(first, proposed)
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
@@ -172,7 +185,7 @@ class Proposer:
 
     def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
         """Return the role of every column, with the reason."""
-        decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in self._profiles}
+        decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in self.profiles}
         persons = [name for name, (role, _) in asked.items() if role == "person"]
         for name, (role, reason) in decisions.items():
             if role == "person" and name not in persons:
@@ -194,7 +207,7 @@ class Proposer:
         roles = {name: role for name, (role, _) in self._decisions(asked).items()}
         # Of two equal ones that stays which protects persons best.
         order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
-        free = [own for own in self._profiles if roles[own.name] != "drop" or own.name not in asked]
+        free = [own for own in self.profiles if roles[own.name] != "drop" or own.name not in asked]
         equal = equal_columns(self.frame, sorted(free, key=lambda own: order.index(roles[own.name])))
         found = {a: (EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
         used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
@@ -211,7 +224,7 @@ class Proposer:
         hierarchies: Mapping[str, str],
     ) -> list[ColumnProposal]:
         decisions, columns = self._decisions(asked), []
-        for profile, file in zip(self._profiles, file_names(list(decisions)), strict=True):
+        for profile, file in zip(self.profiles, file_names(list(decisions)), strict=True):
             beside, told = redundant.get(profile.name, (None, ""))
             role, reason = decisions[profile.name] if beside is None else ("drop", told)
             own = hierarchies.get(profile.name, "")

@@ -1,0 +1,147 @@
+"""Step 5: the front, points side by side, and the choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from pymoo_anon._messages import counted
+from pymoo_anon.app.chart import chart_of, draw, place_for, subject_of
+from pymoo_anon.app.desk import Desk, Job, command
+from pymoo_anon.app.screen import Screen, heading, rows_of, text
+from pymoo_anon.problems.less_lost import less_lost
+from pymoo_anon.publishing.report.values import side_by_side
+from pymoo_anon.study.names import CHOICE
+from pymoo_anon.study.options import parts_of
+from pymoo_anon.study.stored import bound_text
+from pymoo_anon.study.study import Study
+from pymoo_anon.study.tables import constraint
+
+#: So many points stand side by side.
+MOST_BESIDE = 3
+
+_WAYS = {
+    "least loss": "of the points that hold it, the least loss",
+    "knee": "the knee: beyond it every gain costs much more",
+}
+
+
+def is_read(screen: Screen) -> bool:
+    """Return whether there is a front to show, or say what is missing."""
+    desk = screen.desk
+    if not desk.has_front():
+        text("There is no front yet.", "warning")
+        ui.button("Go to the search", on_click=lambda: screen.go_to(4)).props("outline no-caps")
+        return False
+    if "front" in vars(desk.study):
+        return True
+    if desk.job.error and not desk.job.is_running:
+        text(desk.job.error, "warning")
+        ui.button("Go to the search", on_click=lambda: screen.go_to(4)).props("outline no-caps")
+    elif not desk.job.is_running:
+        desk.start("Reading the front", lambda job: len(desk.study.front))
+    return False
+
+
+def show(screen: Screen) -> None:
+    """Show the front as a chart and a table, with points side by side."""
+    if not is_read(screen):
+        return
+    desk = screen.desk
+    study = desk.study
+    front = study.front
+    rows: list[int] = [row for row in screen.chosen.setdefault("rows", []) if row <= len(front)]
+    proof = "proven: none is missing" if front.certified else "not proven: better points may exist"
+    text(f"{counted(len(front), 'point', 'points')}; {proof}. A click chooses a point.")
+    place_for("points")
+    draw("points", chart_of(front), rows[-1] if rows else 0)
+    ui.on("point", lambda event: _toggle(screen, int(event.args)))
+    _show_points(screen, study, rows)
+    _show_beside(screen, desk, rows)
+    _show_choice(screen, study, rows)
+
+
+def _toggle(screen: Screen, row: int) -> None:
+    rows = screen.chosen["rows"]
+    kept = [one for one in rows if one != row]
+    screen.shows("rows", kept if len(kept) < len(rows) else [*kept, row][-MOST_BESIDE:])
+
+
+def _show_points(screen: Screen, study: Study, rows: list[int]) -> None:
+    heading("The points")
+    refusals, cells = study.refusals(), study.front.cells()
+    n = len(study.table.quasi_identifiers)
+    titles = {title: "right" for title, _ in [("row", []), *cells[n:], *cells[:n]]} | {"cannot be released": "left"}
+    columns = [own for _, own in [*cells[n:], *cells[:n]]]
+    made = [[place + 1, *(own[place] for own in columns), why or ""] for place, why in enumerate(refusals)]
+    table = rows_of(titles, made, "The points of the front").classes("points")
+    table.props("selection=multiple")
+    table.selected = [table.rows[row - 1] for row in rows]
+    table.on_select(
+        lambda event: screen.shows("rows", sorted(int(own["c0"]) for own in event.selection)[-MOST_BESIDE:])
+    )
+
+
+def _show_beside(screen: Screen, desk: Desk, rows: list[int]) -> None:
+    if not rows:
+        return
+    study = desk.study
+
+    def work(job: Job) -> dict[str, Any]:
+        made = side_by_side(subject_of(study.front, study.project.suppressed), [row - 1 for row in rows])
+        return {"beside": (rows, made)}
+
+    heading("Side by side")
+    if desk.found.get("beside", ([],))[0] == rows:
+        made = desk.found["beside"][1]
+        titles = {column.title: "right" if place else "left" for place, column in enumerate(made.columns)}
+        rows_of(titles, [list(row) for row in made.rows], made.caption)
+    else:
+        ui.button(
+            f"Compare {counted(len(rows), 'point', 'points')}: {', '.join(map(str, rows))}",
+            on_click=screen.does(lambda: desk.start("Counting queries", work)),
+        ).props("outline no-caps")
+
+
+def _show_choice(screen: Screen, study: Study, rows: list[int]) -> None:
+    heading("The choice")
+    typed: list[str] = []
+    if (study.folder / CHOICE).is_file():
+        with screen.told():
+            choice = study.choice
+            text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", "good")
+            text(less_lost(study.front, choice, study.project.suppressed))
+            typed = [part for one in choice.requirements for part in ("--require", bound_text(one))]
+            typed += ["--row", str(choice.row + 1)]
+    with ui.element("div").classes("controls"):
+        bounds = ui.input("What must hold", value=screen.chosen.get("bounds", ""), placeholder="k>=5, l>=2")
+        way = ui.select(_WAYS, value=screen.chosen.get("way", "least loss"), label="Take")
+        ui.button("Choose by rule", on_click=screen.does(lambda: _by_rule(screen, bounds.value, way.value))).props(
+            "no-caps"
+        )
+        for row in rows:
+            ui.button(
+                f"Choose row {row}", on_click=screen.does(lambda row=row: _by_row(screen, row, bounds.value))
+            ).props("outline no-caps")
+    screen.same_as(command("pick", screen.desk.path.name, *screen.chosen.get("typed", typed)))
+
+
+def _by_rule(screen: Screen, bounds: str, way: str) -> None:
+    screen.chosen |= {"bounds": bounds, "way": way}
+    ways = {"knee": True} if way == "knee" else {}
+    _pick(screen, bounds, ["--knee"] if ways else [], **ways)
+
+
+def _by_row(screen: Screen, row: int, bounds: str) -> None:
+    screen.chosen["bounds"] = bounds
+    _pick(screen, bounds, ["--row", str(row)], row=row)
+
+
+def _pick(screen: Screen, bounds: str, typed: list[str], **ways: Any) -> None:
+    study = screen.desk.study
+    texts = [part for part in parts_of(bounds) if part]
+    asked = [constraint(part, study.table, study.problem.measured) for part in texts]
+    study.pick(asked, **ways)
+    screen.chosen["typed"] = [*(part for own in texts for part in ("--require", own)), *typed]
+    screen.desk.changed()

@@ -1,0 +1,7 @@
+"""Step: hierarchies."""
+
+from pymoo_anon.app.screen import Screen
+
+
+def show(screen: Screen) -> None:
+    """Show."""
