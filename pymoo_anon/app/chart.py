@@ -9,7 +9,7 @@ from nicegui import ui
 
 from pymoo_anon.problems.front import Front
 from pymoo_anon.publishing.report.charts import axes, charts, first_axes
-from pymoo_anon.publishing.report.decision import front_view, labelling, point_label
+from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view, labelling, point_label
 from pymoo_anon.publishing.report.subject import Subject, checked_subject
 
 
@@ -20,8 +20,8 @@ def subject_of(front: Front, suppressed: str = "mark") -> Subject:
     return checked_subject(front, front.choose(row=int(front.rows[0])), **asked, external=False, about=about)
 
 
-def chart_of(front: Front) -> dict[str, Any]:
-    """Return the data of the chart of a front, as the report embeds them."""
+def chart_of(front: Front, chosen: int | None = None) -> dict[str, Any]:
+    """Return the data of the chart of a front, as the report embeds them, with the row that is chosen."""
     subject = subject_of(front)
     (table,) = front_view(subject).tables
     measures = labelling(subject)
@@ -29,7 +29,8 @@ def chart_of(front: Front) -> dict[str, Any]:
         "spec": charts(subject, ["front"])["front"],
         "axes": axes(subject),
         "first": first_axes(subject),
-        "rows": table.rows,
+        # All points look alike but the chosen one.
+        "rows": [(*row[:-2], DETAILED, CHOSEN if row[0] == chosen else "") for row in table.rows],
         "labels": {row[0]: point_label(measures, row) for row in table.rows},
     }
 

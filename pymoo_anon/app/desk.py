@@ -39,6 +39,7 @@ class Job:
     stops: bool = False  # Whether it can be stopped, and keeps what it has
     share: float | None = None  # The share that is done, or None
     shown: Any = None  # Data to show meanwhile, or None
+    drawn: float = 0.0  # When these were made
     error: str = ""
     notes: list[str] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)

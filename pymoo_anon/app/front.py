@@ -55,8 +55,9 @@ def show(screen: Screen) -> None:
     proof = "proven: none is missing" if front.certified else "not proven: better points may exist"
     text(f"{counted(len(front), 'point', 'points')}; {proof}. A click chooses a point.")
     place_for("points")
-    draw("points", chart_of(front), rows[-1] if rows else 0)
-    ui.on("point", lambda event: _toggle(screen, int(event.args)))
+    chosen = study.choice.row + 1 if (study.folder / CHOICE).is_file() else None
+    draw("points", chart_of(front, chosen), rows[-1] if rows else 0)
+    screen.on_point = lambda row: _toggle(screen, row)
     _show_points(screen, study, rows)
     _show_beside(screen, desk, rows)
     _show_choice(screen, study, rows)
@@ -96,7 +97,9 @@ def _show_beside(screen: Screen, desk: Desk, rows: list[int]) -> None:
     if desk.found.get("beside", ([],))[0] == rows:
         made = desk.found["beside"][1]
         titles = {column.title: "right" if place else "left" for place, column in enumerate(made.columns)}
-        rows_of(titles, [list(row) for row in made.rows], made.caption)
+        # Its numbers hold spaces that do not break, which `rows_of` would spell.
+        cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
+        rows_of(titles, cells, made.caption)
     else:
         ui.button(
             f"Compare {counted(len(rows), 'point', 'points')}: {', '.join(map(str, rows))}",

@@ -27,6 +27,9 @@
     const axes = chosen[name].map((place) => (place === null ? null : data.axes[place]));
     const rows = window.frontChart.points(data.rows, axes, data.labels);
     const spec = window.frontChart.specified(structuredClone(data.spec), axes, rows);
+    // A layer without data would have no scale.
+    const empty = [data.shown ? "" : "shown", data.rows.some((row) => row.at(-1)) ? "" : "chosen"];
+    spec.layer = spec.layer.filter((layer) => !empty.includes(layer.name));
     const made = await window.frontChart.embed(inside, spec, "vega-lite");
     await made.view.signal("shown", data.shown).runAsync();
     window.frontChart.choose(made.view, inside, () => rows, (point) => emitEvent("point", point));
@@ -37,7 +40,8 @@
     if (!place) return;
     data.shown = shown;
     if (!place.firstChild) {
-      chosen[name] ??= [...data.first];
+      // A new search may have other measures.
+      if (!chosen[name]?.every((place) => place === null || place < data.axes.length)) chosen[name] = [...data.first];
       const choosers = document.createElement("div");
       choosers.className = "choosers";
       choosers.append(...["across", "up", "colour"].map((words, number) => chooser(words, data, name, number)));

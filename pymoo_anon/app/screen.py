@@ -26,10 +26,12 @@ class Screen:
     Attributes:
         desk: The state that all pages share.
         chosen: What is chosen on this page alone, by name.
+        on_point: Called with the row of a point that is clicked in a chart.
     """
 
     def __init__(self, desk: Desk, steps: Mapping[str, Step], start: Step, step: int) -> None:
         self.desk, self.chosen = desk, dict[str, Any]()
+        self.on_point: Callable[[int], object] = lambda row: None
         self._steps, self._start = steps, start
         self._step, self._seen, self._job = min(max(step, 1), len(steps)), desk.version, desk.job
 
@@ -78,6 +80,7 @@ class Screen:
         ui.colors(primary="#0072b2")
         ui.add_css((files("pymoo_anon.app") / "screen.css").read_text(encoding="utf-8"))
         ui.add_head_html('<script src="vega.js" defer></script><script src="front.js" defer></script>')
+        ui.on("point", lambda event: self.on_point(int(event.args)))
         self._head = ui.element("header")
         with ui.element("div").classes("status").props('role="status" aria-live="polite"'):
             self._spinner = ui.spinner(size="1.2em")
@@ -92,7 +95,7 @@ class Screen:
 
     def show(self) -> None:
         """Fill the page with the current step."""
-        self._seen = self.desk.version
+        self._seen, self.on_point = self.desk.version, lambda row: None
         self._head.clear()
         with self._head:
             self._fill_head()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,9 @@ from pymoo_anon.study.settings import Settings
 
 # A growing front is drawn with so many points at most, those that were found last.
 _MOST_DRAWN = 400
+
+# Seconds between two drawings.
+_EVERY = 0.5
 
 
 def show(screen: Screen) -> None:
@@ -117,7 +121,7 @@ def _notify(job: Job, own: Run, algorithm: Algorithm) -> None:
     n_found = len(algorithm.opt)
     space = f" of {magnitude(own.problem.n_nodes)}" if isinstance(own.problem, LatticeProblem) else ""
     job.share = float(algorithm.termination.perc)
-    front = own.problem.front(algorithm.opt.get("X")[-_MOST_DRAWN:])
-    if len(front):
-        job.shown = chart_of(front)
+    if time.monotonic() - job.drawn > _EVERY:
+        front = own.problem.front(algorithm.opt.get("X")[-_MOST_DRAWN:])
+        job.shown, job.drawn = chart_of(front) if len(front) else None, time.monotonic()
     job.show(f"Searching: {n_found:,} found, {own.problem.n_unique:,}{space} points visited")

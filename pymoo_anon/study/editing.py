@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, file_names
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.proposal import Proposer
+from pymoo_anon.table.delimited import text_of_file
+from pymoo_anon.table.hierarchy import Hierarchy
 
 
 def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: str | None = None) -> None:
@@ -81,6 +84,24 @@ def change_role(project: Project, proposer: Proposer, name: str, role: str, know
         changes |= {("columns", name, key): None for key in ("levels", "weight")}
     change_project(project.path, changes, known)
     return written
+
+
+def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
+    """Write a hierarchy file anew.
+
+    Args:
+        path: The file.
+        text: Its new content, which must be a hierarchy.
+        known: The content that is replaced, or None for any.
+
+    Raises:
+        ValueError: The file has changed meanwhile, or the content is no hierarchy.
+    """
+    Hierarchy.from_csv(StringIO(text))
+    if known is not None and text_of_file(path, str(path))[1] != known:
+        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def _tables(values: list[Mapping[str, Any]]) -> Any:
