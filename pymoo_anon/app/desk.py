@@ -37,6 +37,7 @@ class Job:
     words: str
     start: float = field(default_factory=time.monotonic)
     stops: bool = False  # Whether it can be stopped, and keeps what it has
+    quiet: bool = False  # Whether pages stay as they are at its end
     share: float | None = None  # The share that is done, or None
     shown: Any = None  # Data to show meanwhile, or None
     drawn: float = 0.0  # When these were made
@@ -176,11 +177,18 @@ class Desk:
         """Let all pages show the new state."""
         self.found, self.version = {}, self.version + 1
 
-    def start(self, words: str, work: Callable[[Job], object], stops: bool = False) -> Job:
-        """Work in the background, one piece at a time."""
+    def start(self, words: str, work: Callable[[Job], object], stops: bool = False, quiet: bool = False) -> Job:
+        """Work in the background, one piece at a time.
+
+        Args:
+            words: The words of its first step.
+            work: The work, which returns what it found by name, or None.
+            stops: Whether it can be stopped, and keeps what it has.
+            quiet: Whether it changes nothing but what is found, so that pages stay as they are.
+        """
         if self.job.is_running:
             raise ValueError(f"wait for the end of this work: {self.job.words}")
-        job = self.job = Job(words, stops=stops)
+        job = self.job = Job(words, stops=stops, quiet=quiet)
         job.thread = threading.Thread(target=self._work, args=(job, work), daemon=True)
         job.thread.start()
         return job
@@ -191,9 +199,10 @@ class Desk:
                 warnings.simplefilter("always", UserWarning)
                 made = work(job)
             job.notes = list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, UserWarning)))
-            self.changed()
+            if not job.quiet:
+                self.changed()
             if isinstance(made, dict):
-                self.found = made
+                self.found |= made
         except TOLD as error:
             job.error = error_text(error)
             self.version += 1

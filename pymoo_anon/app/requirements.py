@@ -9,7 +9,7 @@ import tomlkit
 from nicegui import ui
 
 from pymoo_anon._messages import error_text
-from pymoo_anon.app.desk import Desk, Job, command
+from pymoo_anon.app.desk import Desk, command
 from pymoo_anon.app.screen import Screen, heading, text
 from pymoo_anon.objectives import Constraint, DistinctLDiversity, KAnonymity, Objective, TCloseness
 from pymoo_anon.objectives.knowledge import knowledge_in_words
@@ -63,17 +63,26 @@ def sentence(one: Constraint) -> str:
 
 
 def _show_check(screen: Screen, desk: Desk) -> None:
-    if "checked" in desk.found:
-        wrong = desk.found["checked"]
-        for words in wrong:
-            text(words, "warning")
-        if not wrong:
-            text("Each bound can be met.", "good")
-    elif not desk.job.is_running:
-        desk.start("Checking what must hold", lambda job: {"checked": _wrong(desk, job)})
+    """Check in the background, so that fields keep what is typed."""
+    known, place = screen.chosen["text"], ui.element("div").props('role="status"')
+
+    def follow() -> None:
+        checked, wrong = desk.found.get("checked", ("", []))
+        if checked != known:
+            if not desk.job.is_running:
+                desk.start("Checking what must hold", lambda job: {"checked": (known, _wrong(desk))}, quiet=True)
+            return
+        timer.deactivate()
+        with place:
+            for words in wrong:
+                text(words, "warning")
+            if not wrong:
+                text("Each bound can be met.", "good")
+
+    timer = ui.timer(0.2, follow)
 
 
-def _wrong(desk: Desk, job: Job) -> list[str]:
+def _wrong(desk: Desk) -> list[str]:
     """Say what makes a search impossible."""
     try:
         project = desk.project(decided=True)
@@ -134,7 +143,7 @@ def _show_bounds(screen: Screen, project: Project, bounds: list[str]) -> None:
 
 def _bound_fields(project: Project) -> Any:
     """Make the fields of a bound, and return a function that spells it."""
-    names = {name: f"{name}: {Objective.registered[name].words or _title(name)}" for name in MEASURES}
+    names = {name: f"{name}: {_title(name)}" for name in MEASURES}
     measure = ui.select(names, value="k", label="Measure")
     columns = {
         "": "the usual one",

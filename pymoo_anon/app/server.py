@@ -107,6 +107,8 @@ def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:
         from pymoo_anon.app.pages import add_pages
 
         listening.bind((_HOST, 0))
+        # A browser that is quicker than the server waits.
+        listening.listen()
         port = listening.getsockname()[1]
         outer = FastAPI(openapi_url=None)
         add_pages(desk)

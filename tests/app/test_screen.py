@@ -68,7 +68,7 @@ def visited(browser, address, width=1300):
     """Open the screen, which may ask its own address alone, and complain of nothing."""
     context, said = browser.new_context(viewport={"width": width, "height": 900}), []
     page = context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(20_000)
     own = address.partition("?")[0]
     known = (own, own.replace("http:", "ws:"), "data:", "blob:")
     page.on("request", lambda request: None if request.url.startswith(known) else said.append(request.url))
@@ -120,6 +120,7 @@ def test_the_whole_way_is_that_of_the_commands(browser):
         press(page, "Require")
         see(page, re.compile("Impossible: Everybody hides among at least 401 rows"))
         press(page, "Remove: 1")
+        see(page, re.compile("Nothing is required yet"))
         page.get_by_label("Bound").first.fill("2")
         press(page, "Require")
         see(page, "Everybody hides among at least 2 rows. (k>=2)")
