@@ -111,7 +111,7 @@ class Desk:
         file = None if name is None else self.inside(self.folder / name)
         if file is not None:
             read_project(file, decided=False)
-        self.file, self.undo, self.report = file, {}, None
+        self.file, self.undo, self.report, self._known = file, {}, None, {}
         self.changed()
 
     @property
@@ -157,9 +157,16 @@ class Desk:
         made: Proposer = self._once("proposer", files, make, project.reading)
         return made
 
+    @property
+    def guesses(self) -> dict[str, tuple[str, str]]:
+        """The guessed role of every column, with the reason."""
+        proposer = self.proposer
+        made: dict[str, tuple[str, str]] = self._once("guesses", [], proposer.roles, id(proposer))
+        return made
+
     def is_counted(self) -> bool:
         """Whether the guesses about the table are there."""
-        return "proposer" in self._known
+        return "guesses" in self._known
 
     def has_front(self) -> bool:
         """Whether there is a front."""
@@ -186,14 +193,18 @@ class Desk:
             stops: Whether it can be stopped, and keeps what it has.
             quiet: Whether it changes nothing but what is found, so that pages stay as they are.
         """
-        if self.job.is_running:
-            raise ValueError(f"wait for the end of this work: {self.job.words}")
+        before = self.job
+        if before.is_running and not before.quiet:
+            raise ValueError(f"wait for the end of this work: {before.words}")
         job = self.job = Job(words, stops=stops, quiet=quiet)
-        job.thread = threading.Thread(target=self._work, args=(job, work), daemon=True)
+        job.thread = threading.Thread(target=self._work, args=(job, work, before.thread), daemon=True)
         job.thread.start()
         return job
 
-    def _work(self, job: Job, work: Callable[[Job], object]) -> None:
+    def _work(self, job: Job, work: Callable[[Job], object], before: threading.Thread | None) -> None:
+        if before is not None:
+            # A quiet one may still run.
+            before.join()
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", UserWarning)

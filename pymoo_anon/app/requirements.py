@@ -143,7 +143,7 @@ def _show_bounds(screen: Screen, project: Project, bounds: list[str]) -> None:
 
 def _bound_fields(project: Project) -> Any:
     """Make the fields of a bound, and return a function that spells it."""
-    names = {name: f"{name}: {_title(name)}" for name in MEASURES}
+    names = {name: _title(name) for name in MEASURES}
     measure = ui.select(names, value="k", label="Measure")
     columns = {
         "": "the usual one",
@@ -165,8 +165,8 @@ def _bound_fields(project: Project) -> Any:
 
 
 def _title(name: str) -> str:
-    """Return the title of a measure, with which its docstring begins."""
-    return (Objective.registered[name].__doc__ or "").partition(":")[0]
+    """Return the first line of a measure's docstring, which begins with its name."""
+    return (Objective.registered[name].__doc__ or "").partition("\n")[0].removesuffix(".")
 
 
 def _show_adversaries(screen: Screen, project: Project, adversaries: list[dict[str, Any]]) -> None:

@@ -81,7 +81,7 @@ class Screen:
         ui.add_css((files("pymoo_anon.app") / "screen.css").read_text(encoding="utf-8"))
         ui.add_head_html('<script src="vega.js" defer></script><script src="front.js" defer></script>')
         ui.on("point", lambda event: self.on_point(int(event.args)))
-        self._head = ui.element("header")
+        self._build_head()
         with ui.element("div").classes("status").props('role="status" aria-live="polite"'):
             self._spinner = ui.spinner(size="1.2em")
             self._status = ui.label()
@@ -96,9 +96,7 @@ class Screen:
     def show(self) -> None:
         """Fill the page with the current step."""
         self._seen, self.on_point = self.desk.version, lambda row: None
-        self._head.clear()
-        with self._head:
-            self._fill_head()
+        self._fill_head()
         self._main.clear()
         title, fill = list(self._steps.items())[self._step - 1]
         if self.desk.file is None:
@@ -109,19 +107,27 @@ class Screen:
                 fill(self)
         self._follow()
 
+    def _build_head(self) -> None:
+        with ui.element("header"):
+            with ui.element("div").classes("project"):
+                self._name = ui.label()
+                self._back = ui.button("Other files", on_click=self.does(lambda: self.desk.open(None)))
+                self._back.props("flat dense no-caps")
+            with ui.element("nav").props('aria-label="Steps"'):
+                self._links = [
+                    ui.button(f"{number} {title}", on_click=lambda number=number: self.go_to(number))
+                    for number, title in enumerate(self._steps, start=1)
+                ]
+
     def _fill_head(self) -> None:
         file = self.desk.file
-        with ui.element("div").classes("project"):
-            ui.label(plain(file.name if file is not None else str(self.desk.folder.resolve().name)))
-            if file is not None:
-                ui.button("Other files", on_click=self.does(lambda: self.desk.open(None))).props("flat dense no-caps")
-        with ui.element("nav").props('aria-label="Steps"'):
-            for number, title in enumerate(self._steps, start=1):
-                own = ui.button(f"{number} {title}", on_click=lambda number=number: self.go_to(number)).props(
-                    "no-caps dense"
-                )
-                own.set_enabled(file is not None)
-                own.props('unelevated aria-current="step"' if number == self._step and file is not None else "flat")
+        self._name.set_text(plain(self.desk.folder.resolve().name if file is None else file.name))
+        self._back.set_visibility(file is not None)
+        for number, own in enumerate(self._links, start=1):
+            own.set_enabled(file is not None)
+            here = file is not None and number == self._step
+            own.props("no-caps dense unelevated aria-current=step" if here else "no-caps dense flat")
+            own.props(remove="flat" if here else "unelevated aria-current")
 
     def _follow(self) -> None:
         job = self.desk.job

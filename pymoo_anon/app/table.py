@@ -37,7 +37,7 @@ def show(screen: Screen) -> None:
     if not desk.is_counted():
         text("The table is being read.")
         if not desk.job.is_running and not desk.job.error:
-            desk.start("Reading the table", lambda job: desk.proposer.roles())
+            desk.start("Reading the table", lambda job: len(desk.guesses))
         return
     rows = _rows(screen, desk.proposer)
     n_rows = desk.proposer.profiles[0].n_rows
@@ -45,7 +45,9 @@ def show(screen: Screen) -> None:
     text("A role says what becomes of a column: read all, and change what is wrong.")
     if undecided := [row["name"] for row in rows if row["role"] == "other"]:
         text(f"Not decided: {', '.join(undecided)}. Nothing is searched until these have another role.", "warning")
-    columns = [{"name": name, "field": name, "label": name, "align": "left"} for name in _CELLS]
+    # The field is what is looked for.
+    fields = {"column": "name", "values": "examples", "role": "role"}
+    columns = [{"name": name, "field": fields[name], "label": name, "align": "left"} for name in _CELLS]
     words = ui.input("Find a column").props("dense clearable").classes("find") if len(rows) > 12 else None
     table = ui.table(columns=columns, rows=rows, row_key="name", pagination=0)
     table.props('flat dense wrap-cells hide-pagination aria-label="Columns"').classes("columns")
@@ -71,7 +73,7 @@ def show(screen: Screen) -> None:
 def _rows(screen: Screen, proposer: Proposer) -> list[dict[str, Any]]:
     desk = screen.desk
     screen.chosen["text"] = desk.text
-    project, guesses, rows = desk.project(), desk.proposer.roles(), []
+    project, guesses, rows = desk.project(), desk.guesses, []
     for profile in proposer.profiles:
         if profile.name not in project.columns:
             continue
