@@ -1,4 +1,4 @@
-"""The screen: a study shown in a browser, which calls the functions of the commands."""
+"""The screen: a study shown in a browser."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The beginning: a project of the folder, or a table with its risk before anything."""
+"""The beginning: a project, or a table with its risk."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from nicegui import ui
 
 from pymoo_anon._messages import listed, percent, plain
 from pymoo_anon.app.desk import Job, command
-from pymoo_anon.app.screen import Screen, heading, rows_of, text, tick
+from pymoo_anon.app.screen import Screen, button, heading, rows_of, text, tick
 from pymoo_anon.comparison.uniques import BELOW, Uniqueness, uniqueness
 from pymoo_anon.study.interrupt import write_new
-from pymoo_anon.study.names import file_names, source_of
+from pymoo_anon.study.names import HIERARCHIES, file_names, source_of
 from pymoo_anon.study.proposal import Proposer, known_columns, reading_of
 
 # So many pairs, columns and minimal sets are shown.
@@ -20,22 +20,20 @@ _MOST_SETS, _MOST_MINIMAL = 5, 6
 
 
 def show(screen: Screen) -> None:
-    """Show the files of the folder, and the risk of the table that is chosen."""
+    """Show the files of the folder, and the risk of a table."""
     desk = screen.desk
     projects, tables = desk.files()
     if projects:
         heading("Open a project")
         with ui.element("div").classes("choices"):
             for name in projects:
-                ui.button(plain(name), on_click=screen.does(lambda name=name: desk.open(name))).props("outline no-caps")
+                button(plain(name), screen.does(lambda name=name: desk.open(name)))
     heading("Or begin with a table")
     if not tables:
         text(f"There is no CSV or Parquet file in {desk.folder.resolve()}.")
     with ui.element("div").classes("choices"):
         for name in tables:
-            ui.button(plain(name), on_click=screen.does(lambda name=name: _count(screen, name))).props(
-                "outline no-caps"
-            )
+            button(plain(name), screen.does(lambda name=name: _count(screen, name)))
     if "risk" in desk.found:
         _show_begun(screen, desk.found["risk"], desk.found["table"])
 
@@ -57,12 +55,13 @@ def _show_begun(screen: Screen, found: Uniqueness, table: Path) -> None:
     stem = Path(file_names([table.stem])[0]).stem
     replaces = tick("Replace files that are there") if (table.parent / f"{stem}.toml").exists() else None
     make = screen.does(lambda: _begin(screen, table, stem, replaces is not None and bool(replaces.value)))
-    ui.button(f"Begin a project: write {stem}.toml and drafts of hierarchies", on_click=make).props("no-caps")
+    button(f"Begin a project: write {stem}.toml and drafts of hierarchies", make, True)
     screen.same_as(command("risk", table.name), command("init", table.name))
 
 
 def _begin(screen: Screen, table: Path, stem: str, force: bool) -> None:
     desk = screen.desk
+    desk.inside(table.parent / HIERARCHIES)
 
     def work(job: Job) -> None:
         source = source_of(table.name, table.parent)

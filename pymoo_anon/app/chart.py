@@ -14,14 +14,14 @@ from pymoo_anon.publishing.report.subject import Subject, checked_subject
 
 
 def subject_of(front: Front, suppressed: str = "mark") -> Subject:
-    """Return the subject of a report about the first point of a front, before any release."""
+    """Return the subject of a report about the first point of a front."""
     about: dict[str, Any] = {}
     asked: dict[str, Any] = {"evidence": None, "suppressed": suppressed, "threshold": 0.09, "population": None}
     return checked_subject(front, front.choose(row=int(front.rows[0])), **asked, external=False, about=about)
 
 
 def chart_of(front: Front, chosen: int | None = None) -> dict[str, Any]:
-    """Return the data of the chart of a front, as the report embeds them, with the row that is chosen."""
+    """Return the data of the chart of a front, with the chosen row."""
     subject = subject_of(front)
     (table,) = front_view(subject).tables
     measures = labelling(subject)

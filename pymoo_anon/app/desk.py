@@ -1,4 +1,4 @@
-"""State that all pages of the screen share: the folder, its project and study, and one piece of work."""
+"""State of all pages: the folder, its project and study, and the work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import error_text
-from pymoo_anon.study.names import CHOICE, FRONT, RECORD, RELEASES, Source, path_from
+from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, RECORD, RELEASES, Source, path_from
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.proposal import Proposer
@@ -26,7 +26,7 @@ TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)
 #: Endings of tables.
 _TABLES = (".csv", ".gz", ".parquet", ".pq")
 
-# Seconds that work has to keep what it found when the screen ends.
+# Seconds for work to write its results when the screen ends.
 _PATIENCE = 20
 
 
@@ -36,7 +36,7 @@ class Job:
 
     words: str
     start: float = field(default_factory=time.monotonic)
-    stops: bool = False  # Whether it can be stopped, and keeps what it has
+    stops: bool = False  # Whether it can be stopped, with its results
     quiet: bool = False  # Whether pages stay as they are at its end
     share: float | None = None  # The share that is done, or None
     shown: Any = None  # Data to show meanwhile, or None
@@ -47,7 +47,7 @@ class Job:
     thread: threading.Thread | None = None
 
     def show(self, words: str) -> None:
-        """Set the words of the step, and end the work if it is to stop."""
+        """Set the words of the step, or end stopped work."""
         self.words = words
         if self.stop.is_set():
             raise KeyboardInterrupt
@@ -127,10 +127,11 @@ class Desk:
         return content_of(self.path).decode("utf-8-sig")
 
     def project(self, decided: bool = False) -> Project:
-        """Read the project, all of whose files lie in the folder."""
+        """Read the project, or raise for files outside the folder."""
         project = read_project(self.path, decided)
         audiences = [project.for_audience(name).release for name in project.audiences]
-        for path in (*project.files, project.output, project.release, *audiences):
+        drafts = project.path.parent / HIERARCHIES
+        for path in (*project.files, drafts, project.output, project.release, *audiences):
             self.inside(path)
         return project
 
@@ -165,11 +166,11 @@ class Desk:
         return made
 
     def is_counted(self) -> bool:
-        """Whether the guesses about the table are there."""
+        """Return whether the guesses about the table are there."""
         return "guesses" in self._known
 
     def has_front(self) -> bool:
-        """Whether there is a front."""
+        """Return whether there is a front."""
         return self.file is not None and (self.project().output / RECORD).is_file()
 
     def _once(self, name: str, files: list[Path], make: Callable[[], Any], *more: Any) -> Any:
@@ -222,7 +223,7 @@ class Desk:
             self.version += 1
 
     def close(self) -> None:
-        """Stop the work, and wait until it has kept what it found."""
+        """Stop the work, and wait until its results are written."""
         self.job.stop.set()
         if self.job.thread is not None:
             self.job.thread.join(_PATIENCE)

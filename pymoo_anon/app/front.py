@@ -9,7 +9,7 @@ from nicegui import ui
 from pymoo_anon._messages import counted
 from pymoo_anon.app.chart import chart_of, draw, place_for, subject_of
 from pymoo_anon.app.desk import Desk, Job, command
-from pymoo_anon.app.screen import Screen, heading, rows_of, text
+from pymoo_anon.app.screen import Screen, button, heading, rows_of, text
 from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.study.names import CHOICE
@@ -28,17 +28,17 @@ _WAYS = {
 
 
 def is_read(screen: Screen) -> bool:
-    """Return whether there is a front to show, or say what is missing."""
+    """Return whether there is a front to show, or tell of it."""
     desk = screen.desk
     if not desk.has_front():
         text("There is no front yet.", "warning")
-        ui.button("Go to the search", on_click=lambda: screen.go_to(4)).props("outline no-caps")
+        button("Go to the search", lambda: screen.go_to(4))
         return False
     if "front" in vars(desk.study):
         return True
     if desk.job.error and not desk.job.is_running:
         text(desk.job.error, "warning")
-        ui.button("Go to the search", on_click=lambda: screen.go_to(4)).props("outline no-caps")
+        button("Go to the search", lambda: screen.go_to(4))
     elif not desk.job.is_running:
         desk.start("Reading the front", lambda job: len(desk.study.front))
     return False
@@ -101,10 +101,10 @@ def _show_beside(screen: Screen, desk: Desk, rows: list[int]) -> None:
         cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
         rows_of(titles, cells, made.caption)
     else:
-        ui.button(
+        button(
             f"Compare {counted(len(rows), 'point', 'points')}: {', '.join(map(str, rows))}",
-            on_click=screen.does(lambda: desk.start("Counting queries", work)),
-        ).props("outline no-caps")
+            screen.does(lambda: desk.start("Counting queries", work)),
+        )
 
 
 def _show_choice(screen: Screen, study: Study, rows: list[int]) -> None:
@@ -120,13 +120,9 @@ def _show_choice(screen: Screen, study: Study, rows: list[int]) -> None:
     with ui.element("div").classes("controls"):
         bounds = ui.input("What must hold", value=screen.chosen.get("bounds", ""), placeholder="k>=5, l>=2")
         way = ui.select(_WAYS, value=screen.chosen.get("way", "least loss"), label="Take")
-        ui.button("Choose by rule", on_click=screen.does(lambda: _by_rule(screen, bounds.value, way.value))).props(
-            "no-caps"
-        )
+        button("Choose by rule", screen.does(lambda: _by_rule(screen, bounds.value, way.value)), True)
         for row in rows:
-            ui.button(
-                f"Choose row {row}", on_click=screen.does(lambda row=row: _by_row(screen, row, bounds.value))
-            ).props("outline no-caps")
+            button(f"Choose row {row}", screen.does(lambda row=row: _by_row(screen, row, bounds.value)))
     screen.same_as(command("pick", screen.desk.path.name, *screen.chosen.get("typed", typed)))
 
 

@@ -12,7 +12,7 @@ from nicegui import ui
 
 from pymoo_anon._messages import counted, label_words, percent, plain
 from pymoo_anon.app.desk import Desk, command
-from pymoo_anon.app.screen import Screen, heading, text
+from pymoo_anon.app.screen import Screen, button, heading, text
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study.editing import change_hierarchy
 from pymoo_anon.study.names import path_from
@@ -104,7 +104,7 @@ def _show_file(screen: Screen, name: str, file: Path) -> None:
         screen.show()
 
     n_undo = len(desk.undo.get(name, []))
-    ui.button(f"Undo ({n_undo})", on_click=screen.does(undo)).props("outline no-caps").set_enabled(n_undo > 0)
+    button(f"Undo ({n_undo})", screen.does(undo)).set_enabled(n_undo > 0)
     export = ui.button("Export", on_click=lambda: ui.download.content(file.read_bytes(), file.name))
     export.props('outline no-caps aria-label="Export in the layout of ARX"')
     upload = ui.upload(label="Import (ARX's layout)", on_upload=take, auto_upload=True, max_file_size=_MOST_BYTES)
@@ -200,7 +200,7 @@ def _show_changes(screen: Screen, edited: _Edited, level: int) -> None:
     with ui.element("div").classes("controls"):
         label = ui.input("Label", value=str(chosen[0]))
         words = "Rename" if len(chosen) == 1 else f"Merge {len(chosen)} groups"
-        ui.button(words, on_click=does(lambda: edits.merged(hierarchy, level, chosen, label.value))).props("no-caps")
+        button(words, does(lambda: edits.merged(hierarchy, level, chosen, label.value)), True)
     if len(chosen) > 1:
         return
     inside = hierarchy.groups[level] == labels.index(chosen[0])
@@ -213,7 +213,7 @@ def _show_changes(screen: Screen, edited: _Edited, level: int) -> None:
         members.props("use-chips").classes("members")
         new = ui.input("New label")
         split = does(lambda: edits.split(hierarchy, level, [own[place] for place in members.value], new.value or ""))
-        ui.button("Split off", on_click=split).props("outline no-caps")
+        button("Split off", split)
         others = {
             place: one_line(label_words(one)) for place, one in enumerate(labels[:_MOST_GROUPS]) if one != chosen[0]
         }
@@ -222,7 +222,7 @@ def _show_changes(screen: Screen, edited: _Edited, level: int) -> None:
             move = does(
                 lambda: edits.moved(hierarchy, level, [own[place] for place in members.value], labels[target.value])
             )
-            ui.button("Move there", on_click=move).props("outline no-caps")
+            button("Move there", move)
 
 
 def _show_widths(screen: Screen, edited: _Edited) -> None:
@@ -234,4 +234,4 @@ def _show_widths(screen: Screen, edited: _Edited) -> None:
 
     with ui.element("div").classes("controls"):
         widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20")
-        ui.button("Make intervals", on_click=screen.does(lambda: make(widths.value or ""))).props("outline no-caps")
+        button("Make intervals", screen.does(lambda: make(widths.value or "")))

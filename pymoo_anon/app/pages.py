@@ -1,4 +1,4 @@
-"""The pages of the server: the six steps, the scripts of charts, and the report."""
+"""The pages of the server: steps, scripts of charts, and the report."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pymoo_anon._files import check_free
 from pymoo_anon._messages import listed, number
 from pymoo_anon.app.desk import Desk, Job, command
 from pymoo_anon.app.front import is_read
-from pymoo_anon.app.screen import Screen, heading, rows_of, text, tick
+from pymoo_anon.app.screen import Screen, button, heading, rows_of, text, tick
 from pymoo_anon.publishing.release import said_of
 from pymoo_anon.study.engines import kind_of
 from pymoo_anon.study.names import CHOICE, SUPPRESSED
@@ -22,14 +22,14 @@ from pymoo_anon.study.study import Study
 
 
 def show(screen: Screen) -> None:
-    """Show what leaves, release it, and show its recount and report."""
+    """Show the release, its recount and its report."""
     if not is_read(screen):
         return
     desk = screen.desk
     study = desk.study
     if not (study.folder / CHOICE).is_file() and not study.project.audiences:
         text("No point is chosen yet.", "warning")
-        ui.button("Go to the front", on_click=lambda: screen.go_to(5)).props("outline no-caps")
+        button("Go to the front", lambda: screen.go_to(5))
         return
     _show_columns(study)
     _show_release(screen, study)
@@ -75,7 +75,7 @@ def _show_release(screen: Screen, study: Study) -> None:
             screen.chosen["audience"] = None if audience is None else audience.value
             _release(screen, bool(force.value))
 
-        ui.button("Release", on_click=screen.does(make)).props("no-caps")
+        button("Release", screen.does(make), True)
     screen.same_as(
         command("release", screen.desk.path.name, *_typed(screen, file)), command("verify", screen.desk.path.name)
     )
@@ -129,15 +129,11 @@ def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
         return {"verified": study.verify(job.show)}
 
     with ui.element("div").classes("controls"):
-        ui.button("Count all releases again", on_click=screen.does(lambda: desk.start("Counting again", verify))).props(
-            "outline no-caps"
-        )
+        button("Count all releases again", screen.does(lambda: desk.start("Counting again", verify)))
         external = tick("Report for outsiders", value=screen.chosen.get("external", False))
         external.on_value_change(lambda event: screen.shows("external", event.value))
         force = tick("Replace a report that is there", value=False)
-        ui.button(
-            "Write the report", on_click=screen.does(lambda: _report(screen, study, path, bool(force.value)))
-        ).props("outline no-caps")
+        button("Write the report", screen.does(lambda: _report(screen, study, path, bool(force.value))))
     if desk.report is not None and desk.report.is_file():
         text(f"Written: {desk.report.name}")
         # Without an origin of its own it reaches nothing of the screen.

@@ -1,4 +1,4 @@
-"""Step 3: what every release must hold, against whom, and for whom."""
+"""Step 3: requirements, adversaries and audiences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nicegui import ui
 
 from pymoo_anon._messages import error_text
 from pymoo_anon.app.desk import Desk, command
-from pymoo_anon.app.screen import Screen, heading, text
+from pymoo_anon.app.screen import Screen, button, heading, text
 from pymoo_anon.objectives import Constraint, DistinctLDiversity, KAnonymity, Objective, TCloseness
 from pymoo_anon.objectives.knowledge import knowledge_in_words
 from pymoo_anon.problems.requirements import impossible
@@ -63,7 +63,7 @@ def sentence(one: Constraint) -> str:
 
 
 def _show_check(screen: Screen, desk: Desk) -> None:
-    """Check in the background, so that fields keep what is typed."""
+    """Check in the background, so that fields keep their values."""
     known, place = screen.chosen["text"], ui.element("div").props('role="status"')
 
     def follow() -> None:
@@ -83,7 +83,7 @@ def _show_check(screen: Screen, desk: Desk) -> None:
 
 
 def _wrong(desk: Desk) -> list[str]:
-    """Say what makes a search impossible."""
+    """List the reasons against a search."""
     try:
         project = desk.project(decided=True)
         settings = project.settings(Settings(file=project.path, given=frozenset({"file"})))
@@ -138,7 +138,7 @@ def _show_bounds(screen: Screen, project: Project, bounds: list[str]) -> None:
     with ui.element("div").classes("controls"):
         made = _bound_fields(project)
         add = screen.does(lambda: _changes(screen, ("search", "require"), [*bounds, made()]))
-        ui.button("Require", on_click=add).props("no-caps")
+        button("Require", add, True)
 
 
 def _bound_fields(project: Project) -> Any:
@@ -182,7 +182,7 @@ def _show_adversaries(screen: Screen, project: Project, adversaries: list[dict[s
                 raise ValueError("known columns must be at least one, got none")
             _changes(screen, ("adversary",), [*adversaries, {"known": [*known.value], "require": [made()]}])
 
-        ui.button("Add the adversary", on_click=screen.does(add)).props("outline no-caps")
+        button("Add the adversary", screen.does(add))
 
 
 def _show_audiences(screen: Screen, project: Project, audiences: list[dict[str, Any]]) -> None:
@@ -199,7 +199,7 @@ def _show_audiences(screen: Screen, project: Project, audiences: list[dict[str, 
                 raise ValueError("an audience must have a name and what it requires, such as k>=100")
             _changes(screen, ("audience",), [*audiences, made])
 
-        ui.button("Add the audience", on_click=screen.does(add)).props("outline no-caps")
+        button("Add the audience", screen.does(add))
 
 
 def _show_recoding(screen: Screen, search: dict[str, Any]) -> None:
@@ -221,4 +221,4 @@ def _show_recoding(screen: Screen, search: dict[str, Any]) -> None:
             change_project(screen.desk.path, own, screen.chosen["text"])
             screen.desk.changed()
 
-        ui.button("Change", on_click=screen.does(change)).props("outline no-caps")
+        button("Change", screen.does(change))

@@ -1,4 +1,4 @@
-"""The page: six steps, the state of the work, and what fails in one sentence."""
+"""The page: its steps, the state of the work, and errors."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ class Screen:
         """Return a handler that runs an action and shows the page anew."""
 
         def handle(*args: Any) -> None:
+            # After an error the fields keep their values.
             with self.told():
                 action(*args)
-            self.show()
+                self.show()
 
         return handle
 
@@ -150,6 +151,11 @@ class Screen:
             self.show()
 
 
+def button(words: str, action: Callable[..., object], first: bool = False) -> ui.button:
+    """Make a button, filled for the first thing to do."""
+    return ui.button(plain(words), on_click=action).props("no-caps" if first else "outline no-caps")
+
+
 def heading(words: str, level: int = 2) -> None:
     """Show a heading."""
     ui.label(plain(words)).classes(f"h{level}").props(f'role="heading" aria-level="{level}"')
@@ -180,5 +186,5 @@ def rows_of(columns: Mapping[str, str], rows: list[list[Any]], caption: str) -> 
 
 
 def tick(words: str, value: bool = False) -> ui.checkbox:
-    """Make a checkbox whose words screen readers know."""
+    """Make a checkbox with a name for screen readers."""
     return ui.checkbox(words, value=value).props(f'aria-label="{words}"')

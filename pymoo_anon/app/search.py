@@ -13,7 +13,7 @@ from pymoo_anon._messages import counted, magnitude
 from pymoo_anon.app.chart import chart_of, draw, place_for
 from pymoo_anon.app.desk import Desk, Job, command
 from pymoo_anon.app.front import is_read
-from pymoo_anon.app.screen import Screen, text
+from pymoo_anon.app.screen import Screen, button, text
 from pymoo_anon.problems.journal import journaled
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import ALGORITHMS, JOURNAL
@@ -28,7 +28,7 @@ _EVERY = 0.5
 
 
 def show(screen: Screen) -> None:
-    """Show the options of a search, and what it has found."""
+    """Show the options of a search, and its front."""
     desk = screen.desk
     project = desk.project()
     settings = _settings(screen)
@@ -44,12 +44,10 @@ def show(screen: Screen) -> None:
     journal = project.output / JOURNAL
     with ui.element("div").classes("controls"):
         again = "Search again" if desk.has_front() else "Search"
-        ui.button(again, on_click=screen.does(lambda: _start(desk, settings))).props("no-caps")
+        button(again, screen.does(lambda: _start(desk, settings)), True)
         if journal.is_file() and not desk.job.is_running:
             resumed = replace(settings, resume=True, given=frozenset({*settings.given, "resume"}))
-            ui.button(
-                "Go on with the search that did not end", on_click=screen.does(lambda: _start(desk, resumed))
-            ).props("outline no-caps")
+            button("Go on with the search that did not end", screen.does(lambda: _start(desk, resumed)))
     place_for("growing")
     if desk.has_front() and not desk.job.is_running and is_read(screen):
         _show_end(desk)
@@ -66,7 +64,7 @@ def _show_end(desk: Desk) -> None:
 
 
 def _settings(screen: Screen) -> Settings:
-    """Return the settings of the project with what is chosen on the page."""
+    """Return the settings of the project with those of the page."""
     chosen: dict[str, Any] = {}
     if screen.chosen.get("algorithm", "auto") != "auto":
         chosen["algorithm"] = screen.chosen["algorithm"]

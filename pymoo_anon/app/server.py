@@ -1,4 +1,4 @@
-"""The server of the screen: one address with a token on this machine, and nothing for others."""
+"""The server of the screen: one address with a token, on this machine alone."""
 
 from __future__ import annotations
 

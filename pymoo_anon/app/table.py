@@ -9,7 +9,7 @@ from nicegui import ui
 from pymoo_anon._messages import counted, plain
 from pymoo_anon.app.begin import show_risk
 from pymoo_anon.app.desk import Job, command
-from pymoo_anon.app.screen import Screen, heading, text
+from pymoo_anon.app.screen import Screen, button, heading, text
 from pymoo_anon.comparison.uniques import uniqueness
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study.editing import change_role
@@ -45,7 +45,7 @@ def show(screen: Screen) -> None:
     text("A role says what becomes of a column: read all, and change what is wrong.")
     if undecided := [row["name"] for row in rows if row["role"] == "other"]:
         text(f"Not decided: {', '.join(undecided)}. Nothing is searched until these have another role.", "warning")
-    # The field is what is looked for.
+    # The filter reads the fields.
     fields = {"column": "name", "values": "examples", "role": "role"}
     columns = [{"name": name, "field": fields[name], "label": name, "align": "left"} for name in _CELLS]
     words = ui.input("Find a column").props("dense clearable").classes("find") if len(rows) > 12 else None
@@ -66,6 +66,7 @@ def show(screen: Screen) -> None:
         screen.show()
 
     table.on("role", change)
+    text(f"All roles stand in {desk.path.name}, which the commands read.")
     _show_risk(screen)
     screen.same_as(command("init", desk.named(desk.project().data)), command("risk", desk.path.name))
 
@@ -104,6 +105,4 @@ def _show_risk(screen: Screen) -> None:
     if "risk" in desk.found:
         show_risk(desk.found["risk"])
     else:
-        ui.button("Count unique rows", on_click=screen.does(lambda: desk.start("Counting unique rows", work))).props(
-            "outline no-caps"
-        )
+        button("Count unique rows", screen.does(lambda: desk.start("Counting unique rows", work)))

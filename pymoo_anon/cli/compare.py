@@ -27,7 +27,7 @@ _SHARES = {
 
 
 def run_compare(asked: CompareRequest, console: Console) -> None:
-    """Compare two releases, and print who is better off where the project tells."""
+    """Compare two releases, and print their differences."""
     files, people = (asked.first, asked.second), list[BetterOff]()
     names = told_apart([Path(file).name for file in files], files)
     with working("Reading the tables") as show:

@@ -17,7 +17,7 @@ _MOST_SETS, _MOST_MINIMAL = 3, 4
 
 
 def run_risk(asked: RiskRequest, console: Console) -> None:
-    """Count the unique rows of a table, and print the columns that make them so."""
+    """Count the unique rows of a table, and print their columns."""
     with working("Reading the table") as show:
         known = known_columns(asked.data, asked.column)
         show("Counting unique rows")

@@ -1,4 +1,4 @@
-"""Two releases side by side: sizes of their classes, and the people who are better off."""
+"""Two releases side by side: classes, loss, and people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.typing import Ints
 
-#: Comparators that judge two releases, each by another view of who is better off (Dewri et al. 2009).
+#: Comparators that judge two releases, each in another way (Dewri et al. 2009).
 JUDGES: tuple[Comparator, ...] = (Minimum(), Coverage(), Spread(), Hypervolume(), Dominance())
 
 
@@ -73,7 +73,7 @@ def compare_sizes(sizes: Mapping[str, Ints]) -> pd.DataFrame:
 
 
 def compare_uses(queries: CountQueries, classes: Mapping[str, EquivalenceClasses]) -> pd.DataFrame:
-    """Compare releases of one table by the detail that is lost, and the errors of counts.
+    """Compare releases of one table by loss and errors of counts.
 
     Args:
         queries: Counts that are asked of the table and its releases.
@@ -90,7 +90,7 @@ def compare_uses(queries: CountQueries, classes: Mapping[str, EquivalenceClasses
 
 
 def better_off(first: EquivalenceClasses, second: EquivalenceClasses) -> list[BetterOff]:
-    """Count the people who are better off with one of two releases of a table.
+    """Count the people better off with each of two releases.
 
     They are so by the size of their class, and by the detail that is left of their row.
 

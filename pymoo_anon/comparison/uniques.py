@@ -1,4 +1,4 @@
-"""Unique rows of a table before any release: by single columns, by pairs, by all, and by minimal sets of columns."""
+"""Unique rows of a table by sets of its columns."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class Uniqueness:
 
     @property
     def largest(self) -> int:
-        """The greatest number of columns whose sets were counted."""
+        """The number of columns in the largest counted sets."""
         return max(self.with_minimal)
 
     def below(self, columns: Columns) -> dict[int, int]:
-        """Return the numbers of rows in classes below each size, by a set of columns."""
+        """Return the numbers of rows in small classes by a set of columns."""
         place = self.sets["columns"].tolist().index(columns)
         return {size: int(self.sets[f"below {size}"].iloc[place]) for size in BELOW}
 
 
 def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:
-    """Count the rows of a table that are unique, or nearly so, by sets of columns.
+    """Count unique and nearly unique rows by sets of columns.
 
     A set of columns singles a row out if no other row has its values there. It is a minimal unique set of the row if
     no part of it does so (Elliot, Manning and Ford 2002, special uniques). Sets of up to three columns are counted, of

@@ -81,7 +81,7 @@ def moved(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], label: 
 
 
 def split(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], new: Hashable) -> Hierarchy:
-    """Return the hierarchy with some members of one group as a group of their own.
+    """Return the hierarchy with some members as a group of their own.
 
     Args:
         hierarchy: The hierarchy.
@@ -145,7 +145,7 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
 
 
 def _columns(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hashable]) -> list[list[Hashable]]:
-    """Return the labels of each value by level, after a check of those that are named at a level."""
+    """Check the named labels of a level, and return all labels by level."""
     if not 1 <= level <= hierarchy.length:
         raise ValueError(f"level must be from 1 to {hierarchy.length}, got {level!r}")
     unknown = [label for label in labels if label not in hierarchy.labels[named]]
