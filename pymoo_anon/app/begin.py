@@ -81,7 +81,11 @@ def show_risk(found: Uniqueness) -> None:
     sets = ordered["columns"].tolist()
     shown = [found.columns, *(own for size in (2, 1) for own in [one for one in sets if len(one) == size][:_MOST_SETS])]
     rows = [[listed(map(str, own)), *(f"{n:,}" for n in found.below(own).values())] for own in dict.fromkeys(shown)]
-    titles = {"by": "left", "unique rows": "right"} | {f"in classes below {least}": "right" for least in BELOW[1:]}
+    titles = [
+        ("by", "left"),
+        ("unique rows", "right"),
+        *((f"in classes below {least}", "right") for least in BELOW[1:]),
+    ]
     rows_of(titles, rows, "Unique rows")
     added = found.added[found.added > 0].sort_values(ascending=False, kind="stable")
     if len(added):

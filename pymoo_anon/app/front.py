@@ -51,37 +51,39 @@ def show(screen: Screen) -> None:
     desk = screen.desk
     study = desk.study
     front = study.front
-    rows: list[int] = [row for row in screen.chosen.setdefault("rows", []) if row <= len(front)]
     proof = "proven: none is missing" if front.certified else "not proven: better points may exist"
     text(f"{counted(len(front), 'point', 'points')}; {proof}. A click chooses a point.")
     place_for("points")
-    chosen = study.choice.row + 1 if (study.folder / CHOICE).is_file() else None
-    draw("points", chart_of(front, chosen), rows[-1] if rows else 0)
-    screen.on_point = lambda row: _toggle(screen, row)
-    _show_points(screen, study, rows)
-    _show_beside(screen, desk, rows)
-    _show_choice(screen, study, rows)
-
-
-def _toggle(screen: Screen, row: int) -> None:
-    rows = screen.chosen["rows"]
-    kept = [one for one in rows if one != row]
-    screen.shows("rows", kept if len(kept) < len(rows) else [*kept, row][-MOST_BESIDE:])
-
-
-def _show_points(screen: Screen, study: Study, rows: list[int]) -> None:
+    chart = chart_of(front, study.choice.row + 1 if (study.folder / CHOICE).is_file() else None)
     heading("The points")
+    table, below = _points_of(study), ui.element("div").classes("part")
+
+    def choose(rows: list[int]) -> None:
+        screen.chosen["rows"] = rows
+        # The table stays, and with it the focus.
+        table.selected = [table.rows[row - 1] for row in rows]
+        draw("points", chart, rows[-1] if rows else 0)
+        below.clear()
+        with below, screen.told():
+            _show_beside(screen, desk, rows)
+            _show_choice(screen, study, rows)
+
+    def toggle(row: int) -> None:
+        rows: list[int] = screen.chosen["rows"]
+        choose([one for one in rows if one != row] if row in rows else [*rows, row][-MOST_BESIDE:])
+
+    screen.on_point = toggle
+    table.on_select(lambda event: choose(sorted(int(own["c0"]) for own in event.selection)[-MOST_BESIDE:]))
+    choose([row for row in screen.chosen.get("rows", []) if row <= len(front)])
+
+
+def _points_of(study: Study) -> ui.table:
     refusals, cells = study.refusals(), study.front.cells()
     n = len(study.table.quasi_identifiers)
-    titles = {title: "right" for title, _ in [("row", []), *cells[n:], *cells[:n]]} | {"cannot be released": "left"}
-    columns = [own for _, own in [*cells[n:], *cells[:n]]]
-    made = [[place + 1, *(own[place] for own in columns), why or ""] for place, why in enumerate(refusals)]
-    table = rows_of(titles, made, "The points of the front").classes("points")
-    table.props("selection=multiple")
-    table.selected = [table.rows[row - 1] for row in rows]
-    table.on_select(
-        lambda event: screen.shows("rows", sorted(int(own["c0"]) for own in event.selection)[-MOST_BESIDE:])
-    )
+    columns = [*cells[n:], *cells[:n]]
+    titles = [("row", "right"), *((title, "right") for title, _ in columns), ("cannot be released", "left")]
+    rows = [[place + 1, *(own[place] for _, own in columns), why or ""] for place, why in enumerate(refusals)]
+    return rows_of(titles, rows, "The points of the front").classes("points").props("selection=multiple")
 
 
 def _show_beside(screen: Screen, desk: Desk, rows: list[int]) -> None:
@@ -96,7 +98,7 @@ def _show_beside(screen: Screen, desk: Desk, rows: list[int]) -> None:
     heading("Side by side")
     if desk.found.get("beside", ([],))[0] == rows:
         made = desk.found["beside"][1]
-        titles = {column.title: "right" if place else "left" for place, column in enumerate(made.columns)}
+        titles = [(column.title, "right" if place else "left") for place, column in enumerate(made.columns)]
         # Its numbers hold spaces that do not break, which `rows_of` would spell.
         cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
         rows_of(titles, cells, made.caption)

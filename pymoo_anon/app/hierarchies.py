@@ -136,8 +136,20 @@ def _show_levels(screen: Screen, edited: _Edited, profile: Profile) -> None:
         for own, words in levels.items():
             chooses = ui.button(words, on_click=lambda own=own: _go_to(screen, own))
             chooses.props(f"no-caps dense {'unelevated aria-pressed=true' if own == level else 'outline'}")
-    _show_groups(screen, hierarchy, level, _rows_of(hierarchy, profile))
-    _show_changes(screen, edited, level)
+    table = _groups_of(hierarchy, level, _rows_of(hierarchy, profile))
+    if len(table.rows) < hierarchy.n_groups[level]:
+        text(f"{hierarchy.n_groups[level] - len(table.rows):,} groups more are not listed.")
+    below = ui.element("div").classes("part")
+
+    def choose(places: list[int]) -> None:
+        screen.chosen["groups"] = places
+        # The table stays, and with it the focus.
+        below.clear()
+        with below:
+            _show_changes(screen, edited, level)
+
+    table.on_select(lambda event: choose(sorted(int(own["id"]) for own in event.selection)))
+    choose([])
     if kind_of(profile) == "numbers":
         _show_widths(screen, edited)
 
@@ -155,7 +167,7 @@ def _rows_of(hierarchy: Hierarchy, profile: Profile) -> Ints:
     return np.bincount(places[known], np.array(profile.counts)[known], hierarchy.n_values).astype(np.int64)
 
 
-def _show_groups(screen: Screen, hierarchy: Hierarchy, level: int, rows: Ints) -> None:
+def _groups_of(hierarchy: Hierarchy, level: int, rows: Ints) -> ui.table:
     groups, labels = hierarchy.groups[level], hierarchy.labels[level]
     of_group = np.bincount(groups, rows, len(labels)).astype(np.int64)
     n_values, most, total = np.bincount(groups), max(int(of_group.max()), 1), max(int(rows.sum()), 1)
@@ -176,10 +188,7 @@ def _show_groups(screen: Screen, hierarchy: Hierarchy, level: int, rows: Ints) -
     table = ui.table(columns=columns, rows=made, row_key="id", pagination=0, selection="multiple").classes("groups")
     table.props('flat dense wrap-cells hide-pagination aria-label="Groups"')
     table.add_slot("body-cell-share", _SHARE)
-    table.selected = [made[place] for place in screen.chosen.get("groups", []) if place < len(made)]
-    table.on_select(lambda event: screen.shows("groups", sorted(int(own["id"]) for own in event.selection)))
-    if len(labels) > len(made):
-        text(f"{len(labels) - len(made):,} groups more are not listed.")
+    return table
 
 
 def _show_changes(screen: Screen, edited: _Edited, level: int) -> None:

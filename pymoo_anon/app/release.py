@@ -46,7 +46,7 @@ def _show_columns(study: Study) -> None:
         "keep": "leaves as it is, and nothing protects it",
     }
     rows = [[name, own.role, said.get(own.role, "does not leave")] for name, own in study.project.columns.items()]
-    rows_of({"column": "left", "role": "left", "what becomes of it": "left"}, rows, "What leaves")
+    rows_of([("column", "left"), ("role", "left"), ("what becomes of it", "left")], rows, "What leaves")
 
 
 def _show_release(screen: Screen, study: Study) -> None:
@@ -113,7 +113,7 @@ def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
         book, own = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
         text(f"{path.name}, with {book} for its readers and {own} for you alone.")
         rows_of(
-            {"measure": "left", "promised": "right", "recounted": "right", "holds": "left"},
+            [("measure", "left"), ("promised", "right"), ("recounted", "right"), ("holds", "left")],
             claims,
             "Promised and recounted",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any, TypeAlias
@@ -166,17 +166,17 @@ def text(words: str, kind: str = "") -> None:
     ui.label(plain(words)).classes(f"text {kind}")
 
 
-def rows_of(columns: Mapping[str, str], rows: list[list[Any]], caption: str) -> ui.table:
+def rows_of(columns: Sequence[tuple[str, str]], rows: list[list[Any]], caption: str) -> ui.table:
     """Show a table.
 
     Args:
-        columns: By title "left" or "right".
+        columns: The title of each, and its side, "left" or "right".
         rows: The cells of each row.
         caption: Subject of the table.
     """
     made = [
-        {"name": f"c{i}", "field": f"c{i}", "label": title, "align": side}
-        for i, (title, side) in enumerate(columns.items())
+        {"name": f"c{i}", "field": f"c{i}", "label": plain(title), "align": side}
+        for i, (title, side) in enumerate(columns)
     ]
     cells = [
         {"id": place, **{f"c{i}": plain(str(cell)) for i, cell in enumerate(row)}} for place, row in enumerate(rows)
