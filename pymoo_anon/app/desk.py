@@ -217,7 +217,7 @@ class Desk:
                 self.found |= made
         except TOLD as error:
             job.error = error_text(error)
-            self.version += 1
+            self.version += not job.quiet
         except KeyboardInterrupt:
             job.error = "Stopped: nothing was written."
             self.version += 1

@@ -36,11 +36,8 @@ def is_read(screen: Screen) -> bool:
         return False
     if "front" in vars(desk.study):
         return True
-    if desk.job.error and not desk.job.is_running:
-        text(desk.job.error, "warning")
+    if screen.wait_for("Reading the front", lambda job: len(desk.study.front)):
         button("Go to the search", lambda: screen.go_to(4))
-    elif not desk.job.is_running:
-        desk.start("Reading the front", lambda job: len(desk.study.front))
     return False
 
 

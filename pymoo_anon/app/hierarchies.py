@@ -44,8 +44,7 @@ def show(screen: Screen) -> None:
         return
     if not desk.is_counted():
         text("The table is being read.")
-        if not desk.job.is_running and not desk.job.error:
-            desk.start("Reading the table", lambda job: len(desk.guesses))
+        screen.wait_for("Reading the table", lambda job: len(desk.guesses))
         return
     name: str = screen.chosen.get("column", "")
     name = name if name in files else next(iter(files))

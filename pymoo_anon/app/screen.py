@@ -11,7 +11,7 @@ from nicegui import ui
 
 from pymoo_anon._messages import error_text, plain
 from pymoo_anon.app.chart import draw
-from pymoo_anon.app.desk import TOLD, Desk
+from pymoo_anon.app.desk import TOLD, Desk, Job
 
 #: The function of a step, which fills the page.
 Step: TypeAlias = "Callable[[Screen], None]"
@@ -32,7 +32,7 @@ class Screen:
     def __init__(self, desk: Desk, steps: Mapping[str, Step], start: Step, step: int) -> None:
         self.desk, self.chosen = desk, dict[str, Any]()
         self.on_point: Callable[[int], object] = lambda row: None
-        self._steps, self._start = steps, start
+        self._steps, self._start, self._waits = steps, start, False
         self._step, self._seen, self._job = min(max(step, 1), len(steps)), desk.version, desk.job
 
     # --- for the steps ------------------------------------------------------------------------------------------------
@@ -68,9 +68,26 @@ class Screen:
             for one in commands:
                 ui.label(plain(one)).classes("typed").props("tabindex=0")
 
+    def wait_for(self, words: str, work: Callable[[Job], object]) -> bool:
+        """Read something that the step needs, and show the page anew.
+
+        Returns True if that has failed, and says why.
+        """
+        job = self.desk.job
+        if job.words == words and job.error:
+            text(job.error, "warning")
+            return True
+        self._waits = True
+        if not job.is_running:
+            self.desk.start(words, work, quiet=True)
+        return False
+
     def go_to(self, step: int) -> None:
         """Show another step."""
         self._step = step
+        if not self.desk.job.is_running:
+            # An error of before may be mended.
+            self._job = self.desk.job = Job("")
         ui.navigate.history.replace(f"?step={step}")
         self.show()
 
@@ -96,7 +113,7 @@ class Screen:
 
     def show(self) -> None:
         """Fill the page with the current step."""
-        self._seen, self.on_point = self.desk.version, lambda row: None
+        self._seen, self._waits, self.on_point = self.desk.version, False, lambda row: None
         self._fill_head()
         self._main.clear()
         title, fill = list(self._steps.items())[self._step - 1]
@@ -147,7 +164,7 @@ class Screen:
             for words in [job.error] if job.error else job.notes:
                 kind: Any = "negative" if job.error else "warning"
                 ui.notify(plain(words), type=kind, multi_line=True, close_button="Close", timeout=0)
-        if self._seen != self.desk.version:
+        if self._seen != self.desk.version or (self._waits and not running):
             self.show()
 
 

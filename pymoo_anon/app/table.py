@@ -36,8 +36,7 @@ def show(screen: Screen) -> None:
     desk = screen.desk
     if not desk.is_counted():
         text("The table is being read.")
-        if not desk.job.is_running and not desk.job.error:
-            desk.start("Reading the table", lambda job: len(desk.guesses))
+        screen.wait_for("Reading the table", lambda job: len(desk.guesses))
         return
     rows = _rows(screen, desk.proposer)
     n_rows = desk.proposer.profiles[0].n_rows
