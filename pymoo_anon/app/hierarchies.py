@@ -241,5 +241,5 @@ def _show_widths(screen: Screen, edited: _Edited) -> None:
         screen.chosen |= {"groups": [], "level": 1}
 
     with ui.element("div").classes("controls"):
-        widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20")
+        widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")
         button("Make intervals", screen.does(lambda: make(widths.value or "")))

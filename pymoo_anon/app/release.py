@@ -67,7 +67,7 @@ def _show_release(screen: Screen, study: Study) -> None:
         )
         anyway = ui.input(
             "Release anyway, because", value=chosen.get("anyway", ""), placeholder="only where it is refused"
-        )
+        ).classes("wide")
         force = tick("Replace a release of this name", value=False)
 
         def make() -> None:

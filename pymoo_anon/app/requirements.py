@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -165,8 +166,8 @@ def _bound_fields(project: Project) -> Any:
 
 
 def _title(name: str) -> str:
-    """Return the first line of a measure's docstring, which begins with its name."""
-    return (Objective.registered[name].__doc__ or "").partition("\n")[0].removesuffix(".")
+    """Return the first line of a measure's docstring, without its source."""
+    return re.sub(r" \([^)]*\d{4}[^)]*\)|\.$", "", (Objective.registered[name].__doc__ or "").partition("\n")[0])
 
 
 def _show_adversaries(screen: Screen, project: Project, adversaries: list[dict[str, Any]]) -> None:
