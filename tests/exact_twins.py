@@ -231,6 +231,31 @@ def k_map(release: Release, objective: KMap) -> Exact:
     return Exact(Fraction(min(fits, default=objective.population.n_rows)))
 
 
+def presences(release: Release, population: Microdata) -> list[Fraction]:
+    """Return for each person of a population the share of those alike who are kept rows."""
+    if not release.classes():
+        return [Fraction(release.n, max(release.n, population.n_rows))]
+    names, found = list(release.hierarchies), []
+    for code in population.tuples.codes:
+        person = {name: release.hierarchies[name].domain[value] for name, value in zip(names, code, strict=True)}
+        own = [row for row, kept in zip(release.rows, release.kept, strict=True) if kept]
+        alike = sum(release.cell(row) == release.cell(person) for row in own)
+        found.append(Fraction(alike, max(alike, fitting(release, population, person))))
+    return found
+
+
+def presence(release: Release, objective: DeltaPresence) -> Exact:
+    # Rows that are no persons of the population are there for sure.
+    strangers = (
+        [Fraction(1)] if any(not fitting(release, objective.population, own[0]) for own in release.classes()) else []
+    )
+    return Exact(max([*presences(release, objective.population), *strangers]))
+
+
+def least_presence(release: Release, objective: LeastPresence) -> Exact:
+    return Exact(min(presences(release, objective.population)))
+
+
 def alpha(release: Release, objective: Any) -> Exact:
     return Exact(max(max(shares(own, objective.column).values()) for own in release.counted()))
 
@@ -385,6 +410,7 @@ TWINS: dict[type, Callable[[Release, Any], Exact]] = {
     BasicBetaLikeness: beta,
     ClassificationMetric: classification,
     DeltaDisclosure: delta,
+    DeltaPresence: presence,
     Discernibility: discernibility,
     DistinctLDiversity: distinct_l,
     EnhancedBetaLikeness: enhanced_beta,
@@ -393,6 +419,7 @@ TWINS: dict[type, Callable[[Release, Any], Exact]] = {
     KAnonymity: k,
     KLDivergence: divergence,
     KMap: k_map,
+    LeastPresence: least_presence,
     MarketerRisk: marketer_risk,
     NonUniformEntropy: non_uniform_entropy,
     NormalizedClassDispersion: dispersion,
@@ -436,6 +463,7 @@ class Case:
             ClassificationMetric("ill"),
             DeltaDisclosure("ill"),
             DeltaDisclosure("ill", strict=True),
+            DeltaPresence(self.population),
             Discernibility(),
             DistinctLDiversity("ill"),
             EnhancedBetaLikeness("ill"),
@@ -446,6 +474,7 @@ class Case:
             KAnonymity(person="who"),
             KLDivergence(),
             KMap(self.population),
+            LeastPresence(self.population),
             MarketerRisk(),
             MarketerRisk(self.population),
             NonUniformEntropy(),

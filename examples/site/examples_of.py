@@ -42,7 +42,10 @@ POPULATION = Microdata.from_frame(pd.concat([PERSONS] * 3), WAYS)
 MORE = {
     # Of eight persons nobody is safe from a risk of 0.09.
     "RecordsAtRisk": lambda own, table: own(0.3 if table is TABLE else 0.09),
-    "KMap": lambda own, table: own(POPULATION if table is TABLE else table),
+    **dict.fromkeys(
+        ("DeltaPresence", "KMap", "LeastPresence"),
+        lambda own, table: own(POPULATION if table is TABLE else table),
+    ),
     "RecursiveCLDiversity": lambda own, table: own(table.sensitive[0], 2),
 }
 

@@ -46,6 +46,8 @@ MADE = [
     (KAnonymity(person="patient"), None),
     (KLDivergence(), None),
     (KMap(TABLE), TABLE),
+    (DeltaPresence(TABLE), TABLE),
+    (LeastPresence(TABLE), TABLE),
     (MarketerRisk(TABLE), TABLE),
     (ProsecutorRisk(), None),
     (RecordsAtRisk(0.3), None),

@@ -14,22 +14,24 @@ from pymoo_anon.objectives.privacy.diversity import (
 )
 from pymoo_anon.objectives.privacy.identity import (
     KAnonymity,
-    KMap,
     MarketerRisk,
     ProsecutorRisk,
     RecordsAtRisk,
     SquaredClassSizes,
 )
+from pymoo_anon.objectives.privacy.register import DeltaPresence, KMap, LeastPresence
 
 __all__ = [
     "AlphaDeassociation",
     "BasicBetaLikeness",
     "DeltaDisclosure",
+    "DeltaPresence",
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
     "KAnonymity",
     "KMap",
+    "LeastPresence",
     "MarketerRisk",
     "ProsecutorRisk",
     "RecordsAtRisk",
