@@ -226,6 +226,15 @@ def fitting(release: Release, population: Microdata, row: dict[str, Any]) -> int
     return sum(n for values, n in people if all(v in own for v, own in zip(values, groups, strict=True)))
 
 
+def household_risk(release: Release, objective: HouseholdRisk) -> Exact:
+    free: dict[Any, Fraction] = {}
+    for own in release.counted():
+        for row in own:
+            home = row[objective.column]  # type: ignore[index]
+            free[home] = free.get(home, Fraction(1)) * (1 - Fraction(1, len(own)))
+    return Exact(1 - min(free.values()))
+
+
 def k_map(release: Release, objective: KMap) -> Exact:
     fits = [fitting(release, objective.population, own[0]) for own in release.classes()]
     return Exact(Fraction(min(fits, default=objective.population.n_rows)))
@@ -416,6 +425,7 @@ TWINS: dict[type, Callable[[Release, Any], Exact]] = {
     EnhancedBetaLikeness: enhanced_beta,
     EntropyLDiversity: entropy_l,
     GeneralLossMetric: general_loss,
+    HouseholdRisk: household_risk,
     KAnonymity: k,
     KLDivergence: divergence,
     KMap: k_map,
@@ -470,6 +480,7 @@ class Case:
             EntropyLDiversity("ill"),
             GeneralLossMetric(),
             GeneralLossMetric(weights),
+            HouseholdRisk("who"),
             KAnonymity(),
             KAnonymity(person="who"),
             KLDivergence(),

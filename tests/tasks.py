@@ -17,6 +17,7 @@ from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
 KINDS = (
     KAnonymity(),
+    HouseholdRisk("s1"),
     DistinctLDiversity("s0"),
     SquaredClassSizes(),
     SquaredValueCounts("s0"),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
-from pymoo_anon.objectives.base import WithBackgroundKnowledge
+from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge
 from pymoo_anon.objectives.spelling import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
@@ -272,7 +272,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
     else:
         own = {"sensitive": table.sensitive, "label": [table.label], "person": [table.person]}[role]
         columns = tuple(name for name in own if name is not None)
-        if len(columns) != 1 and role != "person":
+        if len(columns) != 1 and (role != "person" or issubclass(kind, ColumnObjective)):
             raise ValueError(
                 f"{option}: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
                 f"{short}:NAME names a column"

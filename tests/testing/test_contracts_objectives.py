@@ -41,6 +41,7 @@ MADE = [
     (EntropyLDiversity("diagnosis"), None),
     (GeneralLossMetric(), None),
     (GeneralLossMetric([0.5, 2, 0]), TABLE),
+    (HouseholdRisk("home"), None),
     (KAnonymity(), None),
     (KAnonymity(), CENSUS),
     (KAnonymity(person="patient"), None),

@@ -12,6 +12,7 @@ from pymoo_anon.objectives.privacy.diversity import (
     RecursiveCLDiversity,
     SquaredValueCounts,
 )
+from pymoo_anon.objectives.privacy.households import HouseholdRisk
 from pymoo_anon.objectives.privacy.identity import (
     KAnonymity,
     MarketerRisk,
@@ -29,6 +30,7 @@ __all__ = [
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "HouseholdRisk",
     "KAnonymity",
     "KMap",
     "LeastPresence",
