@@ -265,6 +265,35 @@ def least_presence(release: Release, objective: LeastPresence) -> Exact:
     return Exact(min(presences(release, objective.population)))
 
 
+def payout(release: Release, objective: Any, own: list[dict[str, Any]]) -> Fraction:
+    """Return the payout of a row of a class, but for digits beyond the eighteenth."""
+    persons = len(own)
+    if objective.register is not None:
+        persons = max(persons, fitting(release, objective.register.population, own[0]))
+    trees = release.hierarchies
+    with localcontext() as context:
+        context.prec = DIGITS
+        whole = sum((Decimal(tree.n_values).ln() for tree in trees.values()), Decimal(0))
+        lost = sum((Decimal(release.extent(name, own[0])).ln() for name in trees), Decimal(0))
+        share = Fraction((1 - lost / (whole or 1)).quantize(Decimal("1e-40")))
+    found = Fraction(str(objective.loss)) / persons
+    is_attacked = Fraction(str(objective.gain)) / persons > Fraction(str(objective.cost))
+    exactly = Fraction(str(objective.benefit)) * share - (found if is_attacked else 0)
+    return Fraction(round(exactly * 10**18), 10**18)
+
+
+def publisher_payout(release: Release, objective: PublisherPayout) -> Exact:
+    return Exact(sum((len(own) * payout(release, objective, own) for own in release.classes()), Fraction(0)))
+
+
+def least_payout(release: Release, objective: LeastPayout) -> Exact:
+    if not release.classes():
+        trees = release.hierarchies.items()
+        whole = {name: dict.fromkeys(tree.domain, 0) for name, tree in trees}
+        return least_payout(Release(release.rows, release.hierarchies, whole, [True] * release.n), objective)
+    return Exact(min(payout(release, objective, own) for own in release.classes()))
+
+
 def alpha(release: Release, objective: Any) -> Exact:
     return Exact(max(max(shares(own, objective.column).values()) for own in release.counted()))
 
@@ -429,6 +458,7 @@ TWINS: dict[type, Callable[[Release, Any], Exact]] = {
     KAnonymity: k,
     KLDivergence: divergence,
     KMap: k_map,
+    LeastPayout: least_payout,
     LeastPresence: least_presence,
     MarketerRisk: marketer_risk,
     NonUniformEntropy: non_uniform_entropy,
@@ -436,6 +466,7 @@ TWINS: dict[type, Callable[[Release, Any], Exact]] = {
     NormalizedWeightedPenalty: weighted_penalty,
     Precision: precision,
     ProsecutorRisk: prosecutor_risk,
+    PublisherPayout: publisher_payout,
     RecordsAtRisk: records_at_risk,
     RecursiveCLDiversity: recursive_l,
     SquaredClassSizes: squared_sizes,
@@ -485,6 +516,8 @@ class Case:
             KAnonymity(person="who"),
             KLDivergence(),
             KMap(self.population),
+            LeastPayout(30, 100),
+            LeastPayout(0.25, 1.5, 700, 600, self.population),
             LeastPresence(self.population),
             MarketerRisk(),
             MarketerRisk(self.population),
@@ -494,6 +527,8 @@ class Case:
             NormalizedWeightedPenalty(last),
             Precision(),
             ProsecutorRisk(),
+            PublisherPayout(30, 100),
+            PublisherPayout(0.25, 1.5, 700, 600, self.population),
             RecordsAtRisk(0.25),
             RecursiveCLDiversity("ill", 1.5),
             SquaredClassSizes(),

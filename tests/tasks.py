@@ -32,6 +32,8 @@ KINDS = (
     DeltaDisclosure("s0"),
     DeltaDisclosure("s0", strict=True),
     KAnonymity(person="s1"),
+    LeastPayout(30, 100),
+    PublisherPayout(30, 100),
     ProsecutorRisk(),
     MarketerRisk(),
     RecordsAtRisk(0.3),

@@ -19,8 +19,8 @@ from pymoo_anon._files import check_regular
 # fmt: off
 MEASURES = [
     "AECS", "alpha", "beta", "CM", "delta", "DM", "enhanced-beta", "entropy-l", "GLM", "household-risk", "k", "KL", "l",
-    "marketer-risk", "NECD", "NUE", "NWP", "population-uniqueness", "precision", "prosecutor-risk", "records-at-risk",
-    "S_k", "S_l", "t",
+    "least-payout", "marketer-risk", "NECD", "NUE", "NWP", "population-uniqueness", "precision", "prosecutor-risk",
+    "publisher-payout", "records-at-risk", "S_k", "S_l", "t",
 ]
 # fmt: on
 

@@ -20,6 +20,7 @@ from pymoo_anon.objectives.privacy.identity import (
     RecordsAtRisk,
     SquaredClassSizes,
 )
+from pymoo_anon.objectives.privacy.payout import LeastPayout, PublisherPayout
 from pymoo_anon.objectives.privacy.register import DeltaPresence, KMap, LeastPresence
 
 __all__ = [
@@ -33,9 +34,11 @@ __all__ = [
     "HouseholdRisk",
     "KAnonymity",
     "KMap",
+    "LeastPayout",
     "LeastPresence",
     "MarketerRisk",
     "ProsecutorRisk",
+    "PublisherPayout",
     "RecordsAtRisk",
     "RecursiveCLDiversity",
     "SquaredClassSizes",
