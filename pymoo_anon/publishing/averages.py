@@ -27,7 +27,7 @@ from pymoo_anon.typing import Floats, Ints
 def averaged(
     source: Renamed, table: Microdata, made: Decoded, classes: EquivalenceClasses, kept: Mapping[Name, Kept]
 ) -> Renamed:
-    """Return the frame with the mean of its class in each kept column that asks for it.
+    """Return the frame with class means in the kept columns that ask for them.
 
     Suppressed rows are one class. Means are exact but for the last rounding, so that columns keep their totals.
 
@@ -74,11 +74,11 @@ def _means(frame: Frame, column: str, name: Name, own: Kept) -> dict[int, Fracti
 
 
 def mdav(values: ArrayLike, k: int) -> Ints:
-    """Group rows of numbers by their distances, k to 2k - 1 in a group.
+    """Group rows of numbers by their distances.
 
-    Maximum distance to average vector (Domingo-Ferrer and Torra 2005, Algorithm MDAV-generic). The row that is farthest
-    from the mean takes its k - 1 nearest rows along, then the row that is farthest from this one. Of equal distances
-    the first row counts. Scale columns of different units before.
+    A group has k to 2k - 1 rows. Maximum distance to average vector (Domingo-Ferrer and Torra 2005, Algorithm
+    MDAV-generic). The row that is farthest from the mean takes its k - 1 nearest rows along, then the row that is
+    farthest from this one. Of equal distances the first row counts. Scale columns of different units before.
 
     Args:
         values: (n,) or (n, n_columns) array of finite numbers.

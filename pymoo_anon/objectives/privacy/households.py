@@ -1,4 +1,4 @@
-"""Privacy of households, of which one member who is found may betray the others."""
+"""Privacy of households, found by any member."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class HouseholdRisk(ColumnObjective):
 
 
 def _risk(members: tuple[tuple[int, int], ...]) -> Fraction:
-    """Return the exact risk of a household, from the size of each class and its members there."""
+    """Return the exact risk of a household, given class sizes and members in each."""
     free = Fraction(1)
     for size, count in members:
         free *= Fraction(size - 1, size) ** count

@@ -1,4 +1,4 @@
-"""Costs and benefits of a publisher whom somebody attacks if it pays."""
+"""Payout of a publisher under attacks that pay."""
 
 from __future__ import annotations
 
@@ -21,20 +21,7 @@ _LAST_DIGIT = Decimal("1e-18")
 
 
 class _Payout(Objective):
-    """A publisher's payout, from that of each row by class.
-
-    Args:
-        cost: The price of an attack on one row.
-        gain: The gain of an attacker who finds a person.
-        loss: The loss of the publisher for a person who is found.
-        benefit: The benefit of the publisher from a row that loses nothing.
-        population: The register that the attacker holds: a table with the same quasi-identifiers, in the same order
-            and with the same domains. None is an attacker who knows who is in the table.
-
-    Raises:
-        TypeError: A price is no number, or `population` is no Microdata.
-        ValueError: A price is negative.
-    """
+    """A publisher's payout, from that of each row by class."""
 
     maximize = True
     shown = ("cost", "gain", "loss", "benefit")
@@ -64,23 +51,20 @@ class _Payout(Objective):
         persons = classes.sizes
         if self.register is not None:
             persons = np.maximum(self.register.persons(classes).astype(np.int64), classes.sizes)
-        keys, ids = np.unique(
-            np.column_stack([persons, classes.extents[0][classes.cells] + 1]), axis=0, return_inverse=True
-        )
-        logs = {int(n): Decimal(int(n)).ln() for n in np.unique(keys[:, 1:])}
-        whole = sum((Decimal(n).ln() for n in classes.tuples.domain_sizes), Decimal(0))
-        lost = (sum((logs[int(n)] for n in own), Decimal(0)) / (whole or 1) for own in keys[:, 1:])
-        found = [self._of_row(share, int(n)) for share, n in zip(lost, keys[:, 0], strict=True)]
-        return [found[place] for place in ids.ravel()]
+        values, sizes = (classes.extents[0][classes.cells] + 1).tolist(), classes.tuples.domain_sizes
+        logs = {n: Decimal(n).ln() for n in {*sizes, *(n for own in values for n in own)}}
+        whole = sum((logs[n] for n in sizes), Decimal(0)) or 1
+        lost = (sum((logs[n] for n in own), Decimal(0)) / whole for own in values)
+        return [self._of_row(share, n) for share, n in zip(lost, persons.tolist(), strict=True)]
 
     def _of_row(self, lost: Decimal, persons: int) -> Decimal:
-        """Return the payout of a row that has lost a share of its information, and fits some persons."""
+        """Return the payout of a row, given its lost share of information and its persons."""
         attacked = meant(self.gain) > meant(self.cost) * persons
         found = meant(self.loss) / persons if attacked else Fraction(0)
         return (_decimal(meant(self.benefit)) * (1 - lost) - _decimal(found)).quantize(_LAST_DIGIT)
 
     def recounted(self, recount: Recount) -> list[tuple[int, Decimal]]:
-        """Return the rows of each kept class of a release, and the payout of each row."""
+        """Return rows and payout of a row for each kept class of a release."""
         kept = recount.cells[~recount.marked]
         sizes = kept.n.tolist()
         persons = sizes if self.register is None else list(map(max, sizes, self.register.fitting(recount)))
@@ -134,7 +118,7 @@ class PublisherPayout(_Payout):
 
 
 class LeastPayout(_Payout, WorstClassObjective):
-    """least payout: smallest expected payout of the publisher for a row of a kept class (Wan et al. 2015).
+    """least payout: smallest expected payout for a row of a kept class (Wan et al. 2015).
 
     The payout of `PublisherPayout` class by class. Above 0 it pays to publish every row: `Violating` suppresses the
     others. Nobody attacks at all where k is at least gain / cost, for which `KAnonymity` has bounds. From -loss to
@@ -144,16 +128,10 @@ class LeastPayout(_Payout, WorstClassObjective):
         min benefit (1 - Σ ln(values in the group) / Σ ln(values in the domain)) - loss / |E| where gain / |E| > cost
 
     Args:
-        cost: The price of an attack on one row.
-        gain: The gain of an attacker who finds a person.
-        loss: The loss of the publisher for a person who is found.
-        benefit: The benefit of the publisher from a row that loses nothing.
-        population: The register that the attacker holds: a table with the same quasi-identifiers, in the same order
-            and with the same domains. None is an attacker who knows who is in the table.
+        cost, gain, loss, benefit, population: As of `PublisherPayout`.
 
     Raises:
-        TypeError: A price is no number, or `population` is no Microdata.
-        ValueError: A price is negative.
+        TypeError, ValueError: As of `PublisherPayout`.
     """
 
     name = "least payout"

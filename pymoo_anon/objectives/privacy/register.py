@@ -1,4 +1,4 @@
-"""Privacy against who holds a register of the population, of which the table is a part."""
+"""Privacy against holders of a register of the population."""
 
 from __future__ import annotations
 
@@ -23,14 +23,7 @@ from pymoo_anon.typing import Floats
 
 
 class WithPopulation(Objective):
-    """A measure that counts persons of a population.
-
-    Args:
-        population: A table with the same quasi-identifiers, in the same order and with the same domains.
-
-    Raises:
-        TypeError: It is no Microdata.
-    """
+    """A measure that counts persons of a population."""
 
     shown = ("population",)
 
@@ -168,7 +161,7 @@ class KMap(WithPopulation, WorstClassObjective):
 
 
 class _Presence(WithPopulation):
-    """A chance to be in the table: that of the persons whom a class fits."""
+    """The chance of a person to be in the table."""
 
     step = 0.001
     bounding = Bounding
@@ -179,21 +172,13 @@ class _Presence(WithPopulation):
         return Fraction(n_rows, max(self.population.n_rows, n_rows))
 
     def fitted(self, classes: EquivalenceClasses) -> Floats:
-        """Return the persons that each class fits, where nobody fits two.
-
-        Raises:
-            TypeError: The classes are those of a local recoding.
-        """
+        """Return the persons that each class of a full-domain recoding fits."""
         if classes.maps is None:
             raise TypeError(f"{self.name} takes no local recoding, where a person may fit several classes")
         return self.persons(classes)
 
     def refitted(self, recount: Recount) -> list[tuple[int, int]]:
-        """Return the rows of each kept class of a release, and the persons that it fits.
-
-        Raises:
-            ValueError: A person may fit two classes.
-        """
+        """Return the rows of each kept class of a release, and its fitting persons."""
         for name in recount.names:
             rows = recount.of_labels(name)
             if (recount.labels[name].members(list(rows.index[rows > 0])).sum(axis=0) > 1).any():
@@ -202,11 +187,12 @@ class _Presence(WithPopulation):
 
 
 class DeltaPresence(_Presence, WorstClassObjective):
-    """presence: greatest share of the persons that a kept class fits who are in the table (Nergiz et al. 2007).
+    """presence: greatest share of a kept class's persons in the table (Nergiz et al. 2007).
 
-    The δ_max of δ-presence: whoever holds a register, of which the table is a part, learns with this probability that
-    a person is in the table. No class fits fewer persons than it has rows. From 0 to 1; lower is better. A local
-    recoding has no value, as a person may fit several of its classes.
+    The persons of a class are those of a register, of which the table is a part, that it fits. This is the δ_max of
+    δ-presence: whoever holds the register learns with this probability that a person is in the table. No class fits
+    fewer persons than it has rows. From 0 to 1; lower is better. A local recoding has no value, as a person may fit
+    several of its classes.
 
     Formula:
         max |E| / |{p in the population: the values of E fit p}|, E a kept class
@@ -245,7 +231,7 @@ class DeltaPresence(_Presence, WorstClassObjective):
 
 
 class LeastPresence(_Presence):
-    """least presence: smallest share of the persons who fit one class that are kept rows (Nergiz et al. 2007).
+    """least presence: smallest share of a class's persons in the table (Nergiz et al. 2007).
 
     The δ_min of δ-presence: below it, whoever holds a register learns that somebody is probably not in the table. It is
     0 where a person of the register fits no kept class. From 0 to 1; higher is better. A local recoding has no value.
