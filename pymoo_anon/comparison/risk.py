@@ -356,6 +356,11 @@ class PopulationUniqueness(Objective):
         self.number: int = int(n_population)
 
     def check(self, table: Microdata) -> None:
+        """Check that each row is a person of the population.
+
+        Raises:
+            ValueError: A person may have several rows, or there are more rows than persons.
+        """
         if table.person is not None:
             raise ValueError(f"{self!r} needs one row a person, got the person column {table.person!r}")
         if self.number < table.n_rows:
