@@ -77,14 +77,13 @@ def test_a_local_recoding_is_refused():
 
 
 @more(8)
-@given(SEEDS, st.booleans())
-def test_proofs_find_the_front_of_every_node(seed, violating):
+@given(SEEDS, st.sampled_from([AtMost, Below, Violating]))
+def test_proofs_find_the_front_of_every_node(seed, kind):
     """Compare branch and bound with all nodes, under limits that suppress some, many or no rows."""
     own, rng = case(seed), np.random.default_rng(seed)
-    limit = int(rng.integers(0, len(own.rows) + violating))
+    rule = kind(int(rng.integers(kind is Below, len(own.rows) + (kind is Below))))
     both = [DeltaPresence(own.population), LeastPresence(own.population)]
-    bounds = [both[0] <= float(rng.choice([0.4, 0.5, 0.75, 1]))] if violating else []
-    rule = Violating(limit) if violating else AtMost(limit)
+    bounds = [both[0] <= float(rng.choice([0.4, 0.5, 0.75, 1]))] if kind is Violating else []
     asked = [both, [both[0], GeneralLossMetric()], [both[1], GeneralLossMetric()]][int(rng.integers(0, 3))]
     problem = LatticeProblem(own.table, asked, rule, bounds)
     found = [minimize(problem.fresh_copy(), algorithm) for algorithm in (BranchAndBound(), ExhaustiveSearch())]
