@@ -38,7 +38,7 @@ WAYS = {
 TABLE = Microdata.from_frame(PERSONS, WAYS, sensitive="illness", label="stay", person="home")
 #: The node of the example: ages of 20 years, regions of two places.
 NODE = [2, 1]
-POPULATION = Microdata.from_frame(pd.concat([PERSONS] * 3), WAYS)
+POPULATION = Microdata.from_frame(pd.concat([PERSONS, PERSONS, PERSONS[:3]]), WAYS)
 #: Arguments of a measure beside the column of its role.
 MORE = {
     # Of eight persons nobody is safe from a risk of 0.09.
