@@ -35,6 +35,12 @@ class InitRequest(Invocation):
         argument=True,
     )
     names: str | None = option(None, "Column names of a CSV file without a header.", metavar="NAME,NAME,...")
+    encoding: str | None = option(
+        None,
+        "Encoding of a CSV file that is neither UTF-8 nor UTF-16, such as latin-1 or cp1252.",
+        metavar="NAME",
+        shown="UTF-8, or what the byte order mark says",
+    )
     role: list[str] = option(
         [],
         "The role of all columns of a name such as 'Q*', in place of the guess; may be given more than once, the last "

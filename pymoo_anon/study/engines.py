@@ -7,6 +7,7 @@ import csv
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -21,11 +22,24 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study.names import Reading, Source
-from pymoo_anon.table.delimited import bytes_of, csv_rows, decoded, has_nul, is_packed, separator_of
+from pymoo_anon.table.delimited import (
+    bytes_of,
+    csv_rows,
+    decoded,
+    has_nul,
+    is_packed,
+    is_zipped,
+    mark_and_encoding,
+    separator_of,
+    unpacked,
+)
 from pymoo_anon.table.frames import as_text
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
+
+# Next step for a file in another encoding.
+_NAMED = ", or name its encoding: init --encoding latin-1, encoding in [data]"
 
 # No line of a CSV file may have more bytes.
 _LONGEST_LINE = 1 << 24
@@ -36,6 +50,9 @@ _TABLE_NUMBERS = count()
 #: The blanks that `strip` takes away around a field.
 BLANKS = " "
 
+#: A number with a decimal comma.
+DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
+
 
 class Dialect(NamedTuple):
     """The format of a CSV file."""
@@ -45,9 +62,9 @@ class Dialect(NamedTuple):
     has_header: bool  # Whether its first row holds them
 
 
-def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> Dialect:
+def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, encoding: str | None = None) -> Dialect:
     """Recognise the format of a CSV file by its first rows."""
-    text = head_of(path)
+    text = head_of(path, encoding)
     separator = separator_of(text)
     if names is not None:
         return Dialect(separator, list(names), False)
@@ -64,11 +81,11 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
     return Dialect(separator, header, True)
 
 
-def head_of(path: Path) -> str:
+def head_of(path: Path, encoding: str | None = None) -> str:
     """Return the first lines of a file, the last perhaps cut."""
     data = bytes_of(path, _HEAD + 1)
     whole = len(data) <= _HEAD
-    text = decoded(data[:_HEAD], str(path), whole)
+    text = decoded(data[:_HEAD], str(path), whole, encoding, _NAMED)
     return text if whole else text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
 
 
@@ -83,8 +100,8 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
         raise ValueError("engine spark needs the package pyspark: pip install pyspark")
     if source.kind == "csv":
         return _open_csv(reading, engine, choose)
-    if reading.names is not None or reading.strip:
-        raise ValueError(f"`names` and `strip` work only with CSV files; {source} is not one")
+    if own := reading.of_csv:
+        raise ValueError(f"{' and '.join(f'`{name}`' for name in own)} work only with CSV files; {source} is not one")
     try:
         frame = _typed(source, engine)
         schema = nw.from_native(frame).collect_schema()
@@ -99,7 +116,7 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
         # A text that means "no value" may be one of the categories.
         frame = nw.from_native(frame).with_columns([as_text(column).alias(column) for column in coded]).to_native()
     texts = [column for column in columns if schema[column] == nw.String] + coded
-    return _cleaned(frame, columns, texts, reading.empty, False)
+    return _cleaned(frame, columns, texts, reading.empty)
 
 
 def engine_of(reading: Reading) -> str:
@@ -126,15 +143,12 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
     """Return some columns of a CSV file."""
     path = reading.source.path
     assert path is not None
-    dialect = dialect_of(path, reading.names, reading.strip)
+    dialect = dialect_of(path, reading.names, reading.strip, reading.encoding)
     columns = list(dict.fromkeys(choose(dialect.names)))
-    open_plain, open_rows = (_spark_csv, _spark_rows) if engine == "spark" else (_duckdb_csv, _duckdb_rows)
-    is_plain = (engine == "duckdb" or _is_for_spark(path)) and _is_plain(path, dialect)
-    # To read row by row raises if the file is wrong.
-    frame = open_plain(path, dialect) if is_plain else open_rows(_even_rows(path, dialect), dialect)
+    frame = (_spark_table if engine == "spark" else _duckdb_table)(path, dialect, reading.encoding)
     # Any text may name a column of the file, so positions do until here.
     places = [f"column {dialect.names.index(name)}" for name in columns]
-    frame = _cleaned(frame, places, places, ("", *reading.empty), reading.strip)
+    frame = _cleaned(frame, places, places, ("", *reading.empty), reading.strip, reading.decimal)
     if engine == "duckdb" and not _are_names_of_duckdb(columns):
         return frame.df().set_axis(columns, axis="columns")
     if engine == "spark":
@@ -180,10 +194,32 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     return bool(is_plain)
 
 
-def _even_rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
+@contextmanager
+def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
+    """Yield a file that DuckDB reads: the file, or a copy of its text in UTF-8, or None for wrong text."""
+    mark, known = mark_and_encoding(bytes_of(path, 4), encoding)
+    if known == "utf-8" and not is_zipped(path):
+        yield path
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "copy.csv")
+        with unpacked(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
+            file.read(len(mark))
+            decoder, is_right = codecs.getincrementaldecoder(known)(), True
+            try:
+                for block in iter(lambda: file.read(_HEAD), b""):
+                    out.write(decoder.decode(block))
+                out.write(decoder.decode(b"", True))
+            except UnicodeDecodeError:
+                is_right = False
+        yield copy if is_right else None
+
+
+def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[list[str]]:
     """Yield the rows of a CSV file, or raise on wrong numbers of fields."""
     n_fields = len(dialect.names)
-    rows = csv_rows(decoded(bytes_of(path), str(path)), dialect.separator, str(path))
+    text = decoded(bytes_of(path), str(path), True, encoding, _NAMED)
+    rows = csv_rows(text, dialect.separator, str(path))
     if dialect.has_header:
         next(rows)
     uneven: dict[int, int] = {}
@@ -201,13 +237,23 @@ def _even_rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
         )
 
 
-def _cleaned(frame: Any, columns: Sequence[str], texts: Sequence[str], empty: Sequence[str], strip: bool) -> Any:
-    """Return the wanted columns, with stripped texts and gaps."""
+def _cleaned(
+    frame: Any,
+    columns: Sequence[str],
+    texts: Sequence[str],
+    empty: Sequence[str],
+    strip: bool = False,
+    decimal: str = ".",
+) -> Any:
+    """Return the wanted columns, with stripped texts, decimal points and gaps."""
     made = []
     for name in columns:
         cell = nw.col(name)
         if name in texts and strip:
             cell = cell.str.strip_chars(BLANKS)
+        if name in texts and decimal != ".":
+            with_point = cell.str.replace_all(decimal, ".", literal=True)
+            cell = nw.when(cell.str.contains(DECIMAL_COMMA)).then(with_point).otherwise(cell).alias(name)
         if name in texts and empty:
             cell = nw.when(~cell.is_in(empty)).then(cell).alias(name)
         made.append(cell)
@@ -255,6 +301,22 @@ def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header
     return f"read_csv({_path(path)}, {', '.join(f'{name}={value}' for name, value in options.items())})"
 
 
+def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
+    with _as_utf8(path, encoding) as plain:
+        if plain is not None and _is_plain(plain, dialect):
+            frame = _duckdb_csv(plain, dialect)
+            return frame if plain == path else _held(frame)
+    # To read row by row raises if the file is wrong.
+    return _duckdb_rows(_even_rows(path, dialect, encoding), dialect)
+
+
+def _held(relation: Any) -> Any:
+    """Return a relation as a table of DuckDB, since its file will be gone."""
+    table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
+    relation.query("pymoo_anon_view", f"CREATE TEMP TABLE {table} AS SELECT * FROM pymoo_anon_view")
+    return _connect().table(table)
+
+
 def _duckdb_csv(path: Path, dialect: Dialect) -> Any:
     called = _read_csv(path, dialect.separator, '"', len(dialect.names), dialect.has_header)
     return _connect().sql(f"SELECT * FROM {called}")
@@ -262,16 +324,13 @@ def _duckdb_csv(path: Path, dialect: Dialect) -> Any:
 
 def _duckdb_rows(rows: Iterator[list[str]], dialect: Dialect) -> Any:
     """Return rows as a table of DuckDB, which reads them from a temporary file."""
-    connection = _connect()
     with TemporaryDirectory() as folder:
         path = Path(folder, "rows.csv")
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
         # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
         called = _read_csv(path, ",", '"', len(dialect.names), False, parallel="false", new_line=r"'\n'")
-        table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
-        connection.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM {called}")
-    return connection.table(table)
+        return _held(_connect().sql(f"SELECT * FROM {called}"))
 
 
 # --- Spark ------------------------------------------------------------------------------------------------------------
@@ -286,12 +345,18 @@ def _spark_schema(dialect: Dialect) -> Any:
     return types.StructType([types.StructField(f"column {i}", types.StringType()) for i in range(len(dialect.names))])
 
 
+def _spark_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
+    if encoding is None and _is_for_spark(path) and _is_plain(path, dialect):
+        return _spark_csv(path, dialect)
+    return _spark().createDataFrame(list(_even_rows(path, dialect, encoding)), _spark_schema(dialect))
+
+
 def _is_for_spark(path: Path) -> bool:
     """Return whether Spark reads a path as one visible file."""
     with path.open("rb") as file:
         has_mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path)))
-    return not (has_mark or is_packed(path) or is_pattern or path.name.startswith((".", "_")))
+    return not (has_mark or is_packed(path) or is_zipped(path) or is_pattern or path.name.startswith((".", "_")))
 
 
 def _spark_csv(path: Path, dialect: Dialect) -> Any:
@@ -305,10 +370,6 @@ def _spark_csv(path: Path, dialect: Dialect) -> Any:
         emptyValue="",
         mode="FAILFAST",
     )
-
-
-def _spark_rows(rows: Iterator[list[str]], dialect: Dialect) -> Any:
-    return _spark().createDataFrame(list(rows), _spark_schema(dialect))
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

@@ -89,7 +89,6 @@ _AS_CSV = "save the table as CSV and name that file"
 _FORMATS = (
     (30, b"[Content_Types].xml", "an Excel workbook", _AS_CSV),
     (30, b"mimetypeapplication/vnd.oasis", "a workbook of LibreOffice", _AS_CSV),
-    (0, b"PK\x03\x04", "a zip archive, as Excel workbooks are", "unpack it, or " + _AS_CSV),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of before 2007", _AS_CSV),
     (0, b"SQLite format 3\0", "an SQLite database", "export the table as CSV and name that file"),
     (0, b"PAR1", "a Parquet file", "let its name end in .parquet"),
@@ -129,6 +128,14 @@ class Reading(NamedTuple):
     empty: tuple[str, ...] = ()  # Texts that stand for no value, as an empty field of a CSV file does
     names: tuple[str, ...] | None = None  # Names of the columns of a CSV file without a header, else None
     strip: bool = False  # Whether blanks around the fields of a CSV file are no part of them
+    encoding: str | None = None  # Encoding of a CSV file without a byte order mark, or None for UTF-8
+    decimal: str = "."  # The decimal mark of a CSV file, "." or ","
+
+    @property
+    def of_csv(self) -> list[str]:
+        """Names of the set fields that only a CSV file can have."""
+        usual = Reading._field_defaults
+        return [name for name in ("names", "strip", "encoding", "decimal") if getattr(self, name) != usual[name]]
 
 
 def source_of(text: str, folder: Path) -> Source:

@@ -34,6 +34,8 @@ _DATA = {
     "empty": options.read_texts,
     "names": options.read_names,
     "strip": options.read_truth,
+    "encoding": options.read_encoding,
+    "decimal": options.read_one_of((".", ",")),
 }
 _RELEASE = {"file": options.read_path, "suppressed": options.read_one_of(SUPPRESSED)}
 _REPORT = {
@@ -197,6 +199,7 @@ class Project:
                 "empty": list(self.reading.empty),
                 "names": None if names is None else list(names),
                 "strip": self.reading.strip,
+                **{key: getattr(self.reading, key) for key in self.reading.of_csv if key in ("encoding", "decimal")},
                 "roles": {name: self.columns[name].role for name in roles},
             },
             "search": self._meaning(self.search),
