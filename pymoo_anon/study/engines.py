@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import csv
+import hashlib
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +23,15 @@ import narwhals as nw
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.study.databases import (
+    POSTGRES,
+    check_installed,
+    connected,
+    read_database,
+    read_sqlite,
+    read_workbook,
+    write_workbook,
+)
 from pymoo_anon.study.names import Reading, Source
 from pymoo_anon.table.delimited import (
     bytes_of,
@@ -109,7 +120,9 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
         raise
     except Exception as error:
         # Each engine has its own types of errors.
-        raise ValueError(f"{source} cannot be read by {engine}: {first_line(error)}") from None
+        by = {"excel": "calamine", "sqlite": "SQLite", "database": "Ibis"}.get(source.kind, engine)
+        by = "" if isinstance(error, ValueError) else f" by {by}"
+        raise ValueError(f"{source} cannot be read{by}: {first_line(error)}") from None
     columns = choose(list(schema))
     coded = [column for column in columns if reading.empty and schema[column] in (nw.Categorical, nw.Enum)]
     if coded:
@@ -122,8 +135,9 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
 def engine_of(reading: Reading) -> str:
     """Return the engine that reads a table, "duckdb" or "spark"."""
     source, asked = reading.source, reading.engine
-    if source.kind in ("duckdb", "spark") and asked not in ("auto", source.kind):
-        raise ValueError(f"{source} is read by engine {source.kind}, got {asked}")
+    own = {"csv": asked, "parquet": asked, "spark": "spark"}.get(source.kind, "duckdb")
+    if asked not in ("auto", own):
+        raise ValueError(f"{source} is read by engine {own}, got {asked}")
     return "spark" if "spark" in (source.kind, asked) else "duckdb"
 
 
@@ -132,8 +146,14 @@ def _typed(source: Source, engine: str) -> Any:
     if source.kind == "spark":
         return _spark().table(source.table)
     if source.kind == "duckdb":
-        return import_module("duckdb").connect(str(source.path), read_only=True).table(source.table)
+        if source.table is None:
+            raise ValueError("it must come with the name of a table: --table NAME, or table in [data]")
+        return _in_utc(import_module("duckdb").connect(str(source.path), read_only=True)).table(source.table)
+    if source.kind in ("excel", "sqlite", "database"):
+        return _read_whole(source)
     assert source.path is not None
+    if source.kind == "json":
+        return _json_lines(source.path)
     if engine == "spark":
         return _spark().read.parquet(str(source.path.resolve()))
     return _connect().sql(f"SELECT * FROM read_parquet({_path(source.path)}, hive_partitioning=false)")
@@ -265,13 +285,78 @@ def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
+def content_checksum(frame: Any) -> str:
+    """Return the sha256 of the rows of a table, whatever their order."""
+    if isinstance(frame, pd.DataFrame):
+        # DuckDB tells no names apart by case.
+        frame = _registered(frame.set_axis([f"{i} {name}" for i, name in enumerate(frame)], axis="columns"))
+    made = hashlib.sha256(json.dumps(frame.columns).encode())
+    # Longer than any of the columns, so none of them.
+    view = "row" * (max(map(len, frame.columns)) + 1)
+    rows = f"SELECT sha256(CAST(to_json({view}) AS VARCHAR)) AS own FROM {view}"
+    # Groups by the first digits are small, however many rows there are.
+    parts = frame.query(
+        view, f"SELECT sha256(string_agg(own, '' ORDER BY own)) FROM ({rows}) GROUP BY own[:3] ORDER BY own[:3]"
+    )
+    made.update("".join(part for (part,) in parts.fetchall()).encode())
+    return made.hexdigest()
+
+
 # --- DuckDB -----------------------------------------------------------------------------------------------------------
 
 
 @cache
 def _connect() -> Any:
     """Return the connection of all files: DuckDB combines tables of one connection alone."""
-    return import_module("duckdb").connect()
+    return _in_utc(import_module("duckdb").connect())
+
+
+def _in_utc(connection: Any) -> Any:
+    """Make moments with a zone the same text on every machine."""
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def _read_whole(source: Source) -> Any:
+    """Read a table of a workbook or a database once."""
+    check_installed(source.kind)
+    if source.kind == "database":
+        with connected(source) as backend:
+            return registered(read_database(source, backend))
+    return registered(read_workbook(source) if source.kind == "excel" else read_sqlite(source))
+
+
+def registered(frame: Any) -> Any:
+    """Return a table of Arrow or pandas as a relation of DuckDB, or as pandas if DuckDB cannot tell its names apart."""
+    names = list(frame.columns if isinstance(frame, pd.DataFrame) else frame.column_names)
+    if not _are_names_of_duckdb(names):
+        return frame if isinstance(frame, pd.DataFrame) else frame.to_pandas(integer_object_nulls=True)
+    return _registered(frame)
+
+
+def _registered(frame: Any) -> Any:
+    view = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
+    return _connect().register(view, frame).table(view)
+
+
+def _json_lines(path: Path) -> Any:
+    """Return a table of JSON lines, whose texts stay texts."""
+    connection, file = _connect(), f"{_path(path)}, format = 'newline_delimited'"
+    sniffed = connection.sql(f"SELECT * FROM read_json({file}, sample_size = -1)")
+    types = dict(zip(sniffed.columns, map(str, sniffed.types), strict=True))
+    keys = connection.sql(f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({file})").fetchall()
+    if twice := {name for (name,) in keys} ^ {*types}:
+        raise ValueError(f"its keys must differ in more than case, got {examples(sorted(twice))}")
+    if nested := [name for name, own in types.items() if own.startswith(("STRUCT", "MAP")) or own.endswith("]")]:
+        raise ValueError(f"its values must be single ones, got lists or objects in {examples(nested)}; take them out")
+    kept = {name: own if own in ("BIGINT", "DOUBLE", "BOOLEAN") else "VARCHAR" for name, own in types.items()}
+    columns = ", ".join(f"{_quoted(name)}: '{own}'" for name, own in kept.items())
+    frame = connection.sql(f"SELECT * FROM read_json({file}, columns = {{{columns}}})")
+    numbers = [nw.col(name).abs().max().alias(name) for name, own in kept.items() if own == "DOUBLE"]
+    greatest = nw.from_native(frame).select(numbers).collect("pandas").to_native() if numbers else pd.DataFrame()
+    if large := [name for name in greatest if greatest[name].item() > 2**53]:
+        raise ValueError(f"its numbers must not be greater than 2^53 where some have a fraction, in {examples(large)}")
+    return frame
 
 
 def _quoted(text: str) -> str:
@@ -375,22 +460,35 @@ def _spark_csv(path: Path, dialect: Dialect) -> Any:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 #: The files that a table can be written to, by the ending of their names.
-ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel"}
 
 
 def kind_of(path: Path) -> str:
-    """Return the kind of file that a name stands for, "csv" or "parquet"."""
+    """Return the kind of file that a name stands for, "csv", "parquet" or "excel"."""
     kind = ENDINGS.get(path.suffix.lower())
     if kind is None:
         raise ValueError(f"a release is written to a file that ends in {', '.join(ENDINGS)}, got {str(path)!r}")
     return kind
 
 
+def check_target(target: Source, reading: Reading) -> None:
+    """Raise ValueError if a release cannot be written to a place."""
+    if target.table is None:
+        kind_of(target.path or Path())
+    elif target.kind != "sqlite" and not str(target.address).startswith(POSTGRES):
+        raise ValueError(f"a release is written to a file, or a new table of SQLite or PostgreSQL, got {target}")
+    if engine_of(reading) == "spark" and target.kind not in ("csv", "parquet"):
+        raise ValueError(f"engine spark writes a release to a CSV or Parquet file, got {target}")
+    check_installed(target.kind)
+
+
 def write_table(frame: Any, path: Path) -> None:
     """Write a table to one file, CSV with commas and few quotes."""
     kind = kind_of(path)
     try:
-        if isinstance(frame, pd.DataFrame):
+        if kind == "excel":
+            write_workbook(frame, path)
+        elif isinstance(frame, pd.DataFrame):
             _write_pandas(frame, path, kind)
         elif nw.from_native(frame).implementation.is_pyspark():
             _write_spark(frame, path, kind)

@@ -15,7 +15,7 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
 from pymoo_anon.study import options
-from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
+from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, checksum_of, source_of
 from pymoo_anon.study.options import Reader
 from pymoo_anon.study.settings import Settings, levels_of, weights_of
 
@@ -29,6 +29,7 @@ _TABLES = ("data", "columns", "search", "release", "report")
 _ADVERSARIES, _AUDIENCES = "adversary", "audience"
 _DATA = {
     "file": options.read_text,
+    "table": options.read_text,
     "engine": options.read_one_of(ENGINES),
     "missing": options.read_one_of(MISSING),
     "empty": options.read_texts,
@@ -37,7 +38,7 @@ _DATA = {
     "encoding": options.read_encoding,
     "decimal": options.read_one_of((".", ",")),
 }
-_RELEASE = {"file": options.read_path, "suppressed": options.read_one_of(SUPPRESSED)}
+_RELEASE = {"file": options.read_text, "table": options.read_text, "suppressed": options.read_one_of(SUPPRESSED)}
 _REPORT = {
     **dict.fromkeys(("owner", "recipients", "purpose"), options.read_text),
     "population-size": options.read_whole(1),
@@ -81,7 +82,7 @@ class Project:
     adversaries: Sequence[str]  # The bounds of its adversaries, which are among those of the search
     audiences: Mapping[str, Mapping[str, Any]]  # By name what each requires, and the file of its release
     output: Path  # The folder of the search
-    release: Path  # The file that a release is written to
+    release: Source  # The file, or the table of a database, that a release is written to
     suppressed: str  # Treatment of suppressed rows in a release: "mark" or "drop"
     report: Mapping[str, Any]  # Head of a report, and its options
 
@@ -145,8 +146,11 @@ class Project:
         """
         if name not in self.audiences:
             raise ValueError(f"audience must be one of {examples(list(self.audiences)) or 'none'}, got {name!r}")
-        file = self.audiences[name].get("file", f"{self.release.stem}-{name}{self.release.suffix}")
-        return replace(self, release=self.release.parent / file)
+        path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")
+        if file is None and table is not None:
+            return replace(self, release=self.release._replace(table=f"{table}-{name}"))
+        own = file or (path.with_name(f"{path.stem}-{name}{path.suffix}") if path is not None else "")
+        return replace(self, release=source_of(str((self.path if path is None else path).parent / own), Path()))
 
     def with_role(self, *roles: str) -> list[str]:
         """Return the names of the columns with any of these roles."""
@@ -182,10 +186,9 @@ class Project:
         )
 
     def checksums(self) -> dict[str, str | None]:
-        """Return the sha256 of every input of a search, or None for a table in a database."""
-        own = self.data.path
-        data = None if own is None or self.data.table is not None else checksum(own)
-        return {str(self.data): data} | {str(path): checksum(path) for path in self.quasi_identifiers.values()}
+        """Return the sha256 of every input of a search, or None for a table of Spark's catalog."""
+        trees = {str(path): checksum(path) for path in self.quasi_identifiers.values()}
+        return {str(self.data): checksum_of(self.data)} | trees
 
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
         """Return the inputs, their reading and the search, which a front depends on."""
@@ -201,6 +204,7 @@ class Project:
                 "strip": self.reading.strip,
                 **{key: getattr(self.reading, key) for key in self.reading.of_csv if key in ("encoding", "decimal")},
                 "roles": {name: self.columns[name].role for name in roles},
+                **({} if self.data.table is None else {"table": self.data.table}),
             },
             "search": self._meaning(self.search),
         }
@@ -278,9 +282,13 @@ def read_project(path: Path, decided: bool = True) -> Project:
     folder = path.parent
     missing = data.pop("missing", "raise")
     try:
-        reading = Reading(source_of(data.pop("file"), folder), **data)
+        reading = Reading(source_of(data.pop("file"), folder, data.pop("table", None)), **data)
     except ValueError as error:
         raise ValueError(f"{path}: [data] file: {error}") from None
+    try:
+        target = source_of(release.pop("file", f"{path.stem}-release.csv"), folder, release.pop("table", None))
+    except ValueError as error:
+        raise ValueError(f"{path}: [release] file: {error}") from None
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
     if decided:
         _check_roles(path, columns)
@@ -293,7 +301,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
         adversaries=adversaries,
         audiences=MappingProxyType(_audiences(path, content.get(_AUDIENCES, []))),
         output=folder / search.get("output", f"{path.stem}-front"),
-        release=folder / release.get("file", f"{path.stem}-release.csv"),
+        release=target,
         suppressed=release.get("suppressed", "mark"),
         report=MappingProxyType(report),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -17,6 +18,7 @@ import narwhals as nw
 import tomlkit
 
 from pymoo_anon._messages import counted, examples, plain, repeated
+from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, DECIMAL_COMMA, dialect_of, head_of, open_frame
 from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from
 from pymoo_anon.study.options import parts_of, read_encoding
@@ -93,6 +95,13 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
             )
         if not all(header):
             raise ValueError(f"{source} must name every column, got no name for column {header.index('') + 1}")
+    elif source.kind == "sqlite":
+        source.check()
+        try:
+            # A release may add another table.
+            source = source._replace(table=only_table(source))
+        except (ValueError, sqlite3.Error) as error:
+            raise ValueError(f"{source} cannot be read: {error}") from None
     return Reading(source, engine, (), names, strip, encoding, decimal)
 
 
@@ -120,9 +129,9 @@ def has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
     for place in range(min(map(len, rows), default=0)):
         cells = [cell for row in rows[1:] if (cell := row[place].strip(BLANKS))]
         broken = [cell for cell in cells if re.match(DECIMAL_COMMA, cell)]
-        if broken and all(cell in broken or is_number(spelled(cell, float)) for cell in cells):
-            if not all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in broken):
-                return True
+        is_parted = all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in broken)
+        if not is_parted and all(cell in broken or is_number(spelled(cell, float)) for cell in cells):
+            return True
     return False
 
 
@@ -140,7 +149,9 @@ class Proposer:
         frame = open_frame(reading, list)
         self._frame = at_hand(frame) if reading.source.kind == "csv" else frame
         profiles = profiles_of(self._frame, nw.from_native(self._frame).collect_schema().names())
-        self._empty = [text for text in WORDS["never values"] if any(text in profile.values for profile in profiles)]
+        self._empty = [
+            text for text in ("", *WORDS["never values"]) if any(text in profile.values for profile in profiles)
+        ]
         self._profiles = self._without(profiles)
         self._drafts: dict[int, tuple[str | None, str, Draft | None]] = {}
 
@@ -252,14 +263,17 @@ class Proposer:
     def _text(self, columns: Sequence[ColumnProposal], missing: str | None, questions: Mapping[str, str]) -> str:
         """Return the text of the project file, without any value of the table."""
         source, names = self._reading.source, self._reading.names
-        path = str(source) if source.path is None else path_from(self._folder, source.path)
-        file = path if source.path is None or source.table is None else f"duckdb:{path}:{source.table}"
+        path = (source.address or str(source)) if source.path is None else path_from(self._folder, source.path)
+        is_key = source.table is not None and source.kind in ("excel", "sqlite", "database")
+        file = f"duckdb:{path}:{source.table}" if source.kind == "duckdb" else path
         used = [own.profile for own in columns if own.role in ("quasi-identifier", "sensitive", "label", "person")]
         n_rows, n_columns = counted(columns[0].profile.n_rows, "row", "rows"), len(columns)
         reading = [
             f"# {plain(f'{name}: {words}')} If it is a value, take it out of empty."
             for name, words in questions.items()
         ]
+        if is_key:
+            reading.insert(0, f"table = {_toml(source.table)}")
         if names is not None:
             reading.append(f"names = {_toml(names)}  # the file has no row with names")
         if self._reading.strip:

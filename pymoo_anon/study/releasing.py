@@ -16,16 +16,20 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.releases import Together, together
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import ANYWAY, Release
-from pymoo_anon.study.names import checksum, path_from
+from pymoo_anon.study.names import Source, checksum, path_from
 from pymoo_anon.study.stored import COMPARED, Released, bound_text
 from pymoo_anon.study.tables import constraint
 
 
-def entry_of(study: Any, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
+def entry_of(study: Any, choice: Choice, made: Release, target: Source, sha256: str) -> Released:
     """Return the record of a release."""
-    file, x = path_from(study.project.path.parent, target), [int(one) for one in choice.x]
+    folder, x = study.project.path.parent, [int(one) for one in choice.x]
     columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
-    return Released(file, sha256, x, made.suppressed, columns, made.recoding, bounds, study.audience)
+    own = path_from(folder, target.documents(folder)), sha256, x, made.suppressed, columns, made.recoding, bounds
+    if target.table is None:
+        return Released(*own, study.audience)
+    place = target.address if target.path is None else path_from(folder, target.path)
+    return Released(*own, study.audience, place, target.table)
 
 
 def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
@@ -100,7 +104,7 @@ def beside_others(
 
 def all_together(study: Any) -> tuple[int, Together | None]:
     """Return the number of different releases whose files are there, and their joint classes."""
-    there = [one for one in study.releases if (study.project.path.parent / one.file).is_file()]
+    there = [one for one in study.releases if study.is_there(study.project.path.parent / one.file)]
     # The last record of a file is of what it holds.
     latest = {one.file: one for one in there}.values()
     different = list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())

@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -24,7 +25,19 @@ from pymoo_anon.problems.arguments import RefinementError, as_json, measure_name
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.interrupt import put_in_place
-from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED, checksum
+from pymoo_anon.study.names import (
+    CHOICE,
+    FILES,
+    FRONT,
+    JOURNAL,
+    RECORD,
+    RELEASES,
+    STORED,
+    Source,
+    checksum,
+    checksum_of,
+    source_of,
+)
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import (
@@ -311,12 +324,30 @@ class Study:
 
     @property
     def released(self) -> Path:
-        """The table that was released last, or the one that the project names."""
+        """The table that was released last, or the one that the project names.
+
+        For a table of a database it is the path beside which its documents stand.
+        """
         paths = [self._path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
-        return next((path for path in paths if path.is_file()), self.project.release)
+        return next(filter(self.is_there, paths), self._documents(self.project.release))
+
+    def is_there(self, path: Path) -> bool:
+        """Return whether a release is there, or of a table in a database its evidence."""
+        return (path if self._source_at(path).table is None else beside(path, EVIDENCE)).is_file()
 
     def _path_of(self, one: Released) -> Path:
         return self.project.path.parent / one.file
+
+    def _documents(self, target: Source) -> Path:
+        return target.documents(self.project.path.parent)
+
+    def _source_at(self, path: Path) -> Source:
+        """Return the released table whose documents stand beside a path."""
+        for one in reversed(self.releases):
+            if one.database is not None and self._path_of(one) == path:
+                return source_of(one.database, self.project.path.parent, one.table)
+        own = self.project.release
+        return own if self._documents(own) == path else source_of(str(path), Path())
 
     @property
     def files(self) -> list[Path]:
@@ -327,6 +358,7 @@ class Study:
         self,
         output: str | os.PathLike[str] | None = None,
         *,
+        table: str | None = None,
         row: int | None = None,
         suppressed: str | None = None,
         local: bool = False,
@@ -337,7 +369,8 @@ class Study:
         """Write the table of a point with evidence and codebook, after a recount.
 
         Args:
-            output: The file, by default as the project says. A file of this name is replaced.
+            output: The file, by default as the project says. A file of this name is replaced. Or a database.
+            table: The new table in the database, which must not be there.
             row: A row of the front, from 1, in place of the choice.
             suppressed: "mark" or "drop" suppressed rows, by default as the project says.
             local: Whether every class gets levels of its own.
@@ -349,30 +382,64 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        from pymoo_anon.study.engines import write_table
         from pymoo_anon.study.releasing import beside_others, entry_of
 
         self._check_kind(local, lower_bound)
         choice = self.point(row)
-        asked = {"suppressed": suppressed, "local": local, "output": output, "lower-bound": lower_bound}
-        target = self.project.release if output is None else Path(output)
-        paths = [target, *(beside(target, what) for what in (CODEBOOK, EVIDENCE))]
-        with tried(target.parent, [path.name for path in paths], self.files) as temporary:
-            new = temporary / target.name
+        asked = {"suppressed": suppressed, "local": local, "output": output, "table": table, "lower-bound": lower_bound}
+        target, paths = self.target(output, table)
+        moved: list[Path] = []
+        with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
+            new = temporary / self._documents(target).name
             try:
-                made = self._recoded(choice, new, suppressed or self.project.suppressed, local, anyway)
+                made = self._recoded(choice, target.kind, suppressed or self.project.suppressed, local, anyway)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
-            write_table(made.frame, new)
-            show("Step 3 of 4: counting again")
-            release = made.counted_again(open_again(self.project, new))
-            show("Step 4 of 4: writing evidence and codebook")
-            done = entry_of(self, choice, release, target, checksum(new))
-            release, earlier, told = beside_others(self, release, done, anyway)
-            self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
-            put_in_place(temporary, target.parent, [path.name for path in paths])
+            try:
+                with self._written(made.frame, target, new) as (again, sha256):
+                    show("Step 3 of 4: counting again")
+                    release = made.counted_again(again)
+                    show("Step 4 of 4: writing evidence and codebook")
+                    done = entry_of(self, choice, release, target, sha256)
+                    release, earlier, told = beside_others(self, release, done, anyway)
+                    self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
+                    moved = put_in_place(temporary, paths[0].parent, [path.name for path in paths])
+            except BaseException:
+                # A table that could not be committed has no documents.
+                for path in moved:
+                    path.unlink()
+                raise
         self._remember(done, earlier, told)
         return release
+
+    def target(self, output: str | os.PathLike[str] | None, table: str | None) -> tuple[Source, list[Path]]:
+        """Return the place of a release, and the files that it writes, the evidence last.
+
+        Raises:
+            ValueError: Nothing is written to such a place.
+        """
+        from pymoo_anon.study.engines import check_target
+
+        target = self.project.release if output is None else source_of(os.fspath(output), Path(), table)
+        if output is None and table is not None:
+            raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
+        check_target(target, self.project.reading)
+        own = self._documents(target)
+        return target, [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
+
+    @contextmanager
+    def _written(self, frame: Any, target: Source, new: Path) -> Iterator[tuple[Any, str]]:
+        """Write a release, and yield the table that is read again, and its checksum."""
+        from pymoo_anon.study.databases import new_table
+        from pymoo_anon.study.engines import content_checksum, registered, write_table
+
+        if target.table is None:
+            write_table(frame, new)
+            yield open_again(self.project, target._replace(path=new)), checksum(new)
+            return
+        with new_table(target, frame) as found:
+            again = registered(found)
+            yield again, content_checksum(again)
 
     def _write_documents(
         self,
@@ -411,12 +478,12 @@ class Study:
         if local and is_local:
             raise ValueError(f"local cannot refine the front of {self.project.path}, which is local already")
 
-    def _recoded(self, choice: Choice, path: Path, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
-        """Recode the table for a file."""
+    def _recoded(self, choice: Choice, kind: str, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
+        """Recode the table for a release of a kind."""
         from pymoo_anon.publishing.release import Asked, recode
 
         project = self.project
-        frame = open_released(project, path)
+        frame = open_released(project, kind)
         recoding = "local" if is_refined else None
         roles = Asked(project.with_role("drop", "identifier"), project.kept, suppressed, recoding, anyway)
         return recode(frame, self.problem, choice, roles)
@@ -442,8 +509,8 @@ class Study:
         Raises:
             ValueError: There is no release, or the front is out of date.
         """
-        paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self.project.release]
-        if not any(path.is_file() for path in paths):
+        paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self._documents(self.project.release)]
+        if not any(map(self.is_there, paths)):
             raise ValueError(
                 f"there is no release of {self.project.path}: {paths[-1]} is missing; pymoo-anon release writes it"
             )
@@ -460,14 +527,14 @@ class Study:
         from pymoo_anon.publishing.evidence import read_evidence
 
         known = beside(path, EVIDENCE)
-        if not path.is_file():
+        if not self.is_there(path):
             return [f"is missing: put it back, or delete it in {self.folder / RELEASES}"]
         if not known.is_file():
             return [f"{known} is missing"]
         try:
             told = read_evidence(known)
-            if checksum(path) != told["checksums"]["output"].get(path.name):
-                return ["the file has changed: its checksum differs"]
+            if checksum_of(self._source_at(path)) != told["checksums"]["output"].get(path.name):
+                return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
             return self._counted_again(path, told)
         except ValueError as error:
             return [str(error)]
@@ -477,7 +544,7 @@ class Study:
         from pymoo_anon.publishing.release import RecountError, uniqueness_of
 
         again = self._recoded_again(told, path)
-        written = again.grouped(open_again(self.project, path))
+        written = again.grouped(open_again(self.project, self._source_at(path)))
         try:
             claims, unique = again.claims(written), uniqueness_of(written, again.columns)
         except RecountError as error:
@@ -507,7 +574,8 @@ class Study:
         choice = replace(self.front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
         is_refined = local is not None and local["refined"]
-        return self._recoded(choice, path, told["suppressed"]["how"], is_refined, told["anyway"])
+        kind = self._source_at(path).kind
+        return self._recoded(choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
 
     # --- the report ---------------------------------------------------------------------------------------------------
 
@@ -583,9 +651,9 @@ class Study:
         path, again = beside(released, EVIDENCE), f"pymoo-anon release {own} --force"
         if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
             raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
-        if not released.is_file():
+        if not self.is_there(released):
             raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
-        if checksum(released) != told["checksums"]["output"].get(released.name):
+        if checksum_of(self._source_at(released)) != told["checksums"]["output"].get(released.name):
             raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
         if broken := self._counted_again(released, told):
             raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")

@@ -95,9 +95,7 @@ def _opened(path: Path) -> Any:
         return archive.open(files[0])
     except (RuntimeError, NotImplementedError) as error:
         # It has a password, or is packed in another way.
-        raise ValueError(
-            f"{path} must be a zip archive that opens, got: {error}; unpack it and name the file"
-        ) from None
+        raise ValueError(f"{path} must be a zip archive that opens: {error}; unpack it and name the file") from None
 
 
 def mark_and_encoding(data: bytes, named: str | None = None) -> tuple[bytes, str]:

@@ -205,7 +205,10 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
     [
         (["release", "nowhere.toml"], "nowhere.toml: no such file; pymoo-anon init writes a project file"),
         ([*R, "--row", "99"], "--row must be from 1 to 4, a row of the front, got 99"),
-        ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
+        (
+            [*R, "--output", "o.xls"],
+            "a release is written to a file that ends in .csv, .parquet, .pq, .xlsx, got 'o.xls'",
+        ),
         ([*R, "--output", "none/o.csv"], "none: nothing can be written there: "),
         ([*R, "--output", "mine.csv"], "mine.csv exists; --force replaces it, --output names another place"),
         (

@@ -193,16 +193,16 @@ def test_a_table_is_opened_once(monkeypatch):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"PK\3\4" + bytes(26) + b"[Content_Types].xml", "an Excel workbook; save the table as CSV and name that file"),
+        (b"PK\3\4" + bytes(26) + b"[Content_Types].xml", "an Excel workbook; let its name end in .xlsx"),
         (
             b"PK\3\4" + bytes(26) + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
             "a workbook of LibreOffice; save the table as CSV and name that file",
         ),
         (
             bytes.fromhex("d0cf11e0a1b11ae1") + bytes(99),
-            "an Excel workbook of before 2007; save the table as CSV and name that file",
+            "an Excel workbook of before 2007 or with a password; save it as .xlsx",
         ),
-        (b"SQLite format 3\0" + bytes(99), "an SQLite database; export the table as CSV and name that file"),
+        (b"SQLite format 3\0" + bytes(99), "an SQLite database; let its name end in .sqlite"),
         (b"PAR1" + bytes(99), "a Parquet file; let its name end in .parquet"),
         (bytes(8) + b"DUCK" + bytes(99), "a DuckDB database; name its table, duckdb:FILE:TABLE"),
     ],
