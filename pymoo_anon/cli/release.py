@@ -16,6 +16,7 @@ from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
+from pymoo_anon.study.releasing import target_of
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE
 from pymoo_anon.study.study import Study
 
@@ -26,7 +27,7 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     if asked.audience is not None:
         study = study.for_audience(asked.audience)
     # A wrong place is refused before any work.
-    target, paths = study.target(asked.output, asked.table)
+    target, paths = target_of(study, asked.output, asked.table)
     check_free(paths, asked.force)
     with working("Step 1 of 4: reading the front"):
         front = study.front

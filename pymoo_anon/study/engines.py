@@ -32,7 +32,7 @@ from pymoo_anon.study.databases import (
     read_workbook,
     write_workbook,
 )
-from pymoo_anon.study.names import Reading, Source
+from pymoo_anon.study.names import Reading, Source, checksum
 from pymoo_anon.table.delimited import (
     bytes_of,
     csv_rows,
@@ -283,6 +283,15 @@ def _cleaned(
 def first_line(error: Exception) -> str:
     """Return the first line of an engine's error."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def checksum_of(source: Source) -> str | None:
+    """Return the sha256 of a table, over its rows in a database, or None in Spark's catalog."""
+    if source.kind == "spark":
+        return None
+    if source.path is not None and source.is_file:
+        return checksum(source.path)
+    return content_checksum(open_frame(Reading(source), list))
 
 
 def content_checksum(frame: Any) -> str:

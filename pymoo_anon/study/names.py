@@ -132,6 +132,11 @@ class Source(NamedTuple):
     table: str | None = None  # The name of the table in a workbook, a database or a catalog, or None
     address: str | None = None  # The address of a database, without a password, or None
 
+    @property
+    def is_file(self) -> bool:
+        """Whether a checksum of its file is that of the table."""
+        return self.kind in ("csv", "parquet", "json", "excel")
+
     def documents(self, folder: Path) -> Path:
         """Return the path beside which evidence and codebook of a release stand, for a table in a folder."""
         if self.table is None and self.path is not None:
@@ -230,19 +235,6 @@ def checksum(path: Path) -> str:
         while block := file.read(_BLOCK):
             made.update(block)
     return made.hexdigest()
-
-
-def checksum_of(source: Source) -> str | None:
-    """Return the sha256 of a table, over its rows in a database, or None in Spark's catalog."""
-    if source.kind == "spark":
-        return None
-    if source.kind not in ("sqlite", "duckdb", "database"):
-        assert source.path is not None
-        return checksum(source.path)
-    # Files need no engine.
-    from pymoo_anon.study.engines import content_checksum, open_frame
-
-    return content_checksum(open_frame(Reading(source), list))
 
 
 def path_from(folder: Path, file: Path) -> str:

@@ -15,7 +15,7 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples
 from pymoo_anon.study import options
-from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, checksum_of, source_of
+from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
 from pymoo_anon.study.options import Reader
 from pymoo_anon.study.settings import Settings, levels_of, weights_of
 
@@ -124,6 +124,11 @@ class Project:
         return [self.path, *([] if own is None else [own]), *trees]
 
     @property
+    def documents(self) -> Path:
+        """Path beside which evidence and codebook of the release stand."""
+        return self.release.documents(self.path.parent)
+
+    @property
     def kept(self) -> dict[str, Kept]:
         """How each kept column is released, and why."""
         from pymoo_anon.publishing.keeping import Kept
@@ -187,8 +192,15 @@ class Project:
 
     def checksums(self) -> dict[str, str | None]:
         """Return the sha256 of every input of a search, or None for a table of Spark's catalog."""
-        trees = {str(path): checksum(path) for path in self.quasi_identifiers.values()}
-        return {str(self.data): checksum_of(self.data)} | trees
+        own = self.data.path
+        if own is not None and self.data.is_file:
+            data: str | None = checksum(own)
+        else:
+            # Files need no engine.
+            from pymoo_anon.study.engines import checksum_of
+
+            data = checksum_of(self.data)
+        return {str(self.data): data} | {str(path): checksum(path) for path in self.quasi_identifiers.values()}
 
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
         """Return the inputs, their reading and the search, which a front depends on."""

@@ -6,8 +6,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
@@ -25,19 +24,7 @@ from pymoo_anon.problems.arguments import RefinementError, as_json, measure_name
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.interrupt import put_in_place
-from pymoo_anon.study.names import (
-    CHOICE,
-    FILES,
-    FRONT,
-    JOURNAL,
-    RECORD,
-    RELEASES,
-    STORED,
-    Source,
-    checksum,
-    checksum_of,
-    source_of,
-)
+from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import (
@@ -324,30 +311,14 @@ class Study:
 
     @property
     def released(self) -> Path:
-        """The table that was released last, or the one that the project names.
+        """The table that was released last, or the one that the project names: in a database, that of its documents."""
+        from pymoo_anon.study.releasing import is_there
 
-        For a table of a database it is the path beside which its documents stand.
-        """
         paths = [self._path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
-        return next(filter(self.is_there, paths), self._documents(self.project.release))
-
-    def is_there(self, path: Path) -> bool:
-        """Return whether a release is there, or of a table in a database its evidence."""
-        return (path if self._source_at(path).table is None else beside(path, EVIDENCE)).is_file()
+        return next((path for path in paths if is_there(self, path)), self.project.documents)
 
     def _path_of(self, one: Released) -> Path:
         return self.project.path.parent / one.file
-
-    def _documents(self, target: Source) -> Path:
-        return target.documents(self.project.path.parent)
-
-    def _source_at(self, path: Path) -> Source:
-        """Return the released table whose documents stand beside a path."""
-        for one in reversed(self.releases):
-            if one.database is not None and self._path_of(one) == path:
-                return source_of(one.database, self.project.path.parent, one.table)
-        own = self.project.release
-        return own if self._documents(own) == path else source_of(str(path), Path())
 
     @property
     def files(self) -> list[Path]:
@@ -382,64 +353,28 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        from pymoo_anon.study.releasing import beside_others, entry_of
+        from pymoo_anon.study.releasing import beside_others, entry_of, target_of, written
 
         self._check_kind(local, lower_bound)
         choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "table": table, "lower-bound": lower_bound}
-        target, paths = self.target(output, table)
-        moved: list[Path] = []
+        target, paths = target_of(self, output, table)
         with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
-            new = temporary / self._documents(target).name
+            new = temporary / target.documents(self.project.path.parent).name
             try:
                 made = self._recoded(choice, target.kind, suppressed or self.project.suppressed, local, anyway)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
-            try:
-                with self._written(made.frame, target, new) as (again, sha256):
-                    show("Step 3 of 4: counting again")
-                    release = made.counted_again(again)
-                    show("Step 4 of 4: writing evidence and codebook")
-                    done = entry_of(self, choice, release, target, sha256)
-                    release, earlier, told = beside_others(self, release, done, anyway)
-                    self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
-                    moved = put_in_place(temporary, paths[0].parent, [path.name for path in paths])
-            except BaseException:
-                # A table that could not be committed has no documents.
-                for path in moved:
-                    path.unlink()
-                raise
+            with written(self, made.frame, target, new) as (again, sha256, moved):
+                show("Step 3 of 4: counting again")
+                release = made.counted_again(again)
+                show("Step 4 of 4: writing evidence and codebook")
+                done = entry_of(self, choice, release, target, sha256)
+                release, earlier, told = beside_others(self, release, done, anyway)
+                self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
+                moved += put_in_place(temporary, paths[0].parent, [path.name for path in paths])
         self._remember(done, earlier, told)
         return release
-
-    def target(self, output: str | os.PathLike[str] | None, table: str | None) -> tuple[Source, list[Path]]:
-        """Return the place of a release, and the files that it writes, the evidence last.
-
-        Raises:
-            ValueError: Nothing is written to such a place.
-        """
-        from pymoo_anon.study.engines import check_target
-
-        target = self.project.release if output is None else source_of(os.fspath(output), Path(), table)
-        if output is None and table is not None:
-            raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
-        check_target(target, self.project.reading)
-        own = self._documents(target)
-        return target, [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
-
-    @contextmanager
-    def _written(self, frame: Any, target: Source, new: Path) -> Iterator[tuple[Any, str]]:
-        """Write a release, and yield the table that is read again, and its checksum."""
-        from pymoo_anon.study.databases import new_table
-        from pymoo_anon.study.engines import content_checksum, registered, write_table
-
-        if target.table is None:
-            write_table(frame, new)
-            yield open_again(self.project, target._replace(path=new)), checksum(new)
-            return
-        with new_table(target, frame) as found:
-            again = registered(found)
-            yield again, content_checksum(again)
 
     def _write_documents(
         self,
@@ -509,8 +444,10 @@ class Study:
         Raises:
             ValueError: There is no release, or the front is out of date.
         """
-        paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self._documents(self.project.release)]
-        if not any(map(self.is_there, paths)):
+        from pymoo_anon.study.releasing import is_there
+
+        paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self.project.documents]
+        if not any(is_there(self, path) for path in paths):
             raise ValueError(
                 f"there is no release of {self.project.path}: {paths[-1]} is missing; pymoo-anon release writes it"
             )
@@ -525,15 +462,16 @@ class Study:
     def _broken(self, path: Path) -> list[str]:
         """Return the broken promises of a release, in words."""
         from pymoo_anon.publishing.evidence import read_evidence
+        from pymoo_anon.study.releasing import checksum_at, is_there
 
         known = beside(path, EVIDENCE)
-        if not self.is_there(path):
+        if not is_there(self, path):
             return [f"is missing: put it back, or delete it in {self.folder / RELEASES}"]
         if not known.is_file():
             return [f"{known} is missing"]
         try:
             told = read_evidence(known)
-            if checksum_of(self._source_at(path)) != told["checksums"]["output"].get(path.name):
+            if checksum_at(self, path) != told["checksums"]["output"].get(path.name):
                 return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
             return self._counted_again(path, told)
         except ValueError as error:
@@ -542,9 +480,11 @@ class Study:
     def _counted_again(self, path: Path, told: Mapping[str, Any]) -> list[str]:
         """Count a release again, and return its broken promises in words."""
         from pymoo_anon.publishing.release import RecountError, uniqueness_of
+        from pymoo_anon.study.releasing import source_at
 
-        again = self._recoded_again(told, path)
-        written = again.grouped(open_again(self.project, self._source_at(path)))
+        source = source_at(self, path)
+        again = self._recoded_again(told, path, source.kind)
+        written = again.grouped(open_again(self.project, source))
         try:
             claims, unique = again.claims(written), uniqueness_of(written, again.columns)
         except RecountError as error:
@@ -560,7 +500,7 @@ class Study:
             wrong.append(f"{beside(path, EVIDENCE)} differs from the search and the recount")
         return wrong
 
-    def _recoded_again(self, told: Mapping[str, Any], path: Path) -> Recoded:
+    def _recoded_again(self, told: Mapping[str, Any], path: Path, kind: str) -> Recoded:
         x = told["front"][told["chosen"]["place"]]["x"]
         asked: tuple[Constraint, ...] = ()
         if told["chosen"]["requirements"]:
@@ -574,7 +514,6 @@ class Study:
         choice = replace(self.front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
         is_refined = local is not None and local["refined"]
-        kind = self._source_at(path).kind
         return self._recoded(choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
 
     # --- the report ---------------------------------------------------------------------------------------------------
@@ -645,15 +584,17 @@ class Study:
 
     def _evidence_of(self, choice: Choice) -> dict[str, Any] | None:
         """Return the evidence of the last release, which is of a point and holds."""
+        from pymoo_anon.study.releasing import checksum_at, is_there
+
         told, released, own = self.evidence, self.released, self.project.path
         if told is None:
             return None
         path, again = beside(released, EVIDENCE), f"pymoo-anon release {own} --force"
         if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
             raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
-        if not self.is_there(released):
+        if not is_there(self, released):
             raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
-        if checksum_of(self._source_at(released)) != told["checksums"]["output"].get(released.name):
+        if checksum_at(self, released) != told["checksums"]["output"].get(released.name):
             raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
         if broken := self._counted_again(released, told):
             raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")

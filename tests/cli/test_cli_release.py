@@ -467,7 +467,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("module", "name"), [("engines", "write_table"), ("study", "open_again"), ("study", "put_in_place")]
+    ("module", "name"), [("engines", "write_table"), ("releasing", "open_again"), ("study", "put_in_place")]
 )
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_a_release_that_is_killed_leaves_no_file_under_its_name(module, name, number):

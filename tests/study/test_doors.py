@@ -22,6 +22,7 @@ from pymoo_anon.study.databases import new_table
 from pymoo_anon.study.engines import content_checksum, open_frame, registered
 from pymoo_anon.study.names import Reading, Source, source_of
 from pymoo_anon.study.project import read_project
+from pymoo_anon.study.releasing import is_there
 from pymoo_anon.study.study import Study
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -221,17 +222,16 @@ def test_a_failed_release_leaves_no_table_and_no_documents(monkeypatch):
     def fail(*arguments):
         raise ValueError("as asked")
 
-    for name in ("open_again", "put_in_place"):
-        with monkeypatch.context() as patch:
-            patch.setattr(f"pymoo_anon.study.study.{name}", fail)
-            assert name == "open_again" or refused("release", "patients.toml", *output) == "as asked"
+    with monkeypatch.context() as patch:
+        patch.setattr("pymoo_anon.study.study.put_in_place", fail)
+        assert refused("release", "patients.toml", *output) == "as asked"
     committed = databases.read_sqlite
     with monkeypatch.context() as patch:
         # The transaction is gone before its end.
         patch.setattr(databases, "read_sqlite", lambda target, own: (committed(target, own), own.rollback())[0])
         assert "could not be written: cannot commit" in refused("release", "patients.toml", *output)
     assert not list(Path().glob("released*"))
-    assert study.is_there(Path("out.csv"))
+    assert is_there(study, Path("out.csv"))
     run("release", "patients.toml", *output)
     assert "already exists" in refused("release", "patients.toml", *output, "--force")
     assert "unable to open" in refused("release", "patients.toml", "--output", "new.sqlite", "--table", "a")
