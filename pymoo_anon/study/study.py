@@ -60,8 +60,7 @@ class Study:
     """Folder of a search: project, table, problem, front, choice and releases.
 
     Each part is read when it is first used, once, and checked against the data and the project file: a front of other
-    data raises ValueError. The table is rebuilt from its distinct tuples, which the search has stored, so that no rows
-    are read before a release.
+    data raises ValueError. No rows are read before a release: the search has stored the distinct tuples.
 
     After a search of mine.toml in the folder front:
 
