@@ -34,7 +34,7 @@ def check_installed(kind: str) -> None:
 
 
 def only_table(source: Source) -> str:
-    """Return the table of a workbook or database, which must have one where none is named."""
+    """Return the name of the table of a workbook or database."""
     if source.table is not None:
         return source.table
     if source.kind == "excel":
@@ -55,7 +55,7 @@ def only_table(source: Source) -> str:
 
 
 def read_workbook(source: Source) -> pd.DataFrame:
-    """Read the sheet of a workbook, whose first row names the columns."""
+    """Read the sheet of a workbook, its first row as names."""
     sheet: Any = only_table(source)
     cells = pd.read_excel(
         str(source.path),
@@ -86,14 +86,14 @@ def _quoted(name: str) -> str:
 
 
 def read_sqlite(source: Source, connection: sqlite3.Connection | None = None) -> pd.DataFrame:
-    """Read a table of SQLite, whose columns may hold values of any type."""
+    """Read a table of SQLite, columns of several types as text."""
     with closing(_sqlite(source)) as own:
         rows = (connection or own).execute(f"SELECT * FROM {_quoted(only_table(source))}")
         return typed([name for name, *_ in rows.description], rows)
 
 
 def typed(names: Sequence[str], rows: Any) -> pd.DataFrame:
-    """Build a frame of rows, with text where the values of a column have several types."""
+    """Build a frame of rows, columns of several types as text."""
     cells = pd.DataFrame(list(rows), columns=range(len(names)), dtype=object)
     return cells.apply(_typed).set_axis(list(names), axis="columns")
 
@@ -144,7 +144,7 @@ def read_database(source: Source, backend: Any) -> Any:
 
 
 def write_workbook(frame: Any, path: Path) -> None:
-    """Write a workbook whose texts are texts, whatever they begin with."""
+    """Write a workbook without formulas and links."""
     own = frame if isinstance(frame, pd.DataFrame) else frame.df()
     options = {"options": {"strings_to_formulas": False, "strings_to_urls": False}}
     with pd.ExcelWriter(path, engine="xlsxwriter", engine_kwargs=options) as writer:
@@ -153,7 +153,7 @@ def write_workbook(frame: Any, path: Path) -> None:
 
 @contextmanager
 def new_table(target: Source, frame: Any) -> Iterator[Any]:
-    """Write a frame to a new table, and yield what a reader finds there.
+    """Write a frame to a new table, and yield it as it is read again.
 
     The table is committed if the block succeeds, and else it never was.
     """

@@ -216,7 +216,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
 
 @contextmanager
 def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
-    """Yield a file that DuckDB reads: the file, or a copy of its text in UTF-8, or None for wrong text."""
+    """Yield the file or its copy in UTF-8, or None for wrong text."""
     mark, known = mark_and_encoding(bytes_of(path, 4), encoding)
     if known == "utf-8" and not is_zipped(path):
         yield path
@@ -286,7 +286,7 @@ def first_line(error: Exception) -> str:
 
 
 def checksum_of(source: Source) -> str | None:
-    """Return the sha256 of a table, over its rows in a database, or None in Spark's catalog."""
+    """Return the sha256 of a file or of rows, or None in Spark's catalog."""
     if source.kind == "spark":
         return None
     if source.path is not None and source.is_file:
@@ -295,7 +295,7 @@ def checksum_of(source: Source) -> str | None:
 
 
 def content_checksum(frame: Any) -> str:
-    """Return the sha256 of the rows of a table, whatever their order."""
+    """Return the sha256 of the rows of a table in any order."""
     if isinstance(frame, pd.DataFrame):
         # DuckDB tells no names apart by case.
         frame = _registered(frame.set_axis([f"{i} {name}" for i, name in enumerate(frame)], axis="columns"))
@@ -336,7 +336,7 @@ def _read_whole(source: Source) -> Any:
 
 
 def registered(frame: Any) -> Any:
-    """Return a table of Arrow or pandas as a relation of DuckDB, or as pandas if DuckDB cannot tell its names apart."""
+    """Return a table as a relation of DuckDB, or as pandas for odd names."""
     names = list(frame.columns if isinstance(frame, pd.DataFrame) else frame.column_names)
     if not _are_names_of_duckdb(names):
         return frame if isinstance(frame, pd.DataFrame) else frame.to_pandas(integer_object_nulls=True)
@@ -349,7 +349,7 @@ def _registered(frame: Any) -> Any:
 
 
 def _json_lines(path: Path) -> Any:
-    """Return a table of JSON lines, whose texts stay texts."""
+    """Return a table of JSON lines, texts as texts."""
     connection, file = _connect(), f"{_path(path)}, format = 'newline_delimited'"
     sniffed = connection.sql(f"SELECT * FROM read_json({file}, sample_size = -1)")
     types = dict(zip(sniffed.columns, map(str, sniffed.types), strict=True))

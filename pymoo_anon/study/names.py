@@ -138,7 +138,7 @@ class Source(NamedTuple):
         return self.kind in ("csv", "parquet", "json", "excel")
 
     def documents(self, folder: Path) -> Path:
-        """Return the path beside which evidence and codebook of a release stand, for a table in a folder."""
+        """Return the path beside which the documents of a release stand."""
         if self.table is None and self.path is not None:
             return self.path
         return folder / Path(file_names([self.table or ""])[0]).stem
@@ -185,9 +185,9 @@ class Reading(NamedTuple):
 
 
 def source_of(text: str, folder: Path, table: str | None = None) -> Source:
-    """Return the table that a text names, or a table of the database or workbook there."""
+    """Return the place of a table from a text."""
     prefix, colon, rest = text.partition(":")
-    if colon and prefix in DATABASES and rest.startswith("//"):
+    if colon and prefix.lower() in DATABASES and rest.startswith("//"):
         return _of_database(text, table)
     made = _without_table(text, folder) if table is None else _without_table(text, folder)._replace(table=table)
     if table is not None and made.kind not in _WITH_TABLES:
@@ -197,7 +197,8 @@ def source_of(text: str, folder: Path, table: str | None = None) -> Source:
 
 def _of_database(address: str, table: str | None) -> Source:
     parts = urlsplit(address)
-    if parts.password is not None or "password" in parse_qs(parts.query, keep_blank_values=True):
+    keys = parse_qs(parts.query, keep_blank_values=True)
+    if parts.password is not None or any(re.search("password|pwd|token|secret", key.lower()) for key in keys):
         # The address is written to files, so no message repeats it.
         raise ValueError(
             "the address of a database must hold no password, which would be written to files; take it out, and set "

@@ -191,7 +191,7 @@ class Project:
         )
 
     def checksums(self) -> dict[str, str | None]:
-        """Return the sha256 of every input of a search, or None for a table of Spark's catalog."""
+        """Return the sha256 of every input of a search, or None for Spark's catalog."""
         own = self.data.path
         if own is not None and self.data.is_file:
             data: str | None = checksum(own)

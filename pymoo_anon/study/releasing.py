@@ -27,7 +27,7 @@ from pymoo_anon.study.tables import constraint, open_again
 
 
 def target_of(study: Any, output: Any, table: str | None) -> tuple[Source, list[Path]]:
-    """Return the place of a release, and the files that it writes, the evidence last."""
+    """Return the place of a release and its files, the evidence last."""
     target = study.project.release if output is None else source_of(os.fspath(output), Path(), table)
     if output is None and table is not None:
         raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
@@ -38,7 +38,7 @@ def target_of(study: Any, output: Any, table: str | None) -> tuple[Source, list[
 
 @contextmanager
 def written(study: Any, frame: Any, target: Source, new: Path) -> Iterator[tuple[Any, str, list[Path]]]:
-    """Write a release, and yield the table that is read again, its checksum, and a list for files that are moved."""
+    """Write a release, and yield the table read again, its checksum, and a list for moved files."""
     moved: list[Path] = []
     if target.table is None:
         engines.write_table(frame, new)
@@ -56,7 +56,7 @@ def written(study: Any, frame: Any, target: Source, new: Path) -> Iterator[tuple
 
 
 def source_at(study: Any, path: Path) -> Source:
-    """Return the released table whose documents stand beside a path."""
+    """Return the released table with documents beside a path."""
     folder, own = study.project.path.parent, study.project
     for one in reversed(study.releases):
         if one.database is not None and folder / one.file == path:
@@ -66,7 +66,7 @@ def source_at(study: Any, path: Path) -> Source:
 
 
 def is_there(study: Any, path: Path) -> bool:
-    """Return whether a release is there, or of a table in a database its evidence."""
+    """Return whether a released file is there, or the evidence of a table."""
     return (path if source_at(study, path).table is None else beside(path, EVIDENCE)).is_file()
 
 

@@ -310,7 +310,7 @@ class Study:
 
     @property
     def released(self) -> Path:
-        """The table that was released last, or the one that the project names: in a database, that of its documents."""
+        """The last release, or the one that the project names, by its path or that of its documents."""
         from pymoo_anon.study.releasing import is_there
 
         paths = [self._path_of(one) for one in reversed(self.releases) if one.audience == self.audience]

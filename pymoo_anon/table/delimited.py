@@ -59,7 +59,7 @@ def is_zipped(path: Path) -> bool:
 
 
 def bytes_of(path: Path, most: int = -1) -> bytes:
-    """Return the first bytes of a file, unpacked if packed by gzip or the only one of a zip archive."""
+    """Return the first bytes of a file, unpacked if it is packed."""
     with unpacked(path) as file:
         data: bytes = file.read(most)
     return data
@@ -73,7 +73,7 @@ def has_nul(path: Path) -> bool:
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Any]:
-    """Open a file, and unpack it if packed by gzip or the only one of a zip archive."""
+    """Open a file, and unpack it from gzip or zip."""
     kind = "packed by gzip" if is_packed(path) else "of the zip format"
     try:
         with _opened(path) as file:
@@ -99,7 +99,7 @@ def _opened(path: Path) -> Any:
 
 
 def mark_and_encoding(data: bytes, named: str | None = None) -> tuple[bytes, str]:
-    """Return the byte order mark at the beginning of a file and its encoding, that of the mark before a named one."""
+    """Return the byte order mark of a file, and its encoding."""
     found = ((mark, known) for mark, known in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
     return next(found, (b"", named or "utf-8"))
 
