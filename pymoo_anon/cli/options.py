@@ -271,7 +271,7 @@ class CountRequest(Invocation):
 class DraftRequest(Invocation):
     """Options of `pymoo-anon hierarchy draft`."""
 
-    data: Path = option(..., "The table, or a project file.", metavar="DATA.csv|FILE.toml", argument=True)
+    data: Path = option(..., "The table, or a project file.", metavar="DATA|FILE.toml", argument=True)
     column: list[str] = option(
         [],
         "A column; repeatable.",

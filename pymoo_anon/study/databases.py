@@ -19,16 +19,13 @@ from pymoo_anon.study.names import Source
 #: Beginnings of the addresses of PostgreSQL.
 POSTGRES = ("postgresql:", "postgres:")
 
-#: The packages that a kind of table needs, and the extra that installs them.
-NEEDED = {
-    "excel": (("python_calamine", "xlsxwriter"), "excel"),
-    "database": (("ibis", "psycopg"), "postgres"),
-}
+# The extra that a kind of table needs, and its packages.
+_NEEDED = {"excel": ("excel", "python_calamine", "xlsxwriter"), "database": ("postgres", "ibis", "psycopg")}
 
 
 def check_installed(kind: str) -> None:
     """Raise ValueError if a package for a kind of table is missing."""
-    packages, extra = NEEDED.get(kind, ((), ""))
+    extra, *packages = _NEEDED.get(kind, ("",))
     if not all(map(find_spec, packages)):
         raise ValueError(f"{' and '.join(packages)} must be installed for it: pip install 'pymoo_anon[{extra}]'")
 
@@ -182,7 +179,8 @@ def _new_in_sqlite(target: Source, frame: Any) -> Iterator[pd.DataFrame]:
 def _new_in_postgres(target: Source, frame: Any) -> Iterator[Any]:
     schema, _, name = str(target.table).rpartition(".")
     with connected(target) as backend, backend.con.transaction():
-        table = frame if isinstance(frame, pd.DataFrame) else frame.to_arrow_table()
+        to_arrow = import_module("pyarrow").Table.from_pandas
+        table = to_arrow(frame, preserve_index=False) if isinstance(frame, pd.DataFrame) else frame.to_arrow_table()
         backend.create_table(name, table, database=schema or None)
         yield read_database(target, backend)
 

@@ -298,7 +298,7 @@ def content_checksum(frame: Any) -> str:
     """Return the sha256 of the rows of a table in any order."""
     if isinstance(frame, pd.DataFrame):
         # DuckDB tells no names apart by case.
-        frame = _registered(frame.set_axis([f"{i} {name}" for i, name in enumerate(frame)], axis="columns"))
+        frame = registered(frame.set_axis([f"{i} {name}" for i, name in enumerate(frame)], axis="columns"))
     made = hashlib.sha256(json.dumps(frame.columns).encode())
     # Longer than any of the columns, so none of them.
     view = "row" * (max(map(len, frame.columns)) + 1)
@@ -340,10 +340,6 @@ def registered(frame: Any) -> Any:
     names = list(frame.columns if isinstance(frame, pd.DataFrame) else frame.column_names)
     if not _are_names_of_duckdb(names):
         return frame if isinstance(frame, pd.DataFrame) else frame.to_pandas(integer_object_nulls=True)
-    return _registered(frame)
-
-
-def _registered(frame: Any) -> Any:
     view = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
     return _connect().register(view, frame).table(view)
 

@@ -33,12 +33,14 @@ def table_of(project: Project) -> Microdata:
     return Microdata.from_frame(frame, hierarchies, *roles, person=project.person)
 
 
-def columns_of(path: Path) -> list[str]:
-    """Return the column names of a CSV file."""
-    from pymoo_anon.study.engines import dialect_of
+def columns_of(source: Source) -> list[str]:
+    """Return the column names of a table."""
+    from pymoo_anon.study.engines import dialect_of, open_frame
 
-    Source("csv", path).check()
-    return [column for column in dialect_of(path, None).names if column]
+    if source.kind != "csv" or source.path is None:
+        return list(open_frame(Reading(source), list).columns)
+    source.check()
+    return [column for column in dialect_of(source.path, None).names if column]
 
 
 def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] | None = None) -> Any:

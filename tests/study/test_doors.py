@@ -196,6 +196,8 @@ def test_a_workbook_goes_all_the_way_into_another():
     people().to_excel("patients.xlsx", index=False, engine="xlsxwriter")
     study = study_of("patients.xlsx", output=["--output", "out.xlsx"])
     assert study.verify() == {Path("out.xlsx"): []}
+    run("hierarchy", "draft", "patients.xlsx", "--column", "age", "--output", "drafts")
+    run("hierarchy", "check", "drafts", "--data", "patients.xlsx")
     assert len(pd.read_excel("out.xlsx", engine="calamine")) == 40
 
 
@@ -449,6 +451,19 @@ def test_every_type_of_postgresql_is_equal_or_refused(server):
         with pytest.raises(ValueError, match=r"^postgresql://.*:odd cannot be read") as error:
             open_frame(Reading(source._replace(table="odd")), list)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.slow
+def test_columns_of_postgresql_that_differ_by_case(server):
+    told_to(
+        server, 'CREATE TABLE cased (a bigint, "A" text)', "INSERT INTO cased VALUES (9007199254740993, NULL), (NULL, 'x')"
+    )
+    source = source_of(server, Path(), "cased")
+    frame = open_frame(Reading(source), list)
+    assert cells(frame) == [(2**53 + 1, None), (None, "x")]
+    with new_table(source._replace(table="cased again"), frame) as again:
+        assert content_checksum(registered(again)) == content_checksum(frame)
+    assert told_to(server, 'SELECT * FROM "cased again"') == [(2**53 + 1, None), (None, "x")]
 
 
 @pytest.mark.slow
