@@ -61,8 +61,8 @@ _TABLE_NUMBERS = count()
 #: The blanks that `strip` takes away around a field.
 BLANKS = " "
 
-#: A number with a decimal comma.
-DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
+# A number with a decimal comma.
+_DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
 
 
 class Dialect(NamedTuple):
@@ -273,7 +273,7 @@ def _cleaned(
             cell = cell.str.strip_chars(BLANKS)
         if name in texts and decimal != ".":
             with_point = cell.str.replace_all(decimal, ".", literal=True)
-            cell = nw.when(cell.str.contains(DECIMAL_COMMA)).then(with_point).otherwise(cell).alias(name)
+            cell = nw.when(cell.str.contains(_DECIMAL_COMMA)).then(with_point).otherwise(cell).alias(name)
         if name in texts and empty:
             cell = nw.when(~cell.is_in(empty)).then(cell).alias(name)
         made.append(cell)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +18,7 @@ import tomlkit
 
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
-from pymoo_anon.study.engines import BLANKS, DECIMAL_COMMA, dialect_of, head_of, open_frame
+from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
 from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from
 from pymoo_anon.study.options import parts_of, read_encoding
 from pymoo_anon.study.project import ROLES
@@ -80,12 +79,11 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
             read_encoding(encoding)
         except ValueError as error:
             raise ValueError(f"--encoding must be {error}, got {encoding!r}") from None
-    strip, decimal = False, "."
+    strip = False
     if source.kind == "csv":
         assert source.path is not None
         source.check()
-        rows = _head_rows(source.path, names, encoding)
-        strip, decimal = is_padded(rows), "," if has_decimal_commas(rows) else "."
+        strip = is_padded(source.path, names, encoding)
         header = dialect_of(source.path, names, strip, encoding).names
         numbers = [name for name in header if is_number(spelled(name, float))]
         if names is None and len(numbers) > 1:
@@ -102,37 +100,19 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
             source = source._replace(table=only_table(source))
         except (ValueError, sqlite3.Error) as error:
             raise ValueError(f"{source} cannot be read: {error}") from None
-    return Reading(source, engine, (), names, strip, encoding, decimal)
+    return Reading(source, engine, (), names, strip, encoding)
 
 
-def _head_rows(path: Path, names: Sequence[str] | None, encoding: str | None) -> list[list[str]]:
+def is_padded(path: Path, names: Sequence[str] | None, encoding: str | None = None) -> bool:
+    """Return whether every field of some column begins with a blank."""
     separator = dialect_of(path, names or ("",), encoding=encoding).separator
     rows: list[list[str]] = []
     # The head may end inside quotes. Errors of the file are raised when all of it is read.
     with suppress(ValueError):
         head = head_of(path, encoding)
         rows.extend(row for row in islice(csv_rows(head, separator, str(path)), _HEAD_ROWS) if row)
-    return rows
-
-
-def is_padded(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether every field of some column begins with a blank."""
     width = min(map(len, rows), default=0)
     return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
-
-
-def has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether some column holds numbers with a decimal comma, and nothing else.
-
-    Where all numbers have three digits behind the comma, it may part thousands.
-    """
-    for place in range(min(map(len, rows), default=0)):
-        cells = [cell for row in rows[1:] if (cell := row[place].strip(BLANKS))]
-        broken = [cell for cell in cells if re.match(DECIMAL_COMMA, cell)]
-        is_parted = all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in broken)
-        if not is_parted and all(cell in broken or is_number(spelled(cell, float)) for cell in cells):
-            return True
-    return False
 
 
 class Proposer:
@@ -280,8 +260,6 @@ class Proposer:
             reading.append("strip = true  # blanks around a field are no part of it")
         if self._reading.encoding is not None:
             reading.append(f"encoding = {_toml(self._reading.encoding)}")
-        if self._reading.decimal != ".":
-            reading.append(f"decimal = {_toml(self._reading.decimal)}  # numbers such as 1,5 are read as 1.5")
         template = (files("pymoo_anon.study") / "template.toml").read_text(encoding="utf-8")
         return Template(template).substitute(
             about=f"{plain(file)}: {n_rows}, {counted(n_columns, 'column', 'columns')}",

@@ -105,23 +105,6 @@ def test_the_encoding_counts_among_what_a_front_depends_on():
     assert "changed since: how t.toml reads it" in refused("pick", "t.toml")
 
 
-@pytest.mark.parametrize(
-    ("column", "proposed"),
-    [
-        (["1,5", "-0,25", "3"], True),
-        (["1,500", "2,250", "3"], False),
-        (["1,500", "0,250", "3"], True),
-        (["1,5", "x", "3"], False),
-        (["1.234,5", "2", "3"], False),
-        (["1.5", "2", "3"], False),
-    ],
-)
-def test_a_decimal_comma_is_proposed_where_it_is_certain(column, proposed):
-    pd.DataFrame({"height": column * 20, "sex": ["F", "M"] * 30}).to_csv("t.csv", index=False, sep=";")
-    run("init", "t.csv")
-    assert read_project(Path("t.toml"), decided=False).reading.decimal == (",." if proposed else ".,")[0]
-
-
 def test_numbers_with_a_decimal_comma_are_read_with_a_point():
     write_rows("t.csv", rows=[("1,5", ",5", "a,b"), ("-2,25e3", "3", "1,2,3"), ("", "+0,1", "1,")], separator=";")
     assert opened(Reading(Source("csv", Path("t.csv")), decimal=",")) == [
@@ -456,7 +439,9 @@ def test_every_type_of_postgresql_is_equal_or_refused(server):
 @pytest.mark.slow
 def test_columns_of_postgresql_that_differ_by_case(server):
     told_to(
-        server, 'CREATE TABLE cased (a bigint, "A" text)', "INSERT INTO cased VALUES (9007199254740993, NULL), (NULL, 'x')"
+        server,
+        'CREATE TABLE cased (a bigint, "A" text)',
+        "INSERT INTO cased VALUES (9007199254740993, NULL), (NULL, 'x')",
     )
     source = source_of(server, Path(), "cased")
     frame = open_frame(Reading(source), list)
