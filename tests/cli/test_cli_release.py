@@ -452,7 +452,7 @@ def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
 
 KILLED = """
 import os, signal, sys
-from pymoo_anon.study import engines, study
+from pymoo_anon.study import engines, releasing, study
 module = {module}
 usual = module.{name}
 def killed(*arguments, **kwargs):
