@@ -24,7 +24,7 @@ from pymoo_anon.study.study import Study
 TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)
 
 #: Endings of tables.
-_TABLES = (".csv", ".gz", ".parquet", ".pq")
+_TABLES = (".csv", ".gz", ".parquet", ".pq", ".jsonl", ".ndjson", ".xlsx", ".xlsm", ".sqlite", ".sqlite3", ".db")
 
 # Seconds for work to write its results when the screen ends.
 _PATIENCE = 20
@@ -129,9 +129,9 @@ class Desk:
     def project(self, decided: bool = False) -> Project:
         """Read the project, or raise for files outside the folder."""
         project = read_project(self.path, decided)
-        audiences = [project.for_audience(name).release for name in project.audiences]
-        drafts = project.path.parent / HIERARCHIES
-        for path in (*project.files, drafts, project.output, project.release, *audiences):
+        releases = [project.release, *(project.for_audience(name).release for name in project.audiences)]
+        paths = [own.path for own in releases if own.path is not None]
+        for path in (*project.files, project.path.parent / HIERARCHIES, project.output, *paths):
             self.inside(path)
         return project
 

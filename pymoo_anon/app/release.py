@@ -14,9 +14,8 @@ from pymoo_anon.app.desk import Desk, Job, command
 from pymoo_anon.app.front import is_read
 from pymoo_anon.app.screen import Screen, button, heading, rows_of, text, tick
 from pymoo_anon.publishing.release import said_of
-from pymoo_anon.study.engines import kind_of
 from pymoo_anon.study.names import CHOICE, SUPPRESSED
-from pymoo_anon.study.releasing import all_together
+from pymoo_anon.study.releasing import all_together, target_of
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside
 from pymoo_anon.study.study import Study
 
@@ -54,7 +53,7 @@ def _show_release(screen: Screen, study: Study) -> None:
     project, chosen = study.project, screen.chosen
     if not project.audiences:
         text(f"Row {study.choice.row + 1}: {study.choice.said}.")
-    file = project.release.name
+    file = project.documents.name
     with ui.element("div").classes("controls"):
         audience = None
         if project.audiences:
@@ -91,13 +90,16 @@ def _typed(screen: Screen, file: str) -> list[str]:
 def _release(screen: Screen, force: bool) -> None:
     desk, chosen = screen.desk, screen.chosen
     study = desk.study if chosen["audience"] is None else desk.study.for_audience(chosen["audience"])
-    own = study.project.release
-    target = own if chosen["output"] == desk.study.project.release.name else own.parent / chosen["output"]
-    kind_of(desk.inside(target))
-    check_free([target, beside(target, CODEBOOK), beside(target, EVIDENCE)], force)
+    default = chosen["output"] == desk.study.project.documents.name
+    output = None if default else study.project.path.parent / chosen["output"]
+    # A wrong place is refused before any work.
+    target, paths = target_of(study, output, None)
+    for path in (*paths, *([target.path] if target.path is not None else [])):
+        desk.inside(path)
+    check_free(paths, force)
 
     def work(job: Job) -> None:
-        study.release(target, suppressed=chosen["suppressed"], anyway=chosen["anyway"] or None, show=job.show)
+        study.release(output, suppressed=chosen["suppressed"], anyway=chosen["anyway"] or None, show=job.show)
 
     desk.start("Step 1 of 4: recoding and writing", work)
 

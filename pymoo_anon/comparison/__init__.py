@@ -36,7 +36,14 @@ from pymoo_anon.comparison.properties import (
     released,
 )
 from pymoo_anon.comparison.releases import BetterOff, better_off, class_sizes, compare_sizes, compare_uses
-from pymoo_anon.comparison.risk import PopulationUniques, individual_risk, inference, k_for_k_map, population_uniques
+from pymoo_anon.comparison.risk import (
+    PopulationUniqueness,
+    PopulationUniques,
+    individual_risk,
+    inference,
+    k_for_k_map,
+    population_uniques,
+)
 from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.comparison.utility import CertainCounts, CountQueries, classification, means, total_variation
 
@@ -55,6 +62,7 @@ __all__ = [
     "Hypervolume",
     "Lexicographic",
     "Minimum",
+    "PopulationUniqueness",
     "PopulationUniques",
     "Property",
     "PropertyVector",
