@@ -299,7 +299,7 @@ class Known(NamedTuple):
 
     frame: Any  # The table, with these columns at least
     columns: list[str]  # Their names
-    who: str  # Who says so: the project, the guess or the user
+    who: str  # Their origin: the project, a guess or the user
 
 
 def known_columns(data: str, asked: Sequence[str] = ()) -> Known:
