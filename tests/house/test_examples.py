@@ -1,5 +1,6 @@
 """Examples, blocks of code, quotes, links and names on the pages."""
 
+import math
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import tomlkit
 import typer
 
 from pymoo_anon.cli.app import app
+from pymoo_anon.study.names import source_of
 from pymoo_anon.study.options import bounds_of_adversary, read_bounds
 
 ROOT = Path(__file__).parents[2]
@@ -160,7 +162,8 @@ def test_the_page_for_r_runs(tmp_path):
 def test_project_files_of_the_guide_are_understood():
     for block in (block for page in GUIDES for block in blocks(page, "toml")):
         read = tomlkit.parse(block).unwrap()
-        assert read.keys() <= {"adversary", "audience", "columns"}
+        assert read.keys() <= {"adversary", "audience", "columns", "data"}
+        assert "data" not in read or source_of(read["data"]["file"], Path(), read["data"]["table"]).kind == "database"
         assert all(bounds_of_adversary(one) for one in read.get("adversary", []))
         assert all(one["name"] and read_bounds(one["require"]) for one in read.get("audience", []))
 
@@ -169,6 +172,16 @@ def test_the_guide_has_few_short_pages():
     assert len(GUIDES) <= 12
     assert set(re.findall(r"\(guide/([\w-]+\.md)\)", read(GUIDE))) == {page.name for page in GUIDES}
     assert all(3_000 <= page.stat().st_size <= 9_500 for page in GUIDES)
+
+
+def test_the_page_on_cells_tells_what_its_code_finds():
+    (page,) = (page for page in GUIDES if page.name == "cells.md")
+    names = {}
+    for block in blocks(page, "python"):
+        exec(block, names)
+    found = [names["columns"], names["columns_and_rows"], names["cells"], math.ceil(names["least"])]
+    assert [int(one) for one in re.findall(r"^\| .* \| (\d+) \|$", read(page), re.MULTILINE)] == found
+    assert names["made"].claims.promised.tolist() == [5, names["cells"]]
 
 
 def test_the_readme_is_short():
