@@ -67,7 +67,7 @@ class _Work(NamedTuple):
     max_rows: int
 
     def recoded(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Recode and count again the rows of one partition, and note what was found or why it is refused."""
+        """Recode and count again the rows of one partition, and note the measures or a refusal."""
         aliases = [*rows]
         own = rows.set_axis(pd.Index(self.names, tupleize_cols=False), axis="columns")
         try:
@@ -242,7 +242,7 @@ def _best(
 
 
 def _recoded(source: Renamed, work: _Work, splits: _Splits) -> tuple[Any, tuple[int, list[float]]]:
-    """Return the recoded rows, computed once, with all their columns, and what was found in them."""
+    """Return the recoded rows with all their columns, computed once, and their measures."""
     f, types, native = _functions(), import_module("pyspark.sql.types"), source.frame.to_native()
     fields = [
         types.StructField(own.name, types.StringType() if name in work.quasi_identifiers else own.dataType)
