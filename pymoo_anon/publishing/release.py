@@ -218,6 +218,10 @@ class Recoded:
         rows = frames.distinct_rows(self._recoding.applied(self._recoding.values, self._released), aliases)
         return frames.held(frames.in_ascending_order(rows, aliases))
 
+    def with_columns(self, names: Sequence[Name]) -> Any:
+        """Return columns of the table, released or not, in no order."""
+        return self._recoding.source.native(self._recoding.applied(self._complete.frame, names), names)
+
     @property
     def n_suppressed(self) -> int:
         """Number of rows that are suppressed."""
@@ -279,8 +283,7 @@ class Recoded:
         if outside:
             # Columns that are not released are counted beside the release.
             # A measure of several columns that are not all released is counted there as a whole.
-            rows = self._recoding.applied(self._complete.frame, [*names, *read])
-            beside = Recount(self._recoding.source.native(rows, [*names, *read]), names, [*read], **self._about)
+            beside = Recount(self.with_columns([*names, *read]), names, [*read], **self._about)
 
         @cache
         def counted(measure: Objective) -> Recounted:
