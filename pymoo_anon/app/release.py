@@ -106,8 +106,10 @@ def _release(screen: Screen, force: bool) -> None:
 
 def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
     heading("Released")
-    path = study.released
-    if (told := study.evidence) is not None:
+    audience = study.releases[-1].audience
+    last = study if audience is None else study.for_audience(audience)
+    path = last.released
+    if (told := last.evidence) is not None:
         claims = [
             [own["measure"], *(_number(own[key]) for key in ("promised", "recounted")), _HOLDS[own["holds"]]]
             for own in told["claims"]
@@ -135,7 +137,7 @@ def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
         external = tick("Report for outsiders", value=screen.chosen.get("external", False))
         external.on_value_change(lambda event: screen.shows("external", event.value))
         force = tick("Replace a report that is there", value=False)
-        button("Write the report", screen.does(lambda: _report(screen, study, path, bool(force.value))))
+        button("Write the report", screen.does(lambda: _report(screen, last, path, bool(force.value))))
     if desk.report is not None and desk.report.is_file():
         text(f"Written: {desk.report.name}")
         # Without an origin of its own it reaches nothing of the screen.
