@@ -43,7 +43,7 @@ class ContractError(AssertionError):
 
 
 def typed(values: Any) -> str:
-    """Format up to eight values in one line, as typed in Python.
+    """Format up to eight values as typed in Python.
 
     >>> typed(np.array([[1, 2], [3, 4]]))
     '[[1, 2], [3, 4]]'
@@ -160,7 +160,7 @@ def random_tables(column: Hashable | None, n: int, rng: np.random.Generator) -> 
 
 
 def random_hierarchy(n_values: int, rng: np.random.Generator) -> Hierarchy:
-    """Return a hierarchy of up to four levels that ends in one group."""
+    """Return a hierarchy of up to four levels."""
     groups = list(range(n_values))
     levels: list[list[Hashable]] = [list(groups)]
     while len(set(groups)) > 1 and len(levels) < 3:
@@ -238,7 +238,7 @@ def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
 
 
 def some_rules(objective: Objective, table: Microdata, rng: np.random.Generator) -> list[LatticeProblem]:
-    """Lattices of one table with an objective, under every rule of suppression."""
+    """Lattices of one table, one for every rule of suppression."""
     n_rows = table.n_rows
     limits = rng.integers(0, n_rows, 3).tolist()
     constraints: list[Constraint] = [KAnonymity() >= int(rng.integers(1, 4))]
@@ -330,9 +330,14 @@ def valid_points(problem: Problem, n: int, sampling: Sampling | None = None, see
     return X
 
 
+def output_names(problem: Problem) -> list[str]:
+    """Return F, and G and H where there are constraints."""
+    return ["F", *["G"] * (problem.n_ieq_constr > 0), *["H"] * (problem.n_eq_constr > 0)]
+
+
 def outputs_of(problem: Problem, X: Array) -> dict[str, Floats]:
-    """F of points, and G and H where there are constraints."""
-    names = ["F", *["G"] * (problem.n_ieq_constr > 0), *["H"] * (problem.n_eq_constr > 0)]
+    """Evaluate points."""
+    names = output_names(problem)
     values: dict[str, Floats] = problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
     return values
 
