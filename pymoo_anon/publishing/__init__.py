@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
+from pymoo_anon.publishing.averages import mdav
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.keeping import Kept
@@ -26,6 +27,7 @@ __all__ = [
     "guaranteed_counts",
     "guaranteed_means",
     "guaranteed_sums",
+    "mdav",
     "read_evidence",
     "release",
     "verify",

@@ -115,21 +115,27 @@ class Recoding(NamedTuple):
 
     def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
         """Add the labels of the class of each row, `label 0`, ..., and `FLAG`."""
-        tuples, texts = self.table.tuples, label_texts(made.labels)
-        # Each value is its own group, without a label.
-        values = {name: np.arange(n) for name, n in zip(self.table.quasi_identifiers, tuples.domain_sizes, strict=True)}
-        frame = self._with_groups(frame, values, {name: [""] * len(own) for name, own in values.items()})
+        texts = label_texts(made.labels)
         labels = {
             f"label {j}": [texts[name][node] for node in nodes]
-            for j, (name, nodes) in enumerate(zip(values, made.nodes.T.tolist(), strict=True))
+            for j, (name, nodes) in enumerate(zip(texts, made.nodes.T.tolist(), strict=True))
         }
-        numbers = {"class": made.class_of.tolist()}
-        frame = self._joined(frame.drop([*labels]), tuples.codes, tuples.domain_sizes, numbers, {"class": nw.Int64})
+        frame = self.with_class(frame, made.class_of)
         # There are fewer classes than tuples: the texts of a class are handed over once.
         columns = {"known": list(range(len(made.nodes))), **labels, "kept": made.kept.astype(np.int64).tolist()}
         schema = {"known": nw.Int64, **dict.fromkeys(labels, nw.String), "kept": nw.Int64}
         frame = frame.join(lookup(self.values, columns, schema), left_on="class", right_on="known", how="left")
         return frame.with_columns((nw.col("kept") == 0).alias(FLAG))
+
+    def with_class(self, frame: Frame, class_of: Ints) -> Frame:
+        """Add the `class` of each row, known for each distinct tuple."""
+        tuples = self.table.tuples
+        # Each value is its own group, without a label.
+        values = {name: np.arange(n) for name, n in zip(self.table.quasi_identifiers, tuples.domain_sizes, strict=True)}
+        frame = self._with_groups(frame, values, {name: [""] * len(own) for name, own in values.items()})
+        frame = frame.drop([f"label {j}" for j in range(len(values))])
+        numbers = {"class": class_of.tolist()}
+        return self._joined(frame, tuples.codes, tuples.domain_sizes, numbers, {"class": nw.Int64})
 
     def _with_groups(
         self, frame: Frame, groups: Mapping[Name, Ints], texts: Mapping[Name, Sequence[str | None]]
