@@ -64,7 +64,7 @@ _AT_A_TIME = 8
 _KEPT_BYTES = 1 << 28
 
 # Greater whenever points get other recodings, so that no journal of other ones is taken up.
-_RECODINGS = 2
+_RECODINGS = 3
 
 
 @dataclass(frozen=True)

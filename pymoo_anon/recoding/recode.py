@@ -36,7 +36,7 @@ _CUBE_LOOKS = 1_000
 _GROWN = 16_000_000
 
 # Tuples that a cube leaves are recoded in blocks of about so many tuples, and again in blocks of so many classes.
-_LEFT = 1_000
+_LEFT = 2000
 _CLASSES = 16
 
 # Sequential clustering may compare so many cells in a block; with all requirements, so many for each tuple.
