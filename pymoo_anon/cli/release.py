@@ -25,12 +25,13 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     """Write a release, its evidence and its codebook."""
     study = Study.open(asked.file)
     if asked.audience is not None:
-        study = study.for_audience(asked.audience)
+        with options_named(asked):
+            study = study.for_audience(asked.audience)
     target = study.project.release if asked.output is None else asked.output
     # A wrong ending is refused before any work.
     kind_of(target)
     check_free([target, beside(target, CODEBOOK), beside(target, EVIDENCE)], asked.force)
-    with working("Step 1 of 4: reading the front"):
+    with working("Step 1 of 4: reading the front"), options_named(asked):
         front = study.front
     try:
         with working("Step 2 of 4: recoding and writing") as show, options_named(asked):
@@ -53,5 +54,9 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     done = {"mark": "marked", "drop": "left out"}[made.suppressed]
     rows = counted(made.n_suppressed, "row", "rows")
     tell(console, f"Written: {target} ({rows} {done}), .{EVIDENCE}, .{CODEBOOK}")
-    if not asked.local and (less := less_lost(front, study.point(asked.row), made.suppressed)):
+    if (
+        not asked.local
+        and asked.audience is None
+        and (less := less_lost(front, study.point(asked.row), made.suppressed))
+    ):
         tell(console, less)

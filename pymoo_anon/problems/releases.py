@@ -56,24 +56,36 @@ def joint(releases: Sequence[Any]) -> EquivalenceClasses:
 class Together:
     """Joint classes of several releases in numbers.
 
-    >>> print(Together(k=1, least_l={"diagnosis": 1}, alone=3, n_rows=200))
-    joint k = 1 and joint l of diagnosis = 1; 3 of 200 rows (1.5 %) are alone
+    >>> print(Together(k=1, least_l={"diagnosis": 1}, alone=3, below=8, single_k=5, n_rows=200))
+    joint k = 1 and joint l of diagnosis = 1; 8 of 200 rows (4.0 %) are in joint classes below 5; 3 of 200 rows (1.5 %) are alone
     """
 
     k: int  # Joint k, in persons if a column identifies them
     least_l: Mapping[str, int]  # Joint distinct l by sensitive column
     alone: int  # Rows in a joint class of their own
+    below: int  # Rows in joint classes below single_k
+    single_k: int  # k that each release has by itself
     n_rows: int
 
     def __str__(self) -> str:
         values = [f"joint k = {number(self.k)}"]
         values += [f"joint l of {plain(name)} = {number(own)}" for name, own in self.least_l.items()]
-        alone = f"{share(self.alone, self.n_rows, 'rows')} {'is' if self.alone == 1 else 'are'} alone"
-        return f"{listed(values)}; {alone if self.alone else 'no row is alone'}"
+        below = f"{self._share(self.below)} in joint classes below {number(self.single_k)}; "
+        alone = f"{self._share(self.alone)} alone" if self.alone else "no row is alone"
+        return f"{listed(values)}; {below * (self.below > self.alone)}{alone}"
+
+    def _share(self, n: int) -> str:
+        return f"{share(n, self.n_rows, 'rows')} {'is' if n == 1 else 'are'}"
 
     def as_record(self) -> dict[str, Any]:
         """Return the numbers for evidence."""
-        return {"k": self.k, "l": dict(self.least_l), "alone": self.alone}
+        others = {"alone": self.alone, "below": self.below, "single_k": self.single_k}
+        return {"k": self.k, "l": dict(self.least_l), **others}
+
+    @classmethod
+    def of_record(cls, told: Mapping[str, Any], n_rows: int) -> Together:
+        """Return the numbers of evidence."""
+        return cls(least_l=told["l"], n_rows=n_rows, **{key: own for key, own in told.items() if key != "l"})
 
 
 def together(releases: Sequence[Any], table: Microdata) -> Together:
@@ -83,10 +95,13 @@ def together(releases: Sequence[Any], table: Microdata) -> Together:
         TypeError: As `joint`.
         ValueError: As `joint`.
     """
-    classes = joint(releases)
-    k = int(KAnonymity(table.person).evaluate(classes)[0])
+    measure, found = KAnonymity(table.person), [_classes_of(one) for one in releases]
+    classes = joint(found)
+    k, single_k = int(measure.evaluate(classes)[0]), min(int(measure.evaluate(one)[0]) for one in found)
     least_l = {str(name): int(DistinctLDiversity(name).evaluate(classes)[0]) for name in table.sensitive}
-    return Together(k, least_l, int(np.count_nonzero(classes.kept & (classes.sizes == 1))), table.n_rows)
+    below = int(classes.sizes[classes.kept & (measure.of_classes(classes) < single_k)].sum())
+    alone = int(np.count_nonzero(classes.kept & (classes.sizes == 1)))
+    return Together(k, least_l, alone, below, single_k, table.n_rows)
 
 
 def parts_beside(releases: Sequence[Any], table: Microdata) -> Ints | None:

@@ -224,7 +224,7 @@ def _front(problem: AnonymizationProblem, front: Front) -> list[dict[str, Any]]:
 
 
 #: Kind and readers of the file.
-FORMAT, VERSION = "pymoo_anon evidence", 7
+FORMAT, VERSION = "pymoo_anon evidence", 8
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -315,7 +315,7 @@ _SHAPE = {
     "dropped": [_TEXT],
     "uniqueness": [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}],
     "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of(*HOW_RELEASED)}],
-    "joint": ({"k": _COUNT, "l": {str: _COUNT}, "alone": _COUNT}, None),
+    "joint": ({"l": {str: _COUNT}, **dict.fromkeys(("k", "alone", "below", "single_k"), _COUNT)}, None),
     "front": [{"x": [_COUNT], "values": [_NUMERIC], "suppressed": _COUNT}],
 }
 

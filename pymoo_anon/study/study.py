@@ -23,6 +23,7 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import RefinementError, as_json, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.study.audiences import choice_for, problem_for, search_for
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED, checksum
 from pymoo_anon.study.options import numeral
@@ -44,7 +45,6 @@ from pymoo_anon.study.tables import (
     open_again,
     open_released,
     population_of,
-    problem_for,
     problem_of,
     table_of,
 )
@@ -102,7 +102,7 @@ class Study:
         return cls(read_project(file), folder)
 
     def for_audience(self, name: str | None) -> Study:
-        """Return the study of an audience with its one point."""
+        """Return the study of an audience."""
         made, shared = Study(read_project(self.project.path), self.folder, name), ("record", "_stored", "table")
         vars(made).update({part: own for part, own in vars(self).items() if part in shared})
         return made
@@ -159,7 +159,7 @@ class Study:
     def problem(self) -> Any:
         """The problem that was searched."""
         own = problem_of(self.table, self.record["options"])
-        return own if self.audience is None else problem_for(own, self.project, self.audience)
+        return own if self.audience is None else problem_for(own, self)
 
     @cached_property
     def front(self) -> Front:
@@ -169,8 +169,7 @@ class Study:
             ValueError: It is damaged or of other data.
         """
         if self.audience is not None:
-            x = np.zeros((1, self.problem.n_var), dtype=np.int64)
-            return Front(self.problem, x)
+            return self.audience_search[0]
         # As text, so that every number is the one that was written.
         content, stored, certified = BytesIO(self._front_csv), self._stored, self.record["certified"]
         try:
@@ -191,6 +190,11 @@ class Study:
             return stored.front(self.problem, X, certified)
         except ValueError as error:
             raise ValueError(f"{self.folder / FRONT} must be a front of {self.project.path}: {error}") from None
+
+    @cached_property
+    def audience_search(self) -> tuple[Front, Mapping[str, Any]]:
+        """The front of the audience, and facts about its search."""
+        return search_for(self)
 
     @property
     def recodings(self) -> list[Decoded]:
@@ -271,7 +275,7 @@ class Study:
         """
         path, front = self.folder / CHOICE, self.front
         if self.audience is not None:
-            return front.choose(row=0)
+            return choice_for(self)
         if not path.is_file():
             raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
         with as_written(path, "pick wrote"):
@@ -387,7 +391,7 @@ class Study:
         from pymoo_anon.publishing.codebook import codebook
         from pymoo_anon.publishing.evidence import evidence, write_evidence
         from pymoo_anon.study.engines import write_table
-        from pymoo_anon.study.releasing import checksums_of, search_of
+        from pymoo_anon.study.releasing import checksums_of, records_of, search_of
 
         content = evidence(
             self.problem,
@@ -396,7 +400,7 @@ class Study:
             release,
             checksums=checksums_of(self, {new.name: done.sha256}),
             search=search_of(self, choice, asked, told),
-            earlier=[{key: getattr(one, key) for key in Released._fields[:4]} for one in earlier],
+            earlier=records_of(earlier),
             made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
         write_evidence(beside(new, EVIDENCE), content)
@@ -501,10 +505,11 @@ class Study:
             own = [one.requirements for one in self.releases if self._path_of(one) == path]
             asked = self.choice.requirements if not own or own[-1] is None else self._constraints(own[-1])
             self.front.meet(asked)
-        rows = [row for row, one in enumerate(self.front.X.tolist()) if one == x]
+        front = self.front if self.audience is None else Front(self.problem, np.array([x]))
+        rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
         if not rows:
             raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
-        choice = replace(self.front.choose(row=rows[0]), requirements=asked)
+        choice = replace(front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
         is_refined = local is not None and local["refined"]
         return self._recoded(choice, path, told["suppressed"]["how"], is_refined, told["anyway"])
@@ -547,6 +552,7 @@ class Study:
         """
         # No other command draws it.
         from pymoo_anon.publishing.report.page import write_report
+        from pymoo_anon.study.releasing import of_today
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
@@ -560,7 +566,7 @@ class Study:
                 temporary / target.name,
                 self.front,
                 choice,
-                evidence=told,
+                evidence=told and of_today(self, told),
                 suppressed=self.project.suppressed,
                 threshold=threshold,
                 population=persons,
@@ -577,10 +583,12 @@ class Study:
 
     def _evidence_of(self, choice: Choice) -> dict[str, Any] | None:
         """Return the evidence of the last release, which is of a point and holds."""
-        told, released, own = self.evidence, self.released, self.project.path
+        from pymoo_anon.study.releasing import command_of
+
+        told, released = self.evidence, self.released
         if told is None:
             return None
-        path, again = beside(released, EVIDENCE), f"pymoo-anon release {own} --force"
+        path, again = beside(released, EVIDENCE), f"{command_of(self)} --force"
         if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
             raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
         if not released.is_file():
