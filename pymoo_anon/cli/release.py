@@ -54,9 +54,7 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     done = {"mark": "marked", "drop": "left out"}[made.suppressed]
     rows = counted(made.n_suppressed, "row", "rows")
     tell(console, f"Written: {target} ({rows} {done}), .{EVIDENCE}, .{CODEBOOK}")
-    if (
-        not asked.local
-        and asked.audience is None
-        and (less := less_lost(front, study.point(asked.row), made.suppressed))
-    ):
+    # Nobody picks the point of an audience.
+    is_picked = not asked.local and asked.audience is None
+    if is_picked and (less := less_lost(front, study.point(asked.row), made.suppressed)):
         tell(console, less)

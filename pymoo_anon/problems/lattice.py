@@ -93,7 +93,7 @@ class LatticeProblem(AnonymizationProblem):
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
         self.levels, self.lowest, self.highest = _limits(levels, table)
-        self.beside_parts = parts_beside(beside, table)
+        self.beside_parts, self.earlier = parts_beside(beside, table), tuple(beside)
         super().__init__(
             table,
             objectives,

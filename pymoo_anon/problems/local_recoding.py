@@ -259,6 +259,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.method, self.structure = method, structure
         self.n_improvements = whole_from_0("n_improvements", n_improvements)
         self.within_parts = parts_within(within, table, constraints)
+        self.earlier = () if within is None else (within,)
         self.targets = targets_of(table, least_k(constraints))
         self.prices = prices_of(table)
         super().__init__(

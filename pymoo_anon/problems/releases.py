@@ -56,8 +56,8 @@ def joint(releases: Sequence[Any]) -> EquivalenceClasses:
 class Together:
     """Joint classes of several releases in numbers.
 
-    >>> print(Together(k=1, least_l={"diagnosis": 1}, alone=3, below=8, single_k=5, n_rows=200))
-    joint k = 1 and joint l of diagnosis = 1; 8 of 200 rows (4.0 %) are in joint classes below 5; 3 of 200 rows (1.5 %) are alone
+    >>> print(Together(k=1, least_l={}, alone=3, below=8, single_k=5, n_rows=200))
+    joint k = 1; 8 of 200 rows (4.0 %) are in joint classes below 5; 3 of 200 rows (1.5 %) are alone
     """
 
     k: int  # Joint k, in persons if a column identifies them
@@ -115,11 +115,29 @@ def fingerprint_of(word: str, parts: Ints | None) -> str:
     return "" if parts is None else f" {word} {hashlib.sha256(parts.tobytes()).hexdigest()[:16]}"
 
 
-def _classes_of(release: Any) -> EquivalenceClasses:
+def point_of(release: Any) -> tuple[Any, Ints] | None:
+    """Return the problem and the point of a release, or None if it is neither choice nor pair."""
     if isinstance(release, Choice) and release.problem is not None:
         release = release.problem, release.x
     if isinstance(release, tuple) and len(release) == 2 and hasattr(release[0], "equivalence_classes"):
-        release = release[0].equivalence_classes(np.asarray(release[1]))
+        return release[0], np.asarray(release[1])
+    return None
+
+
+def all_earlier(problem: Any) -> list[Any]:
+    """Return the releases before one of a problem, with those before them, each once."""
+    found: list[Any] = []
+    for one in problem.earlier:
+        point = point_of(one)
+        before = [] if point is None else all_earlier(point[0])
+        found += [other for other in (*before, one) if not any(other is known for known in found)]
+    return found
+
+
+def _classes_of(release: Any) -> EquivalenceClasses:
+    point = point_of(release)
+    if point is not None:
+        release = point[0].equivalence_classes(point[1])
     if not isinstance(release, EquivalenceClasses) or len(release) != 1 or release.class_of is None:
         raise TypeError(
             "a release must be a Choice of a front, a pair of a problem and a point, or what "

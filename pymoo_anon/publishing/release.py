@@ -21,6 +21,7 @@ from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, is_reason, kept_of
+from pymoo_anon.publishing.linked import linked_rows
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded_point, unrolled
 from pymoo_anon.publishing.verify import check_rows, object_frame, shown
 from pymoo_anon.publishing.verify import kept as is_kept
@@ -271,7 +272,9 @@ class Recoded:
         promises = self._promises()
         sensitive = self.problem.table.sensitive
         reads = {one.measure: one.measure.reads(sensitive) for one in promises}
-        read = dict.fromkeys(column for columns in reads.values() for column in columns if column not in names)
+        read = dict.fromkeys(c for one, own in reads.items() if not one.joint for c in own if c not in names)
+        joint = [c for one, own in reads.items() if one.joint for c in own if c not in names]
+        linked = self._linked(joint) if any(one.joint for one in reads) else None
         outside = [column for column in read if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in read if column not in outside])
         self._check(own, written)
@@ -283,17 +286,24 @@ class Recoded:
 
         @cache
         def counted(measure: Objective) -> Recounted:
+            if linked is not None and measure.joint:
+                return measure.recount(linked)
             return measure.recount(beside if {*outside} & {*measure.reads(sensitive)} else own)
 
         rows = []
         for measure, words, promised, higher in promises:
             again, holds = None, None
-            if measure.recountable and not {*names} & {*reads[measure]}:
+            is_known = not measure.joint or linked is not None
+            if is_known and measure.recountable and not {*names} & {*reads[measure]}:
                 again, holds = shown(measure, counted(measure)), is_kept(counted(measure), promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
         in_rows = KAnonymity(known=self.problem.default_constraint.objective.known)
         return object_frame(("measure", "promised", "recounted", "holds"), rows), counted(in_rows) == 1
+
+    def _linked(self, columns: Sequence[Name]) -> Recount | None:
+        own = self._recoding.generalization, self._recoding.classes
+        return linked_rows(self.problem, own, self._complete, [*dict.fromkeys(columns)], self.asked.suppressed)
 
     def _promises(self) -> list[_Promise]:
         measured = [

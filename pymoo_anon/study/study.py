@@ -552,7 +552,6 @@ class Study:
         """
         # No other command draws it.
         from pymoo_anon.publishing.report.page import write_report
-        from pymoo_anon.study.releasing import of_today
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
@@ -566,7 +565,7 @@ class Study:
                 temporary / target.name,
                 self.front,
                 choice,
-                evidence=told and of_today(self, told),
+                evidence=told,
                 suppressed=self.project.suppressed,
                 threshold=threshold,
                 population=persons,
@@ -583,7 +582,7 @@ class Study:
 
     def _evidence_of(self, choice: Choice) -> dict[str, Any] | None:
         """Return the evidence of the last release, which is of a point and holds."""
-        from pymoo_anon.study.releasing import command_of
+        from pymoo_anon.study.releasing import command_of, of_today
 
         told, released = self.evidence, self.released
         if told is None:
@@ -597,4 +596,4 @@ class Study:
             raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
         if broken := self._counted_again(released, told):
             raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
-        return told
+        return of_today(self, told)
