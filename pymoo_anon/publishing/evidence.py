@@ -62,8 +62,8 @@ def evidence(
         search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; "commands", a list
             of those that make the release again; "bound", what `lower_bound` returned; "joint", k, l and rows alone
             with all earlier releases, by default with those of the problem.
-        earlier: Other releases of the same table: file, sha256, x, suppressed. None names the points of those beside
-            or inside which the problem makes its own.
+        earlier: Other releases of the same table: file, sha256, x, suppressed. None names the points of those beside or
+            inside which the problem makes its own.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
     Raises:
@@ -84,7 +84,7 @@ def evidence(
         "checksums": {kind: _column_names(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
-        "earlier": _earlier(problem) if earlier is None else [dict(one) for one in earlier],
+        "earlier": _earlier(problem) if earlier is None else [{"point": None, **one} for one in earlier],
         "joint": search["joint"] if "joint" in search else _joint(problem, choice, released),
         "front": _front(problem, front),
     }
@@ -165,9 +165,12 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
 
 
 def _earlier(problem: AnonymizationProblem) -> list[dict[str, Any]]:
-    points = map(point_of, all_earlier(problem))
-    X = [None if point is None else [int(one) for one in point[1]] for point in points]
-    return [{"file": None, "sha256": None, "x": x, "suppressed": None} for x in X]
+    found = []
+    for point in map(point_of, all_earlier(problem)):
+        x = None if point is None else [int(one) for one in point[1]]
+        words = None if point is None else point[0].words(point[1][None])[0]
+        found.append({"file": None, "sha256": None, "x": x, "suppressed": None, "point": words})
+    return found
 
 
 def _joint(problem: AnonymizationProblem, choice: Choice, released: Release) -> dict[str, Any] | None:
@@ -332,7 +335,12 @@ _SHAPE = {
     "columns": [{"column": _TEXT, "role": _TEXT, "reason": (_TEXT, None)}],
     "dropped": [_TEXT],
     "uniqueness": [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}],
-    "earlier": [{"file": (_TEXT, None), "sha256": (_HASH, None), "x": ([_COUNT], None), "suppressed": (_HOW, None)}],
+    "earlier": [
+        {
+            **dict.fromkeys(("file", "point"), (_TEXT, None)),
+            **{"sha256": (_HASH, None), "x": ([_COUNT], None), "suppressed": (_HOW, None)},
+        }
+    ],
     "joint": ({"l": {str: _COUNT}, **dict.fromkeys(("k", "alone", "below", "single_k"), _COUNT)}, None),
     "front": [{"x": [_COUNT], "values": [_NUMERIC], "suppressed": _COUNT}],
 }

@@ -119,7 +119,7 @@ def of_today(study: Any, told: Mapping[str, Any]) -> dict[str, Any]:
 
 def records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
     """Return releases as evidence has them."""
-    return [{key: getattr(one, key) for key in Released._fields[:4]} for one in releases]
+    return [{"point": None, **{key: getattr(one, key) for key in Released._fields[:4]}} for one in releases]
 
 
 def command_of(study: Any) -> str:
