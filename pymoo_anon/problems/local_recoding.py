@@ -280,7 +280,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.n_threads = os.cpu_count() or 1
 
     def kept_whole(self, x: ArrayLike, share: float) -> Ints:
-        """Number the classes of a point that lose least, and each other tuple.
+        """Return numbers of the classes that lose least at a point, and of each other tuple.
 
         Args:
             x: (n_var,) array, the point.

@@ -76,7 +76,7 @@ def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
     """Return a release for each k, each the best inside the one before.
 
     Who has several of them sees the classes of the finest one. The first release is as good as alone. The others lose
-    some percents more than alone. Where classes of the second one are kept, it loses less, and the first one more.
+    some percents more than alone. With kept classes the second one loses less, and the first one more.
 
     Args:
         problem: A `LocalRecodingProblem` with the constraints of all releases.
