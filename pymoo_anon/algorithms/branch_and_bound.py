@@ -139,7 +139,7 @@ class BranchAndBound(OwnSearch):
             self._set_optimum()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BranchAndBound:
-        """Return a copy that can go on, but without bounds for a history."""
+        """Return a copy that can go on, without a history's bounds."""
         made = copy.copy(self)
         memo[id(self)] = made
         state = dict(self.__dict__)

@@ -28,7 +28,7 @@ _PYMOO_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwarg
 
 
 def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collection[str] = ()) -> None:
-    """Raise if arguments are none of pymoo's `Algorithm` and no more, since pymoo ignores them."""
+    """Raise if arguments are not those of pymoo's `Algorithm`."""
     unknown = sorted(set(given) - _PYMOO_OPTIONS - set(more))
     if unknown:
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
@@ -146,7 +146,7 @@ def least_infeasible(closest: Population, pop: Population) -> Population:
 
 
 def in_type_of_problem(pop: Population, problem: Problem) -> Population:
-    """Return a population with whole numbers as integers, so that equal points have equal bytes.
+    """Return a population of integers, so that equal points have equal bytes.
 
     The problem refuses other numbers in its own words.
     """
@@ -172,7 +172,7 @@ def one_of_each(front: Population) -> Population:
 
 
 class ArchiveOutput(Output):  # type: ignore[misc]
-    """Columns of a search with an archive, an attribute of this name.
+    """Columns of a search with an archive of this name.
 
     They show the size of the archive, and of an `AnonymizationProblem` the distinct points and the best value of each
     objective. Further columns come first.

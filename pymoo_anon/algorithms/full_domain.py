@@ -1,4 +1,4 @@
-"""Searches of a whole lattice: exhaustive search, and Datafly and Samarati's search of the literature."""
+"""Searches of a whole lattice: exhaustive, Datafly and Samarati."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _visited(algorithm: ExhaustiveSearch) -> str:
 
 
 class _Heuristic(Search):
-    """Base of heuristics in turns: the last turn with a feasible node has the result."""
+    """Base of heuristics in turns, whose last feasible one counts."""
 
     _kinds = (LatticeProblem,)
 

@@ -129,7 +129,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
 
 
 class PreferenceOutput(Output):  # type: ignore[misc]
-    """Columns with the distinct strings, the feasible members and their lowest f1."""
+    """Columns of distinct strings, feasible members and lowest f1."""
 
     def initialize(self, algorithm: Algorithm) -> None:
         """Add the columns."""

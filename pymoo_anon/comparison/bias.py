@@ -1,4 +1,4 @@
-"""The bias of an anonymization: the spread of a property over the tuples.
+"""Bias of an anonymization: the spread of a property.
 
 Dewri et al. 2009 (*On the comparison of microdata disclosure control algorithms*, section 2) name it and ask for
 measures of it. Everything here counts tuples (rows of the table): a value of a distinct tuple as often as it occurs.
@@ -25,7 +25,7 @@ QUANTILES = {"minimum": 0.0, "5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0
 
 
 def lorenz_curve(vector: Vector) -> Floats:
-    """Return the share of the sum for the tuples with least (Lorenz 1905).
+    """Return the sum's share of the tuples with least (Lorenz 1905).
 
     Args:
         vector: A `PropertyVector` or an (N,) array of non-negative values.
@@ -189,7 +189,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
 def people_by(
     table: Microdata, vector: PropertyVector, column: Any, level: int
 ) -> tuple[tuple[Hashable, ...], Ints, Ints | slice, Ints]:
-    """Return names of groups, and of tuples that agree in group and value: group, place of the value, count."""
+    """Return names of groups, and of tuples by group, place of the value and count."""
     names = table.domain_of(column)
     own = table.tuples.columns[column]
     if column in table.quasi_identifiers:

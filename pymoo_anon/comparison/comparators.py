@@ -111,7 +111,7 @@ class Comparator:
         return judged(indices, self.maximize)
 
     def shares(self, indices: Floats) -> Floats:
-        """Return each (n, n) index over the sum of the absolute values of its pair, or 0.
+        """Return each index over the absolute sum of its pair, or 0.
 
         Indices of different units can then be added up.
         """
@@ -136,7 +136,7 @@ def judged(indices: Floats, maximize: bool, tolerance: float = 0) -> Tournament:
 
 
 def leads(indices: Floats) -> Floats:
-    """Return the index of the row less that of the column, 0 where both are the same infinity."""
+    """Return each row less each column, 0 for equal infinities."""
     equal = indices == indices.T
     return np.subtract(indices, indices.T, out=np.zeros(indices.shape), where=~equal)
 
@@ -329,7 +329,7 @@ def _n_covered(aligned: Aligned) -> Ints:
 
 
 def _log_ratios(values: Floats, logs: Floats, counts: Floats) -> tuple[float, float, float]:
-    """Return the logarithmic distance of two products of positive values, a and b.
+    """Return the logarithmic distance of two positive products.
 
     With A the product of a, and C that of the smaller values of a and b, log(A / C) is the sum of log(a / b) where a is
     above b. So A - C = A (1 - C / A) has the logarithm log(A) + log(1 - exp(-that sum)), without any product.
@@ -542,6 +542,6 @@ def _higher_is_better(comparator: Comparator, indices: Floats) -> Floats:
 
 
 def _sums(terms: Sequence[Floats]) -> Floats:
-    """Return the sum of (n, n) terms, rounded once, in whatever order."""
+    """Return sums rounded once, in whatever order."""
     stacked = np.stack(terms, axis=-1)
     return np.array([math.fsum(row) for row in stacked.reshape(-1, len(terms)).tolist()]).reshape(stacked.shape[:-1])

@@ -1,4 +1,4 @@
-"""Comparison of several generalizations of one table, every one against every other."""
+"""Comparison of each generalization of a table against every other."""
 
 from __future__ import annotations
 

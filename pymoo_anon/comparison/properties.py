@@ -1,4 +1,4 @@
-"""Properties: the privacy, loss and utility of every single tuple, as vectors that can be aligned."""
+"""Properties of every tuple: privacy, loss and utility as aligned vectors."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class PropertyVector:
 
     @cached_property
     def ascending(self) -> tuple[Floats, Ints]:
-        """The different values in ascending order, and how many tuples have each."""
+        """The different values in ascending order, with their counts."""
         # Values are few, as classes are: hashing them is quicker than sorting.
         places, different = pd.factorize(self.values)
         order = np.argsort(different)
@@ -119,7 +119,7 @@ class PropertyVector:
         return np.repeat(self.values, self.counts)
 
     def mean(self) -> float:
-        """Return the mean over all tuples, P_s-avg for class sizes (section 3)."""
+        """Return the mean, P_s-avg for class sizes (section 3)."""
         return float(total(self.values.copy(), self.counts.astype(float)) / self.n_rows)
 
     def quantiles(self, q: ArrayLike) -> Floats:
@@ -368,7 +368,7 @@ class BreachProbability(Property):
 
 
 class SensitiveCount(Property):
-    """Number of tuples of the class with the tuple's value of a column with a role.
+    """Tuples of the class with the tuple's value of a column.
 
     Whole, from 1, the tuple included; higher is better (Dewri et al. 2009, section 3). Tuples that differ in the column
     only may have different counts: the vector has a value for each distinct tuple and value of the column that occur
@@ -391,7 +391,7 @@ class SensitiveCount(Property):
 
 
 class DistinctValues(Property):
-    """Number of distinct values of a column with a role in the tuple's class.
+    """Distinct values of a column in the tuple's class.
 
     Whole, from 1; higher is better.
     """
@@ -469,7 +469,7 @@ def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
 
 
 def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, Ints]:
-    """Return the count of each entry's value in its class, and each tuple's number of values."""
+    """Return entries' counts and tuples' numbers of values by class."""
     own = classes.tuples.columns[column]
     class_of, sizes = released(classes)
     keys = np.repeat(class_of, np.diff(own.starts)).astype(np.int64) * own.n_values + own.values

@@ -1,4 +1,4 @@
-"""Risks of persons: to be found or guessed at in a class, and to be unique in the population."""
+"""Risks of persons: found, guessed at, or unique in a population."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: H
 def _pairs(
     frame: Any, quasi_identifiers: Sequence[Hashable], other: Hashable, words: str
 ) -> tuple[pd.DataFrame, pd.MultiIndex]:
-    """Count each value of another column in each class, and return the classes' values."""
+    """Count another column's values in each class."""
     names = list(quasi_identifiers)
     if not names or other in names:
         raise ValueError(f"quasi_identifiers must name columns other than {words}, got {examples(names) or 'none'}")
@@ -137,7 +137,7 @@ def inference(frame: Any, quasi_identifiers: Sequence[Hashable], sensitive: Hash
 
 
 def by_class(counted: ValueCounts) -> pd.DataFrame:
-    """Return the result of `inference` by number of a class, with numbers of values.
+    """Return the result of `inference` for each class.
 
     Values are numbered in the order of their texts.
     """
@@ -157,7 +157,7 @@ def by_class(counted: ValueCounts) -> pd.DataFrame:
 
 
 def worst_first(found: pd.DataFrame, most: int | None = None) -> pd.DataFrame:
-    """Sort the classes of `by_class`, the worst off first, and return at most so many."""
+    """Return the worst classes of `by_class`, at most so many."""
     # Sums of equal distances differ in their last bits.
     keys = [-found["share"].to_numpy(), -found["distance"].to_numpy().round(12)]
     keys += [found[name].to_numpy() for name in _TIES]
@@ -219,7 +219,7 @@ _FITS = 1e-6
 
 @dataclass(frozen=True)
 class PopulationUniques:
-    """Estimates of the persons that are unique in a population, by estimator.
+    """Estimates of the persons unique in a population.
 
     Attributes:
         n_population: Number of persons in the population.
@@ -454,7 +454,7 @@ def _shlosser(sample: _Sample) -> float:
 def _solved(
     sides: Callable[[float, float], list[tuple[float, float]]], first: tuple[float, float], why: str
 ) -> tuple[np.float64, np.float64]:
-    """Solve two equations by least squares, for a number above 0 and one between 0 and 1."""
+    """Solve two equations by least squares."""
     from scipy.optimize import least_squares
 
     def inside(point: Floats) -> tuple[np.float64, np.float64]:

@@ -1,4 +1,4 @@
-"""The remaining use of a release: count queries, distributions and means of columns, classifiers.
+"""Remaining use of a release: queries, distributions, means, classifiers.
 
 A reader takes a release as blocks of values, with the rows of a block spread evenly over it. Somebody who reads "15–19"
 knows nothing more of the age: a row is an equal part of a row at each value of its group, and one of `*` at each of the
@@ -77,7 +77,7 @@ def of_table(table: Microdata) -> Blocks:
 
 
 def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -> Blocks:
-    """Return a release: each kept class is a block, then marked suppressed rows are one of `*`."""
+    """Return a release as blocks: kept classes, then marked suppressed rows."""
     one_of("suppressed", suppressed, HOW_RELEASED)
     own = classes.tuples
     if len(classes) != 1 or own.n_rows != table.n_rows or own.domain_sizes != table.tuples.domain_sizes:
@@ -131,7 +131,7 @@ def domain_numbers(hierarchy: Hierarchy) -> Floats | None:
 
 
 def _floats(domain: Sequence[Any]) -> list[float]:
-    """Return values as floats, NaN for codes, and nothing if one is no number."""
+    """Return values as floats, NaN for codes, or nothing."""
     try:
         return [float(np.nan if re.match(r"0\d", str(value)) else str(value)) for value in domain]
     except ValueError:
@@ -235,7 +235,7 @@ class CountQueries:
         return found
 
     def summary(self, releases: Mapping[Hashable, EquivalenceClasses], suppressed: str = "mark") -> pd.DataFrame:
-        """Return the relative errors of several releases by name, a row for each.
+        """Return the relative errors of named releases, a row each.
 
         Columns: "median" and "90 %", the errors that half and nine in ten of the queries do not exceed; shares from 0,
         lower is better.
@@ -246,7 +246,7 @@ class CountQueries:
         return pd.DataFrame(np.reshape(found, (-1, len(_SHARE_OF_QUERIES))), index, [*_SHARE_OF_QUERIES])
 
     def bounds(self, classes: EquivalenceClasses) -> Floats:
-        """Return the least and the greatest true answers that a release leaves possible. (n, 2) float array.
+        """Return the least and greatest answers that are possible. (n, 2) float array.
 
         Rows whose cells lie wholly within a query are certain, rows whose cells touch it are possible. Suppressed rows
         may be anything.
@@ -255,7 +255,7 @@ class CountQueries:
         return np.column_stack([self._counted(blocks, np.floor), self._counted(blocks, np.ceil)])
 
     def words(self, i: int) -> str:
-        """Return query `i`, counted from 0, in words, with values of the domains."""
+        """Return query `i` in words, with values of the domains."""
         parts, columns = [], list(self.table.quasi_identifiers.items())
         for j, wanted in self.asked[i].items():
             name, hierarchy = columns[j]
@@ -277,7 +277,7 @@ class CountQueries:
 
     @cached_property
     def _wanted(self) -> list[Bools]:
-        """Values wanted by the queries of each quasi-identifier, as (n_queries, n_values) arrays."""
+        """Return each query's values of every quasi-identifier."""
         sizes = self.table.tuples.domain_sizes
         found: list[list[Bools]] = [[] for _ in sizes]
         for query in self.asked:
@@ -296,7 +296,7 @@ class CountQueries:
         return places
 
     def _counted(self, blocks: Blocks, rounded: Callable[[Floats], Floats] = np.asarray) -> Floats:
-        """Count the rows of each query by the rounded shares of their cells."""
+        """Count each query's rows by rounded shares of cells."""
         shares = [rounded(own.shares(wanted)) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
         widths = np.array([own.shape[1] for own in shares])
         # The shares of all queries side by side, and where those of each one begin.
@@ -337,7 +337,7 @@ def _add_answers(counts, rows, cells, attributes, begins, shares):  # type: igno
 
 
 class CertainCounts(LossObjective):
-    """The median width of the interval that is sure to hold the answer of a count query.
+    """The median width of certain intervals of count queries.
 
     It is the most minus the least rows that may meet the query, relative to the true count as the errors of
     `CountQueries` are. From 0; lower is better. Noise and synthesis give no such interval.
@@ -400,7 +400,7 @@ _CELLS_AT_ONCE = 1 << 22
 
 
 def total_variation(table: Microdata, classes: EquivalenceClasses, suppressed: str = "mark") -> pd.DataFrame:
-    """Return the distances of columns and pairs from those of the table.
+    """Return the distances of columns and pairs.
 
     The distance is the total variation, half the sum of all differences of shares: the greatest difference in the share
     of any set of values. Rows of a release are spread evenly over the values of their groups, rows of `*` over the
@@ -446,7 +446,7 @@ def _mean_of_rows(rows: Ints, numbers: Floats) -> float:
 
 
 def _narrowed(codes: Ints, after: Column) -> Column:
-    """Restrict a column of a release to the values with these codes."""
+    """Restrict a released column to some values."""
     held, places = np.unique(after.places[codes], return_inverse=True)
     return Column(places, np.searchsorted(held, after.first), np.searchsorted(held, after.stop), after.cells)
 

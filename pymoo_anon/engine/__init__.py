@@ -1,4 +1,4 @@
-"""Equivalence classes, fast: a table as distinct tuples and counts, grouped in compiled loops."""
+"""Equivalence classes of a table, grouped in compiled loops."""
 
 from typing import TYPE_CHECKING
 

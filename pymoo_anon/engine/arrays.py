@@ -73,7 +73,7 @@ class Entries(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Numbers of the rows of each node, equal for equal generalized tuples."""
+    """Row numbers of each node, equal for equal generalized tuples."""
 
     ids: Numbers32  # (n_rows,) uint32, the number of every row of every node, where `Tree.starts` says
     n_ids: Ints  # (n_nodes,) int64, how many different numbers each node has; 0 before the first generalization
@@ -122,7 +122,7 @@ _SCRATCH = _SLOTS + len(Scratch._fields)
 
 @kernel
 def named(arrays: Any) -> Any:
-    """Return the eight groups of a flat tuple of arrays, in the order above."""
+    """Return the eight named groups of a flat tuple of arrays."""
     return (
         Request(*arrays[:_REQUEST]),
         Tree(*arrays[_REQUEST:_TREE]),

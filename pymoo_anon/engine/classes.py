@@ -1,4 +1,4 @@
-"""A table as its distinct quasi-identifier tuples, and equivalence classes of these.
+"""Distinct quasi-identifier tuples of a table, and their equivalence classes.
 
 A search reads nothing else. A table of many rows and few distinct tuples is searched as fast as a small one.
 """
@@ -58,7 +58,7 @@ class ValueCounts:
 
     @classmethod
     def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:
-        """Return the value counts of n rows from entries of row, value and count."""
+        """Return value counts from entries of row, value and count."""
         cells, members = np.unique(rows * n_values + values, return_inverse=True)
         totals = np.zeros(len(cells), dtype=np.int64)
         np.add.at(totals, members, counts)
@@ -179,7 +179,7 @@ class DistinctTuples:
             )
 
     def totals(self, column: Hashable) -> Ints:
-        """Return the counts of a column's values in the table, (n_values,) int64.
+        """Return the counts of a column's values, (n_values,) int64.
 
         Raises:
             KeyError: The table does not count the values of such a column.
@@ -391,7 +391,7 @@ class EquivalenceClasses:
 
 @njit(allocates=False)
 def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def]
-    """Write the suppressed tuples of each of n generalizations to `totals`, (n,) int64."""
+    """Write the suppressed tuples of each generalization to `totals`."""
     for i in range(len(totals)):
         own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
         total = np.int64(0)

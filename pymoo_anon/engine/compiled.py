@@ -1,4 +1,4 @@
-"""Compiled loops: numba's `njit`, which loads with the first call of one."""
+"""Compiled loops by numba, which loads when one is first called."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _machine_code() -> Any:
 def njit(
     *, allocates: bool = True, inner: bool = False, cache: bool = True, **options: Any
 ) -> Callable[[Callable[..., Any]], Loop]:
-    """Compile a loop as numba's `njit`, without the GIL, when it is first called.
+    """Compile a loop without the GIL when it is first called.
 
     Args:
         allocates: Whether the loop, or one that it calls, makes arrays. Others compile faster, since nobody counts

@@ -1,4 +1,4 @@
-"""Grouper of a table into equivalence classes, and plans to group a lattice from common specializations."""
+"""Grouping of a table, and plans to group many nodes."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Workspace:
         return layers
 
     def _first_entries(self, wanted: list[ValueCounts]) -> Entries:
-        """Return the value counts of the distinct tuples, with room for other layers."""
+        """Return the tuples' value counts, with room for other layers."""
         n_distinct, n_columns = len(self._tuples), len(wanted)
         longest = max([0, *(len(column.values) for column in wanted)])
         room = n_columns, int((1 + _KEPT_LAYERS) * longest)
@@ -260,14 +260,14 @@ class Grouper:
 
 
 class _Lease:
-    """Owner of a workspace, returned to the pool when its batches are gone."""
+    """Owner of a workspace until its batches are gone."""
 
     def __init__(self, pool: list[Workspace], space: Workspace) -> None:
         self._pool: list[Workspace] | None = pool
         self._space = space
 
     def end(self) -> None:
-        """Keep an interrupted workspace out of the pool, as its state is unknown."""
+        """Keep an interrupted workspace, of unknown state, out of the pool."""
         self._pool = None
 
     def __del__(self) -> None:
@@ -321,7 +321,7 @@ def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:
 
 @njit(allocates=False)
 def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-untyped-def]
-    """Write sources and rows of the forest to `links`, and return its size.
+    """Write the forest to `links`, and return its size.
 
     A part is order[first:last], rows of X, with a source for all of them; `parts` is a stack of these three.
     """
@@ -367,7 +367,7 @@ def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-u
 
 @kernel
 def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
-    """Write the greatest common specialization to `lowest`, and return its row or -1."""
+    """Write the greatest common specialization, and return its row or -1."""
     for j in range(len(lowest)):
         lowest[j] = X[rows[0], j]
         for i in range(1, len(rows)):
@@ -399,7 +399,7 @@ def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
 
 @kernel
 def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-def]
-    """Return the attribute and level of the best split, or attribute -1.
+    """Return attribute and level of the best split, or -1.
 
     The half are the rows at this level or above. Its gain is their number times what the level weighs more than the
     lowest one. `at_level` is scratch.
@@ -421,7 +421,7 @@ def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-
 
 @kernel
 def _split(X, rows, attribute, level):  # type: ignore[no-untyped-def]
-    """Move the rows below a level to the front, and count them."""
+    """Move the rows below a level forward, and count them."""
     n_below = 0
     for i in range(len(rows)):
         if X[rows[i], attribute] < level:

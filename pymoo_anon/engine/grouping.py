@@ -71,7 +71,7 @@ def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
 
 
 class LayerColumn(NamedTuple):
-    """The value counts of one column in the n rows of a layer."""
+    """Value counts of one column in a layer."""
 
     n_values: int  # Number of distinct values of the column in the table
     starts: Ints  # (n + 1,) int64, where the entries of each row begin
@@ -90,7 +90,7 @@ class Counted(NamedTuple):
 
 @kernel
 def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  # type: ignore[no-untyped-def]
-    """Count the values of every column in the classes of a layer's rows."""
+    """Count the values of every column in the classes."""
     first, last = layers.starts[layer], layers.starts[layer + 1]
     for c in range(len(entries.n_values)):
         column = LayerColumn(
@@ -110,7 +110,7 @@ def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  #
 
 @kernel
 def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyped-def]
-    """Count the values of each class in a histogram, and write positive counts."""
+    """Write the positive counts of each class by a histogram."""
     n_values = column.n_values
     rows, values, counts = column.rows, column.values, column.counts
     for e in range(U(column.starts[0]), U(column.starts[-1])):
@@ -131,7 +131,7 @@ def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyp
 
 @kernel
 def sort_by_class(ids, n_classes, column, scratch):  # type: ignore[no-untyped-def]
-    """Sort the values and counts of a column by class, by counting."""
+    """Sort values and counts by class, by counting."""
     rows, ends = column.rows, scratch.members
     begin, end = U(column.starts[0]), U(column.starts[-1])
     for c in range(n_classes + 1):
@@ -181,7 +181,7 @@ _BEYOND_ALL = np.iinfo(np.int64).max
 
 @njit(allocates=False)
 def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
-    """Group by one generalization after the other, while the output has room.
+    """Group by each generalization while the output has room.
 
     Args:
         done: Number of the generalization to begin with; those before it were grouped by earlier calls.
@@ -227,7 +227,7 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
 
 @kernel
 def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no-untyped-def]
-    """Return whether the classes of generalization i surely fit into the output.
+    """Return whether the classes surely fit into the output.
 
     There are at most as many classes as combinations of groups, and as rows of the layer. There are at most as many
     value counts as entries of the layer, and as classes times values.
@@ -260,7 +260,7 @@ def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-
 
 @kernel
 def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
-    """Return the smallest k whose smaller classes hold more than `limit` tuples."""
+    """Return the smallest size that the limit keeps."""
     if limit >= len(tally):
         return _smallest_by_halves(sizes, limit)
     # A class larger than the limit is always kept, so k is at most the smallest of them.

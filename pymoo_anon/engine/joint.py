@@ -16,7 +16,7 @@ from pymoo_anon.typing import Bools, Floats, Ints
 
 
 def partition_of(classes: EquivalenceClasses) -> Ints:
-    """Return the part of each distinct tuple in one generalization, (n_distinct,) int64."""
+    """Return each tuple's part in one generalization, (n_distinct,) int64."""
     assert classes.class_of is not None
     (own,) = classes.class_of
     return np.where(classes.kept[own], own + 1, 0)
@@ -42,7 +42,7 @@ def grouped_jointly(
 
 
 def joint_classes(classes: EquivalenceClasses) -> EquivalenceClasses:
-    """Return the joint classes of one generalization and the releases beside it.
+    """Return the joint classes of a generalization and releases.
 
     Raises:
         ValueError: There are no releases beside it.
@@ -53,12 +53,12 @@ def joint_classes(classes: EquivalenceClasses) -> EquivalenceClasses:
 
 
 def divided(classes: EquivalenceClasses) -> EquivalenceClasses:
-    """Return the joint classes as if nothing was suppressed in the generalization itself."""
+    """Return the joint classes as if nothing was suppressed."""
     return joint_classes(replace(classes, kept=np.ones_like(classes.kept)))
 
 
 def worst_by_class(classes: EquivalenceClasses, joint: EquivalenceClasses, values: Floats, maximize: bool) -> Floats:
-    """Return the worst value of the joint classes of each kept class, (n_classes,) float.
+    """Return each kept class's worst joint value, (n_classes,) float.
 
     A joint class of rows that are suppressed here counts for the smallest class that divides an earlier one with it.
     To suppress that class is the least that makes the joint class larger.

@@ -21,7 +21,7 @@ _hinted = False
 
 
 def dispatcher_of(function: Callable[..., Any], options: Mapping[str, Any], cache: bool) -> Any:
-    """Return numba's dispatcher of a loop, without a usable cache one that compiles in memory.
+    """Return numba's dispatcher of a loop, cached where possible.
 
     numba looks for a folder beside the source, then in the user's own cache. A user without a home who cannot write to
     the installation has neither, and numba alone refuses to decorate. A full disk and damaged files are passed over.
@@ -56,7 +56,7 @@ class _CheckedFiles(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """Cache of a loop on disk, bypassed if its files cannot be used."""
+    """Cache of a loop on disk, bypassed if unusable."""
 
     _impl_class = _CheckedFiles
 

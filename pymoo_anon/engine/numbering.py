@@ -1,4 +1,4 @@
-"""A join tree of the distinct tuples, and the numbering of pairs at its nodes."""
+"""Join tree of the distinct tuples, with numbered pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SLOTS_OF_A_ROW = 8
 
 
 def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """Return the lexicographic number of every row, and one row of each number."""
+    """Return each row's lexicographic number, and a row of each."""
     keys, space = np.zeros(len(codes), dtype=np.int64), 1
     # Invariant: the keys are in 0..space - 1 and order the rows by their columns before j.
     for j, size in enumerate(sizes):
@@ -42,7 +42,7 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
 
 
 def join_tree(codes: Ints, offsets: Ints) -> Tree:
-    """Build a join tree of the distinct tuples, with few rows and short keys.
+    """Build a join tree with few rows and short keys.
 
     A leaf is an attribute; its rows are its domain values. A join has two children; its rows are the distinct
     combinations of their attributes, each as a pair of rows of the children. The rows of the root are the distinct
@@ -84,7 +84,7 @@ def join_tree(codes: Ints, offsets: Ints) -> Tree:
 
 
 def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
-    """Halve the attributes, with about as many distinct combinations in each half.
+    """Halve the attributes by their distinct combinations.
 
     Attributes go one by one, those with many values first, to the half with fewer combinations so far.
     """
@@ -115,7 +115,7 @@ SPREAD = U(0x9E3779B97F4A7C15)
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows of two nodes, and the numbers that these rows have."""
+    """Pairs of rows of two nodes, with their numbers."""
 
     left: Numbers32  # (n,) uint32, the row of the left node in each pair
     right: Numbers32  # (n,) uint32, the row of the right node in each pair
@@ -127,7 +127,7 @@ class Pairs(NamedTuple):
 
 @kernel
 def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
-    """Load the group maps of generalization i, and mark the changed nodes.
+    """Load one generalization's maps, and mark the changed nodes.
 
     A join has others where one of its children has.
     """
@@ -149,7 +149,7 @@ def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
 
 @kernel
 def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type: ignore[no-untyped-def]
-    """Assign numbers to the rows of every changed join, and of the root.
+    """Assign numbers to the rows of changed joins and the root.
 
     Children come before their join, so their numbers are up to date when it reads them. Returns how many numbers the
     root has, and writes the first row of each to `firsts`; `members` is scratch.
@@ -180,7 +180,7 @@ def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type:
 
 @kernel
 def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
-    """Assign one number to equal pairs, by first appearance, and return the count.
+    """Assign equal pairs one number by first appearance, and count them.
 
     A pair (l, r) of numbers is the key l * n_right + r. Both are below 2^32, so the key is below 2^64.
 

@@ -1,4 +1,4 @@
-"""Sums of floats in any order, and logarithms to twice the digits.
+"""Sums of floats in any order, and precise logarithms.
 
 A sum is a pair of floats. `high` is the sum rounded, `low` collects what rounding took away. Only the last step,
 `high + low`, rounds for good. So two orders of the same terms can differ only where the exact sum lies almost in the
@@ -30,7 +30,7 @@ def add(high, low, term):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
-    """Add a term a whole number of times, as rows that repeat would.
+    """Add a term a whole number of times.
 
     Up to 2^26 times nothing of the product is lost.
     """
@@ -110,14 +110,14 @@ def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
 
 @kernel
 def _near(number):  # type: ignore[no-untyped-def]
-    """Return the whole number and power of two nearest a positive number."""
+    """Return whole number and power of two nearest a positive number."""
     share, twos = math.frexp(number)
     return np.rint(share * (2 * _NEAR)), np.float64(twos - _NEAR_TWOS)
 
 
 @kernel
 def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
-    """Return the exponential of a pair, by a whole number and a series."""
+    """Return the exponential of a pair, by a series."""
     near, twos = _near(np.exp(high))
     more, less = multiply_pairs(twos, 0.0, LOG_2[0], LOG_2[1])
     more, less = add_pairs(more, less, logs[np.int64(near), 0], logs[np.int64(near), 1])
@@ -138,7 +138,7 @@ def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
 
 @kernel
 def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
-    """Return the logarithm of a positive pair, by a whole number and a series."""
+    """Return the logarithm of a positive pair, by a series."""
     near, twos = _near(high)
     factor = 2.0**twos
     # The difference is exact, as both are within one in a thousand of one another.
@@ -173,7 +173,7 @@ def log_of(whole, logs):  # type: ignore[no-untyped-def]
 
 @kernel
 def own_logs(counts, logs):  # type: ignore[no-untyped-def]
-    """Return the sum of all counts times their logarithms, as a pair."""
+    """Return the sum of counts times their logarithms, a pair."""
     total, rest = 0.0, 0.0
     for count in counts:
         if count < len(logs):
@@ -216,7 +216,7 @@ def _fill_logs(logs):  # type: ignore[no-untyped-def]
 
 @kernel
 def _log_of_next(whole, high, low):  # type: ignore[no-untyped-def]
-    """Return the logarithm of a whole number from the one before, as pairs.
+    """Return a whole number's logarithm from the one before.
 
     They differ by 2 (z + z^3/3 + z^5/5 + ...) with z = 1 / (2 whole - 1), at most 1/5.
     """

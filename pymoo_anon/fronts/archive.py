@@ -58,7 +58,7 @@ class ParetoArchive:
         return self
 
     def _kept(self, F: Floats) -> Ints:
-        """Return the rows that become members, of members so far and then of candidates."""
+        """Return the rows of members and candidates that stay."""
         return np.flatnonzero(first_non_dominated(F))
 
     @property
@@ -190,7 +190,7 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
 
 
 def checked_epsilon(epsilon: ArrayLike, n_obj: int | None = None) -> Floats:
-    """Return positive and finite sides of boxes, one or one per objective, or raise."""
+    """Return positive and finite sides of boxes, or raise."""
     try:
         sides = np.array(epsilon, dtype=float)
     except (TypeError, ValueError):
@@ -234,7 +234,7 @@ def in_order(pop: Population) -> Population:
 
 
 def merge_front(X: Array, F: Floats, more_X: Array, more_F: Floats) -> tuple[Array, Floats]:
-    """Return X and F of a front after further points, the first of equal F."""
+    """Return X and F of a front with further points, each F once."""
     X, F = np.concatenate([X, more_X]), np.concatenate([F, more_F])
     best = first_non_dominated(F)
     return X[best], F[best]

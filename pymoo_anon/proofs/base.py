@@ -116,7 +116,7 @@ class Proof(ABC):
 
     @abstractmethod
     def _prepare(self) -> None:
-        """Set up the state of a kind of proof, or raise if it cannot prove the problem."""
+        """Set up a proof, or raise for another problem."""
 
     @property
     @abstractmethod
@@ -166,7 +166,7 @@ class Proof(ABC):
             self.X, self.G = X[places[:, 0]], G[places[:, 0]]
 
     def drain(self) -> tuple[Array, Floats, Floats]:
-        """Return X, F and G of the points evaluated since the last call."""
+        """Return X, F and G of the new points."""
         # One step, so that an interruption between two loses no point.
         done, self._evaluated = self._evaluated, self._evaluated[:1]
         X, F, G = (np.concatenate(arrays) for arrays in zip(*done, strict=True))

@@ -326,7 +326,7 @@ def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-
 
 @kernel
 def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
-    """Write the first levels of a sum, in which the last attributes are highest."""
+    """Write the first levels of a sum, last attributes highest."""
     for j in range(len(lengths) - 1, start - 1, -1):
         x[j] = min(lengths[j], total)
         total -= x[j]

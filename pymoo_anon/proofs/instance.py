@@ -147,7 +147,7 @@ class StringGoal:
         return int(np.searchsorted(-widened, -value, side="right")) + 1
 
     def best(self, F: Floats, k: int) -> int | None:
-        """Return the place of the least loss with at least this k, or None."""
+        """Return the place of the least loss from this k on, or None."""
         enough = np.arange(len(F))
         if self.privacy is not None:
             # No class has more rows than the table.
@@ -205,7 +205,7 @@ def asks_no_more(problem: BitStringProblem) -> bool:
 
 
 def _loss_and_privacy(problem: BitStringProblem) -> tuple[int, int | None] | None:
-    """Return the columns of the loss and of a function of k, if any."""
+    """Return the columns of the loss and of k."""
     follows = [_follows_k(objective) for objective in problem.objectives]
     if follows.count(False) != 1 or follows.count(True) > 1:
         return None

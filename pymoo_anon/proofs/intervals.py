@@ -221,7 +221,7 @@ class IntervalProof(LatticeProof):
         return [read[place] for place in places.ravel().tolist()]
 
     def _put(self, interval: Interval) -> None:
-        """Store an open interval, on the stack if the heap is full."""
+        """Store an open interval in the heap or the stack."""
         bounds = self._open_bounds([interval])
         if len(bounds) == 0:
             self.n_pruned += 1

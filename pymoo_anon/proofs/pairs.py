@@ -55,7 +55,7 @@ def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
 
 @njit()
 def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-untyped-def]
-    """Return the pair of cuts with the largest gain, and whether it is proven.
+    """Return the pair of cuts with the largest gain, perhaps proven.
 
     The search goes depth first over the cuts of the first attribute, group by group. Let a prefix reach value x, and
     let `own[j]` be its gain with group j of the second attribute. For every completion and every cut of the second
@@ -93,7 +93,7 @@ def _summed(table, cut):  # type: ignore[no-untyped-def]
 
 @njit(inner=True)
 def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
-    """Improve two cuts in turns, and return the first with the gain."""
+    """Improve two cuts in turns."""
     n_other = other_spans[-1, 1]
     value = longest_path(_summed(table, cut), other_spans, n_other)
     by_other = table.T.copy()
@@ -230,7 +230,7 @@ class PairSearch:
         return [first[2], *(one[2] for one in found if one is not first)], high
 
     def improve(self, cuts: Cuts, multiplier: float = 0.0) -> list[Ints]:
-        """Improve a string without a limit, where kept rows also gain the multiplier."""
+        """Improve a string without a limit, with gains for kept rows."""
 
         def better(now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:
             gains = self.gains(now, pair, multiplier)
@@ -239,7 +239,7 @@ class PairSearch:
         return self._improve_pairs(cuts, better)
 
     def improve_each(self, cuts: Cuts) -> list[Ints]:
-        """Improve a string within the limit, each pair under a multiplier of its own."""
+        """Improve a string within the limit, pair by pair."""
         return self._improve_pairs(cuts, self._best_within)
 
     def _best_within(self, now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:

@@ -332,7 +332,7 @@ class StoredLatticeProof(LatticeProof):
         return tuple(array for group in groups for array in group)
 
     def _enter_next_layer(self) -> None:
-        """Bring bounds down to the next layer, and sort its open nodes by loss."""
+        """Lower bounds to the next layer, and sort its nodes."""
         if not self.sweeps:
             n_nodes = self.problem.n_nodes
             self._ahead = self.random_state.permutation(n_nodes) if self._layer > 0 else self._ahead[:0]

@@ -64,7 +64,7 @@ class _Turn(NamedTuple):
 
 
 class StringSearch:
-    """Search of all strings that gain enough, for one k after the other.
+    """Search of all strings that gain enough, k by k.
 
     A part is divided by the paths of the next attribute of the order: a walk finds the paths whose nested bound is
     enough, and each makes a part of its own, unless it is fathomed. If the next attribute is the last one that is not
@@ -167,7 +167,7 @@ class StringSearch:
         return list(self._begun)
 
     def _place(self, need: float) -> int:
-        """Return the place of the next part, after making room in memory."""
+        """Make room, and return the next part's place."""
         later = 0 if self._later is None else len(self._later)
         if (len(self._open) + later) * _BYTES_OF_A_PART <= self.limits.max_bytes:
             return 0

@@ -108,7 +108,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
 
 @njit()
 def split_classes(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
-    """Split classes by the groups of an attribute, and drop those below k rows.
+    """Split classes by an attribute, and drop those below k rows.
 
     Args:
         ids: (n_distinct,) int64 array, the class of every distinct tuple, or -1 for dropped ones.
@@ -166,7 +166,7 @@ def _cumulate(cells: Any, sums: Any, spans: Any) -> None:
 
 @kernel
 def _add_blocks(rows: Any, spans: Any, worths: Any, k: float, saved: float, out: Any, p: int) -> None:
-    """Add the gains of one class and one group of a and p."""
+    """Add the gains of one class and group."""
     n_e, _, n_q = out.shape
     of_q = worths[n_e:]
     for e in range(n_e):
@@ -191,7 +191,7 @@ def _count_below(tuples: Any, order: Any, starts: Any, low: int, high: int, held
 
 @njit()
 def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: float, saved: float, out: Any) -> Any:
-    """Fill the gains of all blocks into zeros, and return which parts by a are filled.
+    """Fill the gains of all blocks, and tell which parts.
 
     Args:
         tuples: (n, 6) int64 array: class, value of a, of e, of p, of q, and rows of every distinct tuple.

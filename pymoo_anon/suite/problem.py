@@ -1,4 +1,4 @@
-"""The suite's instances as problems of pymoo, and a ranking of algorithms on them."""
+"""Instances of the suite as problems, and a ranking of algorithms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BEYOND = 0.1
 
 
 class Instance(Space):
-    """A frozen problem: rows of whole numbers, their possible generalizations, and measures.
+    """A frozen problem: rows, their generalizations, and measures.
 
     Args:
         told: Content of the instance's file, in the form described on the suite's page.
@@ -67,7 +67,7 @@ class Instance(Space):
 
     @property
     def n_constraints(self) -> int:
-        """Number of constraints, with those of the rule "violating" and of taxonomies."""
+        """Number of constraints, with the rule's and the taxonomies'."""
         n: int = len(self.told["constraints"]) + (self.rule == "violating") + self.has_taxonomies
         return n
 
@@ -162,13 +162,13 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         return name
 
     def reference_point(self) -> Floats:
-        """Return the (n_obj,) float array a tenth of the front's range beyond its nadir."""
+        """Return a point beyond the nadir by a tenth of the range, (n_obj,) float."""
         ideal, nadir = self._front.min(axis=0), self._front.max(axis=0)
         point: Floats = nadir + _BEYOND * (nadir - ideal)
         return point
 
     def hypervolume_share(self, F: ArrayLike) -> float:
-        """Return the hypervolume of points as a share of the proven front's.
+        """Return the share of the proven front's hypervolume.
 
         Args:
             F: (n, n_obj) array of minimised values, such as `res.F`; may be empty.
@@ -180,7 +180,7 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         return float(found / whole)
 
     def found_share(self, F: ArrayLike) -> float:
-        """Return the share of the proven front found by points, as in `hypervolume_share`."""
+        """Return the share of the proven front that points find."""
         points = set(map(tuple, np.asarray(F, dtype=float).reshape(-1, self.n_obj)))
         return float(np.mean([tuple(member) in points for member in self._front]))
 

@@ -1,4 +1,4 @@
-"""Recount the suite's fronts and certificates with numpy and the standard library.
+"""Recount of the suite's fronts and certificates by numpy.
 
     python verify.py FOLDER [NAME ...] [--most POINTS]
 
@@ -93,13 +93,13 @@ class Space:
         return prod(own[0] for own in ways)
 
     def ends(self, j: int, start: int) -> list[int]:
-        """Return the possible starts of the group after one from `start` on."""
+        """Return the possible starts of the next group."""
         if (nodes := self.nodes[j]) is None:
             return list(range(start + 1, self.sizes[j] + 1))
         return [start + 1, *(last + 1 for first, last in nodes if first == start)]
 
     def choices(self, j: int, start: int = 0) -> Iterator[Integers]:
-        """Yield all groupings of attribute j, for bit strings from value `start` on."""
+        """Yield all groupings of attribute j from `start` on."""
         if not self.bits:
             yield from (np.array(level) for level in self.told["attributes"][j]["levels"])
         elif start == self.sizes[j]:
@@ -292,7 +292,7 @@ def malformed(space: Space, name: str) -> list[str]:
 
 
 def is_tree(nodes: list[list[int]], size: int) -> bool:
-    """Return whether distinct runs of values nest or lie apart, below one root."""
+    """Return whether runs of values nest below one root."""
     runs = all(0 <= first < last < size for first, last in nodes) and [0, size - 1] in nodes
     crossing = any(a < c <= b < d for a, b in nodes for c, d in nodes)
     return runs and not crossing and len(set(map(tuple, nodes))) == len(nodes)
@@ -364,7 +364,7 @@ def types_of_two(F: Integers) -> list[str]:
 
 
 def not_covered(space: Space, F: Integers) -> list[str]:
-    """Return the feasible points of the whole space not covered by the front."""
+    """Return the feasible points that the front leaves open."""
     found: list[str] = []
     feasible = (values for values, over in space.walk() if all(excess <= 0 for excess in over))
     while batch := list(islice(feasible, _COMPARED_AT_ONCE)):
@@ -376,7 +376,7 @@ def not_covered(space: Space, F: Integers) -> list[str]:
 
 
 def check_folder(arguments: Sequence[str] | None = None) -> int:
-    """Check the named instances, and return 1 if there is a fault."""
+    """Check the named instances, and return 1 on a fault."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME")

@@ -1,4 +1,4 @@
-"""Delimited text: its encoding, separator and rows, and hierarchies in CSV files.
+"""Delimited text, and hierarchies in CSV files.
 
 A row of a hierarchy is a value and its label at every level: `value;level 1;level 2;...`. ARX writes such files with
 `;` in between, quotes where needed, and no header. A caller of ARX states the format of a file, while here the file
@@ -91,7 +91,7 @@ def decoded(data: bytes, name: str, whole: bool = True) -> str:
 
 
 def refuse_nul(text: str, name: str) -> None:
-    """Raise if a text holds a NUL, which csv cannot write before Python 3.11."""
+    """Raise for a NUL, which Python 3.10's csv cannot write."""
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise ValueError(
@@ -120,7 +120,7 @@ def separator_of(text: str) -> str:
 
 
 def csv_rows(text: str, separator: str, name: str) -> Iterator[list[str]]:
-    """Yield the rows of a CSV text, blank lines as rows without fields."""
+    """Yield the rows of a CSV text, blank lines as empty."""
     number = 0
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):

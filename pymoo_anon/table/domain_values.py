@@ -1,4 +1,4 @@
-"""Values of a domain: their identity, their text, and bins over numbers."""
+"""Values of a domain: identity, text, and bins of numbers."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...
 
 
 def day_of(value: Any) -> date | None:
-    """Return the local day of a date, a moment or ISO text, or None.
+    """Return the local day of a date or text, or None.
 
     >>> day_of("2021-03-05T23:30+02:00"), day_of(datetime(2021, 3, 5, 10)), day_of("05.03.2021")
     (datetime.date(2021, 3, 5), datetime.date(2021, 3, 5), None)
@@ -153,7 +153,7 @@ def day_of(value: Any) -> date | None:
 
 
 def is_day(value: Any) -> bool:
-    """Tell whether a value is a date, its ISO text or its local midnight.
+    """Tell whether a value is a day or its text.
 
     >>> is_day("2021-03-05"), is_day(datetime(2021, 3, 5)), is_day("2021-03-05 00:00"), is_day("2021-02-30")
     (True, True, False, False)

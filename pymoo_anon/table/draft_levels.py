@@ -1,4 +1,4 @@
-"""Drafts of hierarchies for numbers, dates and codes, and the parts of all drafts."""
+"""Drafts for numbers, dates and codes, from common parts."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ def _date_text(value: Any) -> str:
 
 
 def _day(pattern: re.Pattern[str], places: tuple[int, int, int], value: Any) -> date | None:
-    """Read a day with year, month and day at some places of a pattern."""
+    """Read a day at some places of a pattern."""
     match = pattern.fullmatch(_date_text(value))
     if match is None:
         return None

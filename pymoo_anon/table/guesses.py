@@ -418,7 +418,7 @@ _SURE = log(1e9)
 
 
 def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
-    """Map columns to an earlier one that equals them in every row."""
+    """Map columns to an earlier equal one."""
     alike: dict[Any, list[Name]] = {}
     for own in profiles:
         if own.n_distinct > 1:

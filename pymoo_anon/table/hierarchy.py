@@ -298,7 +298,7 @@ class Hierarchy:
         return np.array(found, dtype=np.int64).reshape(-1)
 
     def run_label(self, first: int, last: int) -> Hashable:
-        """Return the value, the range or the list of the values first..last.
+        """Return the label of the values first..last.
 
         >>> Hierarchy.intervals(0, 100, widths=[]).run_label(17, 20)
         '17–20'

@@ -1,4 +1,4 @@
-"""Microdata: a table about persons as its distinct quasi-identifier tuples and counts."""
+"""Microdata: distinct tuples of quasi-identifiers, with counts."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Microdata:
 
     @cached_property
     def grouper(self) -> Grouper:
-        """The grouper of the distinct tuples, which is made when it is first used."""
+        """The grouper of the distinct tuples, made at first use."""
         from pymoo_anon.engine.grouper import Grouper
 
         return Grouper(self.tuples)

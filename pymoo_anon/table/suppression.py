@@ -48,7 +48,7 @@ class Suppression:
     """A rule for the equivalence classes to suppress."""
 
     def limit_of(self, n_rows: int) -> int | None:
-        """Return the largest number of suppressed tuples, or None without a limit.
+        """Return the largest number of suppressed tuples, or None.
 
         Raises:
             ValueError: The rule does not fit a table of so many rows.
@@ -56,7 +56,7 @@ class Suppression:
         raise NotImplementedError(f"{type(self).__name__} must define limit_of")
 
     def grouping(self, n_rows: int) -> tuple[int, int]:
-        """Return the part of the engine: a limit, and the smallest kept size.
+        """Return the engine's limit and smallest kept size.
 
         The engine suppresses the smallest classes first, up to the limit. Both may be 0.
 

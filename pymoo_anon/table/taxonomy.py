@@ -1,4 +1,4 @@
-"""Taxonomies: trees over the values of an attribute with cuts as its valid generalizations.
+"""Taxonomies: trees of values whose cuts are generalizations.
 
 The functions at the end take bit strings and trees over them as spans: an (n_nodes, 3) int64 array in preorder with the
 first leaf of a node, the leaf after its last, and the place after the last node below it. Bit i lies between leaves i
@@ -29,7 +29,7 @@ from pymoo_anon.typing import Bools, Floats, Ints
 
 @dataclass
 class _Node:
-    """A node of a tree with nodes and leaves numbered in preorder."""
+    """A node of a tree, numbered in preorder."""
 
     name: str
     depth: int

@@ -1,4 +1,4 @@
-"""Contracts that you can run on your own objectives, operators, problems and algorithms.
+"""Contracts for your own objectives, operators, problems and algorithms.
 
 Call one in a test. It returns where all is well, and otherwise raises AssertionError with one sentence: what must be,
 what came instead, and where. Here a file of tests::

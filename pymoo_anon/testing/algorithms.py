@@ -85,7 +85,7 @@ class Trial:
         return algorithm
 
     def by_ask_and_tell(self) -> Result | None:
-        """Run by ask and tell, or return None if the algorithm refuses."""
+        """Run by ask and tell, or return None if refused."""
         algorithm = self.started()
         while algorithm.has_next():
             try:

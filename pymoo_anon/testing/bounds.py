@@ -272,7 +272,7 @@ def check_proof(objective: Objective, problem: LatticeProblem) -> None:
 
 
 def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator) -> None:
-    """Check that a loss is the loss of full suppression less the class gains."""
+    """Check that the class gains make up a loss."""
     if objective.known is not None or all(hierarchy.n_values == 1 for hierarchy in table.quasi_identifiers.values()):
         return
     for rule in (AtMost(int(rng.integers(0, table.n_rows))), Below(int(rng.integers(1, table.n_rows + 1)))):
@@ -290,7 +290,7 @@ def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator
 
 
 def _loss(objective: Objective, problem: BitStringProblem, x: np.ndarray) -> float | None:
-    """Return the minimised loss of one string from its gains, or None."""
+    """Return one string's loss from its gains, or None."""
     tuples = problem.table.tuples
     (maps,), _ = problem.group_maps(x[np.newaxis])
     spans = []

@@ -135,7 +135,7 @@ def _check_words(objective: Objective) -> None:
 
 
 def _check_equal_copies(objective: Objective) -> None:
-    """Check that copies are equal: problems find a measure among others by equality."""
+    """Check that copies are equal, so that problems find them."""
     for name, made in (
         ("deep copy", called(f"{objective!r} must be copied", copy.deepcopy, objective)),
         ("pickle", called(f"{objective!r} must be pickled", pickled, objective)),

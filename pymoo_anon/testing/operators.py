@@ -46,7 +46,7 @@ def check_operator(
     repair: Repair | None = None,
     seed: int = 0,
 ) -> None:
-    """Check that an operator serves any algorithm of pymoo on a problem.
+    """Check that an operator serves any algorithm on a problem.
 
     What it makes is valid: as many points as pymoo asks for, of one type, between the bounds, whole numbers where
     variables are, and taken by the problem. It changes no individual that it is given and nothing of the problem. It

@@ -75,7 +75,7 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
 
 
 def _check_filled(problem: Problem, X: Array, names: Iterable[str]) -> None:
-    """Check that `_evaluate` sets all outputs, which pymoo would fill with infinity."""
+    """Check that `_evaluate` sets all outputs."""
     out: dict[str, Any] = {}
     given = X[0] if problem.elementwise else X
     called(f"_evaluate of {type(problem).__name__} must take valid points", problem._evaluate, given, out)

@@ -43,7 +43,7 @@ class ContractError(AssertionError):
 
 
 def typed(values: Any) -> str:
-    """Format up to eight values in one line, as typed in Python.
+    """Format up to eight values as typed in Python.
 
     >>> typed(np.array([[1, 2], [3, 4]]))
     '[[1, 2], [3, 4]]'
@@ -160,7 +160,7 @@ def random_tables(column: Hashable | None, n: int, rng: np.random.Generator) -> 
 
 
 def random_hierarchy(n_values: int, rng: np.random.Generator) -> Hierarchy:
-    """Return a hierarchy of up to four levels that ends in one group."""
+    """Return a hierarchy of up to four levels."""
     groups = list(range(n_values))
     levels: list[list[Hashable]] = [list(groups)]
     while len(set(groups)) > 1 and len(levels) < 3:
@@ -238,7 +238,7 @@ def some_nodes(problem: LatticeProblem, rng: np.random.Generator) -> Ints:
 
 
 def some_rules(objective: Objective, table: Microdata, rng: np.random.Generator) -> list[LatticeProblem]:
-    """Lattices of one table with an objective, under every rule of suppression."""
+    """Lattices of one table, one for every rule of suppression."""
     n_rows = table.n_rows
     limits = rng.integers(0, n_rows, 3).tolist()
     constraints: list[Constraint] = [KAnonymity() >= int(rng.integers(1, 4))]

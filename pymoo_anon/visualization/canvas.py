@@ -30,7 +30,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def literal(text: str) -> str:
-    """Escape a text, so that matplotlib draws no formula and no line break."""
+    """Escape a text against formulas and line breaks."""
     return plain(text).replace("$", r"\$")
 
 
@@ -43,7 +43,7 @@ def legend(place: Axes | Figure, marks: Sequence[Artist], names: Sequence[str], 
 
 
 def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    """Write a figure as PNG, whole or not at all, and return it."""
+    """Write a figure as PNG, whole or not at all."""
     if path is not None:
         with replaced(path) as temporary:
             figure.savefig(temporary, format="png", dpi=150)
@@ -51,14 +51,14 @@ def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
 
 
 def scale(ax: Axes, which: Literal["x", "y"], label: str, log: bool, whole: bool, greatest: float) -> None:
-    """Set scale, label, ticks and grid of a side, "x" or "y"."""
+    """Set scale, label, ticks and grid of a side."""
     ax.set(**{f"{which}scale": "log" if log else "linear", f"{which}label": literal(label)})
     tick(getattr(ax, f"{which}axis"), log, whole, greatest)
     ax.grid(axis=which, alpha=0.3)
 
 
 def tick(side: XAxis | YAxis, log: bool, whole: bool, greatest: float, n_ticks: int = 6) -> None:
-    """Write ticks as plain numbers, or as powers of ten from a million on."""
+    """Write ticks as plain numbers or large powers of ten."""
     if not log:
         steps = [1, 2, 2.5, 3, 5, 10]
         side.set_major_locator(MaxNLocator(n_ticks, steps=steps, integer=whole, min_n_ticks=1))

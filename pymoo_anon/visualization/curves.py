@@ -1,4 +1,4 @@
-"""Pictures of curves: a property of all tuples under several anonymizations, and the convergence of searches."""
+"""Pictures of properties of all tuples, and of convergence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CurvePicture:
 
 
 def tuple_picture(vectors: Mapping[Hashable, PropertyVector], names: Sequence[object] | None = None) -> CurvePicture:
-    """Collect the data of a picture of single tuples, from the arguments of `plot_tuples`."""
+    """Collect the data of `plot_tuples`."""
     _check_vectors(vectors)
     n_rows = next(iter(vectors.values())).n_rows
     if n_rows > _TUPLES:
@@ -108,7 +108,7 @@ def plot_tuples(
 
 
 def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw the distribution of a property over the tuples under each anonymization.
+    """Draw the distribution of a property under each anonymization.
 
     Args:
         vectors: By name of an anonymization its vector, all of one property and table, of any size.
@@ -163,7 +163,7 @@ def _stepped(picture: CurvePicture) -> tuple[Figure, Axes]:
 def convergence_picture(
     histories: Mapping[str, Sequence[Algorithm]], indicator: Callable[[Array], float], label: str
 ) -> CurvePicture:
-    """Collect the data of a picture of convergence, from the arguments of `plot_convergence`."""
+    """Collect the data of `plot_convergence`."""
     if not histories:
         raise ValueError("histories must name at least one search, got none")
     curves = {}
@@ -193,7 +193,7 @@ def plot_convergence(
     label: str,
     path: str | os.PathLike[str] | None = None,
 ) -> Figure:
-    """Draw the quality of the front over the evaluations of several searches.
+    """Draw the front's quality over the evaluations of searches.
 
     Generations before the first feasible point are left out.
 

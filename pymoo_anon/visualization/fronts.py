@@ -80,7 +80,7 @@ def front_picture(
     open_bounds: ArrayLike | None = None,
     axes: Sequence[Objective] = (),
 ) -> FrontPicture:
-    """Collect the data of a picture of fronts, from the arguments of `plot_fronts`.
+    """Collect the data of `plot_fronts`.
 
     Loss is on x and privacy on y, whatever the order of the objectives. Members with an infinite value are not drawn
     but counted in the title. `open_bounds` is an (m, n_obj) array, such as `res.algorithm.open_bounds`.
@@ -130,7 +130,7 @@ def _checked_front(problem: AnonymizationProblem, name: str, F: ArrayLike) -> Fl
 def plot_front(
     problem: AnonymizationProblem, res: Any, path: str | os.PathLike[str] | None = None, axes: Sequence[Objective] = ()
 ) -> Figure:
-    """Draw the front of a search, with the open region of an unfinished proof.
+    """Draw a front, with an unfinished proof's open region.
 
     Args:
         problem: The problem.
@@ -318,7 +318,7 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _label(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    """Scale and label a side, with shares of a loss on the opposite side."""
+    """Scale and label a side, with shares of a loss."""
     scale(ax, which, axis.label, axis.log, axis.whole, axis.greatest)
     if axis.loss is None:
         return
@@ -369,7 +369,7 @@ class LatticePicture:
 
 
 def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLike | None = None) -> LatticePicture:
-    """Collect the data of a picture of a lattice, from the arguments of `plot_lattice`."""
+    """Collect the data of `plot_lattice`."""
     marked = np.unique(problem.checked(np.atleast_2d(np.asarray(front))), axis=0)
     seen = None if visited is None else np.unique(problem.checked(visited), axis=0)
     counts = _layer_sizes(problem.lengths)
