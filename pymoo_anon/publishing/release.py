@@ -274,7 +274,8 @@ class Recoded:
         reads = {one.measure: one.measure.reads(sensitive) for one in promises}
         read = dict.fromkeys(c for one, own in reads.items() if not one.joint for c in own if c not in names)
         joint = [c for one, own in reads.items() if one.joint for c in own if c not in names]
-        linked = self._linked(joint) if any(one.joint for one in reads) else None
+        is_joint = any(one.joint for one in reads)
+        linked = linked_rows(self._recoding, self.problem, self._complete, joint) if is_joint else None
         outside = [column for column in read if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in read if column not in outside])
         self._check(own, written)
@@ -300,10 +301,6 @@ class Recoded:
         assert len(rows) == len(self.problem.measured) + len(self.requirements)
         in_rows = KAnonymity(known=self.problem.default_constraint.objective.known)
         return object_frame(("measure", "promised", "recounted", "holds"), rows), counted(in_rows) == 1
-
-    def _linked(self, columns: Sequence[Name]) -> Recount | None:
-        own = self._recoding.generalization, self._recoding.classes
-        return linked_rows(self.problem, own, self._complete, [*dict.fromkeys(columns)], self.asked.suppressed)
 
     def _promises(self) -> list[_Promise]:
         measured = [
