@@ -32,7 +32,7 @@ from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPena
 from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.nesting import divided_parts, parts_within
-from pymoo_anon.problems.releases import fingerprint_of
+from pymoo_anon.problems.releases import fingerprint_of, points_or_classes
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
 from pymoo_anon.recoding import (
     FEW,
@@ -259,7 +259,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.method, self.structure = method, structure
         self.n_improvements = whole_from_0("n_improvements", n_improvements)
         self.within_parts = parts_within(within, table, constraints)
-        self.earlier = () if within is None else (within,)
+        self.earlier = points_or_classes([] if within is None else [within])
         #: (n_distinct,) int64 array of `kept_whole`, or None. Set before the first point is decoded.
         self.units: Ints | None = None
         self.targets = targets_of(table, least_k(constraints))

@@ -124,14 +124,20 @@ def point_of(release: Any) -> tuple[Any, Ints] | None:
     return None
 
 
+def points_or_classes(releases: Sequence[Any]) -> tuple[Any, ...]:
+    """Return releases in a form that can be pickled, which a Choice cannot."""
+    return tuple(one if (point := point_of(one)) is None else point for one in releases)
+
+
 def all_earlier(problem: Any) -> list[Any]:
     """Return the releases before one of a problem, with those before them, each once."""
-    found: list[Any] = []
+    found: dict[Any, Any] = {}
     for one in problem.earlier:
         point = point_of(one)
         before = [] if point is None else all_earlier(point[0])
-        found += [other for other in (*before, one) if not any(other is known for known in found)]
-    return found
+        for own, at in ((own, point_of(own)) for own in (*before, one)):
+            found.setdefault(id(own) if at is None else (id(at[0]), at[1].tobytes()), own)
+    return list(found.values())
 
 
 def _classes_of(release: Any) -> EquivalenceClasses:

@@ -20,10 +20,6 @@ def problem_for(problem: Any, study: Any) -> Any:
 
     A local recoding is inside the releases before it. Levels of whole columns are beside them, and hold the bounds on
     single classes jointly.
-
-    Args:
-        problem: The problem that was searched.
-        study: The study of the audience.
     """
     names = list(study.project.audiences)
     names = names[: names.index(study.audience) + 1]

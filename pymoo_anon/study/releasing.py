@@ -38,14 +38,11 @@ def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
 
 def search_of(study: Any, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
     """Return the facts about the search for the evidence."""
-    record, passes = study.record, asked["lower-bound"]
-    seed = record["options"]["seed"]
-    if study.audience is not None:
-        record = study.audience_search[1]
+    passes, found = asked["lower-bound"], study.record if study.audience is None else study.audience_search[1]
     return {
-        "algorithm": record["algorithm"]["name"],
-        "seed": seed,
-        **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
+        "algorithm": found["algorithm"]["name"],
+        "seed": study.record["options"]["seed"],
+        **{key: found[key] for key in ("certified", "n_undecided", "stopped")},
         "commands": commands_of(study.project.path, choice, {**asked, "audience": study.audience}),
         "bound": None if passes is None else study.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
         "joint": None if told is None else told.as_record(),
