@@ -149,8 +149,9 @@ def nested(problem: Any, demands: Sequence[Sequence[Constraint]], kept: float = 
     for demanded in demands:
         own = _requiring(problem, demanded, found[-1] if found else None)
         if kept and not found and len(demands) > 1:
-            own.units = _requiring(problem, demands[1]).kept_whole(_least_target(own), kept)
-        found.append(own.front([_least_target(own)]).choose(row=0))
+            own.units = _requiring(problem, demands[1]).kept_whole(own.x_of(0), kept)
+        # The least k that the constraints allow, no price and equal weights.
+        found.append(own.front([own.x_of(0)]).choose(row=0))
     return found
 
 
@@ -164,8 +165,3 @@ def _requiring(problem: Any, demanded: Sequence[Constraint], within: Choice | No
         n_improvements=problem.n_improvements,
         within=within,
     )
-
-
-def _least_target(problem: Any) -> Ints:
-    """Return the point of the least k that the constraints allow, no price and equal weights."""
-    return np.zeros(problem.n_var, dtype=np.int64)

@@ -75,7 +75,7 @@ def search_for(study: Any) -> tuple[Front, Mapping[str, Any]]:
     """
     problem, record = study.problem, study.record
     if not isinstance(problem, LatticeProblem):
-        return Front(problem, np.zeros((1, problem.n_var), dtype=np.int64)), record
+        return problem.front([problem.x_of(0)]), record
     # No other audience is searched.
     from pymoo_anon.study.search import algorithm_for, search
     from pymoo_anon.study.settings import Settings
