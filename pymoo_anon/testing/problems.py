@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -22,6 +21,7 @@ from pymoo_anon.testing.support import (
     check_same,
     check_unchanged,
     first_difference,
+    output_names,
     outputs_of,
     pickled,
     slack,
@@ -62,10 +62,10 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
         raise TypeError(f"problem must be a Problem, got {problem!r}")
     name = type(problem).__name__
     X = valid_points(problem, _N_POINTS, sampling, seed)
+    _check_filled(problem, X.copy())
     before = X.copy()
     values = called(f"{name} must evaluate any valid points", outputs_of, problem, X)
     check_unchanged(f"{name} must not change X", before, X)
-    _check_filled(problem, X, values)
     _check_numbers(problem, X, values)
     _check_all_ways(problem, X, values, seed)
     _check_front(problem, X, values)
@@ -74,12 +74,12 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
         _check_natural(problem, X, values)
 
 
-def _check_filled(problem: Problem, X: Array, names: Iterable[str]) -> None:
-    """Check that `_evaluate` sets all outputs."""
+def _check_filled(problem: Problem, X: Array) -> None:
+    """Check that `_evaluate` sets all outputs, before pymoo fills or refuses them."""
     out: dict[str, Any] = {}
     given = X[0] if problem.elementwise else X
     called(f"_evaluate of {type(problem).__name__} must take valid points", problem._evaluate, given, out)
-    missing = [name for name in names if out.get(name) is None]
+    missing = [name for name in output_names(problem) if out.get(name) is None]
     if missing:
         raise ContractError(
             f"_evaluate of {type(problem).__name__} must set out[{missing[0]!r}], got only {', '.join(map(repr, out))}"

@@ -330,9 +330,14 @@ def valid_points(problem: Problem, n: int, sampling: Sampling | None = None, see
     return X
 
 
+def output_names(problem: Problem) -> list[str]:
+    """Return F, and G and H where there are constraints."""
+    return ["F", *["G"] * (problem.n_ieq_constr > 0), *["H"] * (problem.n_eq_constr > 0)]
+
+
 def outputs_of(problem: Problem, X: Array) -> dict[str, Floats]:
-    """F of points, and G and H where there are constraints."""
-    names = ["F", *["G"] * (problem.n_ieq_constr > 0), *["H"] * (problem.n_eq_constr > 0)]
+    """Evaluate points."""
+    names = output_names(problem)
     values: dict[str, Floats] = problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
     return values
 
