@@ -16,7 +16,7 @@ from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import new_table, working
 from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
 from pymoo_anon.study.interrupt import ExitCode, write_new
-from pymoo_anon.study.names import Reading, Source, file_names
+from pymoo_anon.study.names import Reading, file_names, source_of
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import by_column, check_known, columns_of, csv_files, open_table
@@ -94,7 +94,8 @@ def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str
         names = request.column or project.with_role("quasi-identifier")
         folder = request.output if "output" in request.given else project.path.parent / request.output
     else:
-        reading, every, folder = Reading(Source("csv", request.data)), columns_of(request.data), request.output
+        source = source_of(str(request.data), Path())
+        reading, every, folder = Reading(source), columns_of(source), request.output
         names = request.column or every
     return reading, names, dict(zip(every, file_names(every), strict=True)), folder
 
@@ -116,9 +117,10 @@ def run_check(request: CheckRequest, console: Console) -> None:
     known: list[tuple[Path, list[Any] | None]] = [(file, None) for file in files]
     if request.data is not None:
         with working("Reading the table"):
-            found = by_column(files, request.data, columns_of(request.data))
-            check_known(Source("csv", request.data), found, columns_of(request.data))
-            frame = open_table(Reading(Source("csv", request.data)), list(found))
+            source = source_of(str(request.data), Path())
+            found = by_column(files, request.data, columns_of(source))
+            check_known(source, found, columns_of(source))
+            frame = open_table(Reading(source), list(found))
         known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]
     n_found = dict.fromkeys(("error", "warning", "note"), 0)
     for file, values in known:

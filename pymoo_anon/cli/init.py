@@ -30,11 +30,12 @@ _CALLED = {
 
 def run_init(request: InitRequest, console: Console) -> None:
     """Guess the role of every column, and write a project file and drafts."""
-    source = source_of(request.data, Path())
+    source = source_of(request.data, Path(), request.table)
     if source.path is not None and source.path.suffix.lower() == ".deid":
         _take_over(request, source, source.path, console)
         return
-    reading = reading_of(source, request.engine, request.names)
+    reading = reading_of(source, request.engine, request.names, request.encoding)
+    source = reading.source
     stem = Path(file_names([source.table or (source.path.stem if source.path is not None else "")])[0]).stem
     with working("Step 1 of 2: reading the table") as show:
         proposer = Proposer(reading, request.output, stem)
@@ -52,7 +53,7 @@ def _take_over(request: InitRequest, source: Source, path: Path, console: Consol
     # No other project needs it.
     from pymoo_anon.study.arx import taken_over
 
-    for name in ("names", "role", "hierarchies", "missing", "engine"):
+    for name in ("names", "table", "encoding", "role", "hierarchies", "missing", "engine"):
         if name in request.given:
             raise ValueError(f"--{name} cannot be combined with {source}, a project of ARX")
     source.check()

@@ -18,6 +18,8 @@ from pymoo_anon.study.options import (
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
 
+_TABLE = "The table in a database or the sheet of a workbook, SCHEMA.NAME outside the usual schema."
+
 _STUDY = "The project file, or the folder of its search."
 
 # The options that say which point to take.
@@ -30,11 +32,19 @@ class InitRequest(Invocation):
 
     data: str = option(
         ...,
-        "A CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE; or FILE.deid, a project of ARX.",
+        "A file: CSV, Parquet, JSON lines, Excel, SQLite; postgresql://HOST/DATABASE, duckdb:FILE:TABLE or spark:TABLE;"
+        " or FILE.deid, a project of ARX.",
         metavar="DATA",
         argument=True,
     )
+    table: str | None = option(None, _TABLE, metavar="NAME")
     names: str | None = option(None, "Column names of a CSV file without a header.", metavar="NAME,NAME,...")
+    encoding: str | None = option(
+        None,
+        "Encoding of a CSV file that is neither UTF-8 nor UTF-16, such as latin-1 or cp1252.",
+        metavar="NAME",
+        shown="UTF-8, or what the byte order mark says",
+    )
     role: list[str] = option(
         [],
         "The role of all columns of a name such as 'Q*', in place of the guess; may be given more than once, the last "
@@ -139,9 +149,13 @@ class ReleaseRequest(Invocation):
     local: bool = option(
         False, "Give every class of rows levels of its own: no cell becomes coarser, and k and l are kept."
     )
-    output: Path | None = option(
-        None, "The released table.", metavar="FILE.csv|FILE.parquet", shown="as the project file says"
+    output: str | None = option(
+        None,
+        "The released table: a file, or with --table a database.",
+        metavar="FILE.csv|FILE.parquet|FILE.xlsx|DATABASE",
+        shown="as the project file says",
     )
+    table: str | None = option(None, "The new table in the database of --output.", metavar="NAME")
     lower_bound: int | None = option(
         None,
         "After a local search, bound the distance from the least loss. More passes give a better bound.",
@@ -170,10 +184,11 @@ class VerifyRequest(Invocation):
     file: str = option(
         ...,
         "A project file or the folder of its search, for all releases; or any table:"
-        " a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.",
+        " a file, postgresql://HOST/DATABASE, duckdb:FILE:TABLE or spark:TABLE.",
         metavar="FILE.toml|FOLDER|TABLE",
         argument=True,
     )
+    table: str | None = option(None, f"TABLE: {_TABLE}", metavar="NAME", idle=(PROJECT,))
     quasi_identifiers: list[str] = option(
         [], "TABLE: a quasi-identifier; repeatable.", metavar="NAME", flag="--quasi-identifier", idle=(PROJECT,)
     )
@@ -263,7 +278,7 @@ class CountRequest(Invocation):
 class DraftRequest(Invocation):
     """Options of `pymoo-anon hierarchy draft`."""
 
-    data: Path = option(..., "The table, or a project file.", metavar="DATA.csv|FILE.toml", argument=True)
+    data: Path = option(..., "The table, or a project file.", metavar="DATA|FILE.toml", argument=True)
     column: list[str] = option(
         [],
         "A column; repeatable.",

@@ -14,10 +14,10 @@ from pymoo_anon.cli.options import ReleaseRequest
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.release import RecountError
-from pymoo_anon.study.engines import kind_of
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside
+from pymoo_anon.study.releasing import target_of
+from pymoo_anon.study.stored import CODEBOOK, EVIDENCE
 from pymoo_anon.study.study import Study
 
 
@@ -27,16 +27,16 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     if asked.audience is not None:
         with options_named(asked):
             study = study.for_audience(asked.audience)
-    target = study.project.release if asked.output is None else asked.output
-    # A wrong ending is refused before any work.
-    kind_of(target)
-    check_free([target, beside(target, CODEBOOK), beside(target, EVIDENCE)], asked.force)
+    # A wrong place is refused before any work.
+    target, paths = target_of(study, asked.output, asked.table)
+    check_free(paths, asked.force)
     with working("Step 1 of 4: reading the front"), options_named(asked):
         front = study.front
     try:
         with working("Step 2 of 4: recoding and writing") as show, options_named(asked):
             made = study.release(
                 asked.output,
+                table=asked.table,
                 row=asked.row,
                 suppressed=asked.suppressed,
                 local=asked.local,

@@ -54,7 +54,7 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
         measures = [objective("require", name, roles) for name in ("k", *(f"l:{name}" for name in asked.sensitive))]
     with working("Reading and counting"):
         whole = None if asked.original is None else table_at(asked.original, asked.engine)
-        frame = table_at(asked.file, asked.engine)
+        frame = table_at(asked.file, asked.engine, asked.table)
         claims = verify(frame, asked.quasi_identifiers, measures, sensitive=asked.sensitive, original=whole)
         known = nw.from_native(frame).collect_schema().names()
         known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(asked.sensitive, "sensitive")

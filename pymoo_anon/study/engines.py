@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import codecs
 import csv
+import hashlib
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -20,12 +23,34 @@ import narwhals as nw
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.study.names import Reading, Source
-from pymoo_anon.table.delimited import bytes_of, csv_rows, decoded, has_nul, is_packed, separator_of
+from pymoo_anon.study.databases import (
+    POSTGRES,
+    check_installed,
+    connected,
+    read_database,
+    read_sqlite,
+    read_workbook,
+    write_workbook,
+)
+from pymoo_anon.study.names import Reading, Source, checksum
+from pymoo_anon.table.delimited import (
+    bytes_of,
+    csv_rows,
+    decoded,
+    has_nul,
+    is_packed,
+    is_zipped,
+    mark_and_encoding,
+    separator_of,
+    unpacked,
+)
 from pymoo_anon.table.frames import as_text
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
+
+# Next step for a file in another encoding.
+_NAMED = ", or name its encoding: init --encoding latin-1, encoding in [data]"
 
 # No line of a CSV file may have more bytes.
 _LONGEST_LINE = 1 << 24
@@ -36,6 +61,9 @@ _TABLE_NUMBERS = count()
 #: The blanks that `strip` takes away around a field.
 BLANKS = " "
 
+# A number with a decimal comma.
+_DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
+
 
 class Dialect(NamedTuple):
     """The format of a CSV file."""
@@ -45,9 +73,9 @@ class Dialect(NamedTuple):
     has_header: bool  # Whether its first row holds them
 
 
-def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> Dialect:
+def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, encoding: str | None = None) -> Dialect:
     """Recognise the format of a CSV file by its first rows."""
-    text = head_of(path)
+    text = head_of(path, encoding)
     separator = separator_of(text)
     if names is not None:
         return Dialect(separator, list(names), False)
@@ -64,11 +92,11 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False) -> 
     return Dialect(separator, header, True)
 
 
-def head_of(path: Path) -> str:
+def head_of(path: Path, encoding: str | None = None) -> str:
     """Return the first lines of a file, the last perhaps cut."""
     data = bytes_of(path, _HEAD + 1)
     whole = len(data) <= _HEAD
-    text = decoded(data[:_HEAD], str(path), whole)
+    text = decoded(data[:_HEAD], str(path), whole, encoding, _NAMED)
     return text if whole else text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
 
 
@@ -83,8 +111,8 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
         raise ValueError("engine spark needs the package pyspark: pip install pyspark")
     if source.kind == "csv":
         return _open_csv(reading, engine, choose)
-    if reading.names is not None or reading.strip:
-        raise ValueError(f"`names` and `strip` work only with CSV files; {source} is not one")
+    if own := reading.of_csv:
+        raise ValueError(f"{' and '.join(f'`{name}`' for name in own)} work only with CSV files; {source} is not one")
     try:
         frame = _typed(source, engine)
         schema = nw.from_native(frame).collect_schema()
@@ -92,21 +120,24 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
         raise
     except Exception as error:
         # Each engine has its own types of errors.
-        raise ValueError(f"{source} cannot be read by {engine}: {first_line(error)}") from None
+        by = {"excel": "calamine", "sqlite": "SQLite", "database": "Ibis"}.get(source.kind, engine)
+        by = "" if isinstance(error, ValueError) else f" by {by}"
+        raise ValueError(f"{source} cannot be read{by}: {first_line(error)}") from None
     columns = choose(list(schema))
     coded = [column for column in columns if reading.empty and schema[column] in (nw.Categorical, nw.Enum)]
     if coded:
         # A text that means "no value" may be one of the categories.
         frame = nw.from_native(frame).with_columns([as_text(column).alias(column) for column in coded]).to_native()
     texts = [column for column in columns if schema[column] == nw.String] + coded
-    return _cleaned(frame, columns, texts, reading.empty, False)
+    return _cleaned(frame, columns, texts, reading.empty)
 
 
 def engine_of(reading: Reading) -> str:
     """Return the engine that reads a table, "duckdb" or "spark"."""
     source, asked = reading.source, reading.engine
-    if source.kind in ("duckdb", "spark") and asked not in ("auto", source.kind):
-        raise ValueError(f"{source} is read by engine {source.kind}, got {asked}")
+    own = {"csv": asked, "parquet": asked, "spark": "spark"}.get(source.kind, "duckdb")
+    if asked not in ("auto", own):
+        raise ValueError(f"{source} is read by engine {own}, got {asked}")
     return "spark" if "spark" in (source.kind, asked) else "duckdb"
 
 
@@ -115,8 +146,14 @@ def _typed(source: Source, engine: str) -> Any:
     if source.kind == "spark":
         return _spark().table(source.table)
     if source.kind == "duckdb":
-        return import_module("duckdb").connect(str(source.path), read_only=True).table(source.table)
+        if source.table is None:
+            raise ValueError("it must come with the name of a table: --table NAME, or table in [data]")
+        return _in_utc(import_module("duckdb").connect(str(source.path), read_only=True)).table(source.table)
+    if source.kind in ("excel", "sqlite", "database"):
+        return _read_whole(source)
     assert source.path is not None
+    if source.kind == "json":
+        return _json_lines(source.path)
     if engine == "spark":
         return _spark().read.parquet(str(source.path.resolve()))
     return _connect().sql(f"SELECT * FROM read_parquet({_path(source.path)}, hive_partitioning=false)")
@@ -126,15 +163,12 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
     """Return some columns of a CSV file."""
     path = reading.source.path
     assert path is not None
-    dialect = dialect_of(path, reading.names, reading.strip)
+    dialect = dialect_of(path, reading.names, reading.strip, reading.encoding)
     columns = list(dict.fromkeys(choose(dialect.names)))
-    open_plain, open_rows = (_spark_csv, _spark_rows) if engine == "spark" else (_duckdb_csv, _duckdb_rows)
-    is_plain = (engine == "duckdb" or _is_for_spark(path)) and _is_plain(path, dialect)
-    # To read row by row raises if the file is wrong.
-    frame = open_plain(path, dialect) if is_plain else open_rows(_even_rows(path, dialect), dialect)
+    frame = (_spark_table if engine == "spark" else _duckdb_table)(path, dialect, reading.encoding)
     # Any text may name a column of the file, so positions do until here.
     places = [f"column {dialect.names.index(name)}" for name in columns]
-    frame = _cleaned(frame, places, places, ("", *reading.empty), reading.strip)
+    frame = _cleaned(frame, places, places, ("", *reading.empty), reading.strip, reading.decimal)
     if engine == "duckdb" and not _are_names_of_duckdb(columns):
         return frame.df().set_axis(columns, axis="columns")
     if engine == "spark":
@@ -180,10 +214,32 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     return bool(is_plain)
 
 
-def _even_rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
+@contextmanager
+def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
+    """Yield the file or its copy in UTF-8, or None for wrong text."""
+    mark, known = mark_and_encoding(bytes_of(path, 4), encoding)
+    if known == "utf-8" and not is_zipped(path):
+        yield path
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "copy.csv")
+        with unpacked(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
+            file.read(len(mark))
+            decoder, is_right = codecs.getincrementaldecoder(known)(), True
+            try:
+                for block in iter(lambda: file.read(_HEAD), b""):
+                    out.write(decoder.decode(block))
+                out.write(decoder.decode(b"", True))
+            except UnicodeDecodeError:
+                is_right = False
+        yield copy if is_right else None
+
+
+def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[list[str]]:
     """Yield the rows of a CSV file, or raise on wrong numbers of fields."""
     n_fields = len(dialect.names)
-    rows = csv_rows(decoded(bytes_of(path), str(path)), dialect.separator, str(path))
+    text = decoded(bytes_of(path), str(path), True, encoding, _NAMED)
+    rows = csv_rows(text, dialect.separator, str(path))
     if dialect.has_header:
         next(rows)
     uneven: dict[int, int] = {}
@@ -201,13 +257,23 @@ def _even_rows(path: Path, dialect: Dialect) -> Iterator[list[str]]:
         )
 
 
-def _cleaned(frame: Any, columns: Sequence[str], texts: Sequence[str], empty: Sequence[str], strip: bool) -> Any:
-    """Return the wanted columns, with stripped texts and gaps."""
+def _cleaned(
+    frame: Any,
+    columns: Sequence[str],
+    texts: Sequence[str],
+    empty: Sequence[str],
+    strip: bool = False,
+    decimal: str = ".",
+) -> Any:
+    """Return the wanted columns, with stripped texts, decimal points and gaps."""
     made = []
     for name in columns:
         cell = nw.col(name)
         if name in texts and strip:
             cell = cell.str.strip_chars(BLANKS)
+        if name in texts and decimal != ".":
+            with_point = cell.str.replace_all(decimal, ".", literal=True)
+            cell = nw.when(cell.str.contains(_DECIMAL_COMMA)).then(with_point).otherwise(cell).alias(name)
         if name in texts and empty:
             cell = nw.when(~cell.is_in(empty)).then(cell).alias(name)
         made.append(cell)
@@ -219,13 +285,83 @@ def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
+def checksum_of(source: Source) -> str | None:
+    """Return the sha256 of a file or of rows, or None in Spark's catalog."""
+    if source.kind == "spark":
+        return None
+    if source.path is not None and source.is_file:
+        return checksum(source.path)
+    return content_checksum(open_frame(Reading(source), list))
+
+
+def content_checksum(frame: Any) -> str:
+    """Return the sha256 of the rows of a table in any order."""
+    if isinstance(frame, pd.DataFrame):
+        # DuckDB tells no names apart by case.
+        frame = registered(frame.set_axis([f"{i} {name}" for i, name in enumerate(frame)], axis="columns"))
+    made = hashlib.sha256(json.dumps(frame.columns).encode())
+    # Longer than any of the columns, so none of them.
+    view = "row" * (max(map(len, frame.columns)) + 1)
+    rows = f"SELECT sha256(CAST(to_json({view}) AS VARCHAR)) AS own FROM {view}"
+    # Groups by the first digits are small, however many rows there are.
+    parts = frame.query(
+        view, f"SELECT sha256(string_agg(own, '' ORDER BY own)) FROM ({rows}) GROUP BY own[:3] ORDER BY own[:3]"
+    )
+    made.update("".join(part for (part,) in parts.fetchall()).encode())
+    return made.hexdigest()
+
+
 # --- DuckDB -----------------------------------------------------------------------------------------------------------
 
 
 @cache
 def _connect() -> Any:
     """Return the connection of all files: DuckDB combines tables of one connection alone."""
-    return import_module("duckdb").connect()
+    return _in_utc(import_module("duckdb").connect())
+
+
+def _in_utc(connection: Any) -> Any:
+    """Make moments with a zone the same text on every machine."""
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def _read_whole(source: Source) -> Any:
+    """Read a table of a workbook or a database once."""
+    check_installed(source.kind)
+    if source.kind == "database":
+        with connected(source) as backend:
+            return registered(read_database(source, backend))
+    return registered(read_workbook(source) if source.kind == "excel" else read_sqlite(source))
+
+
+def registered(frame: Any) -> Any:
+    """Return a table as a relation of DuckDB, or as pandas for odd names."""
+    names = list(frame.columns if isinstance(frame, pd.DataFrame) else frame.column_names)
+    if not _are_names_of_duckdb(names):
+        return frame if isinstance(frame, pd.DataFrame) else frame.to_pandas(integer_object_nulls=True)
+    view = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
+    return _connect().register(view, frame).table(view)
+
+
+def _json_lines(path: Path) -> Any:
+    """Return a table of JSON lines, texts as texts."""
+    connection, file = _connect(), f"{_path(path)}, format = 'newline_delimited'"
+    sniffed = connection.sql(f"SELECT * FROM read_json({file}, sample_size = -1)")
+    types = dict(zip(sniffed.columns, map(str, sniffed.types), strict=True))
+    keys = connection.sql(f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({file})").fetchall()
+    if twice := {name for (name,) in keys} ^ {*types}:
+        raise ValueError(f"its keys must differ in more than case, got {examples(sorted(twice))}")
+    if nested := [name for name, own in types.items() if own.startswith(("STRUCT", "MAP")) or own.endswith("]")]:
+        raise ValueError(f"its values must be single ones, got lists or objects in {examples(nested)}; take them out")
+    kept = {name: own if own in ("BIGINT", "DOUBLE", "BOOLEAN") else "VARCHAR" for name, own in types.items()}
+    columns = ", ".join(f"{_quoted(name)}: '{own}'" for name, own in kept.items())
+    frame = connection.sql(f"SELECT * FROM read_json({file}, columns = {{{columns}}})")
+    numbers = [nw.col(name).abs().max().alias(name) for name, own in kept.items() if own == "DOUBLE"]
+    greatest = nw.from_native(frame).select(numbers).collect("pandas").to_native() if numbers else pd.DataFrame()
+    if large := [name for name in greatest if greatest[name].item() > 2**53]:
+        raise ValueError(f"its numbers must not be greater than 2^53 where some have a fraction, in {examples(large)}")
+    return frame
 
 
 def _quoted(text: str) -> str:
@@ -255,6 +391,22 @@ def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header
     return f"read_csv({_path(path)}, {', '.join(f'{name}={value}' for name, value in options.items())})"
 
 
+def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
+    with _as_utf8(path, encoding) as plain:
+        if plain is not None and _is_plain(plain, dialect):
+            frame = _duckdb_csv(plain, dialect)
+            return frame if plain == path else _held(frame)
+    # To read row by row raises if the file is wrong.
+    return _duckdb_rows(_even_rows(path, dialect, encoding), dialect)
+
+
+def _held(relation: Any) -> Any:
+    """Return a relation as a table of DuckDB, since its file will be gone."""
+    table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
+    relation.query("pymoo_anon_view", f"CREATE TEMP TABLE {table} AS SELECT * FROM pymoo_anon_view")
+    return _connect().table(table)
+
+
 def _duckdb_csv(path: Path, dialect: Dialect) -> Any:
     called = _read_csv(path, dialect.separator, '"', len(dialect.names), dialect.has_header)
     return _connect().sql(f"SELECT * FROM {called}")
@@ -262,16 +414,13 @@ def _duckdb_csv(path: Path, dialect: Dialect) -> Any:
 
 def _duckdb_rows(rows: Iterator[list[str]], dialect: Dialect) -> Any:
     """Return rows as a table of DuckDB, which reads them from a temporary file."""
-    connection = _connect()
     with TemporaryDirectory() as folder:
         path = Path(folder, "rows.csv")
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
         # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
         called = _read_csv(path, ",", '"', len(dialect.names), False, parallel="false", new_line=r"'\n'")
-        table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
-        connection.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM {called}")
-    return connection.table(table)
+        return _held(_connect().sql(f"SELECT * FROM {called}"))
 
 
 # --- Spark ------------------------------------------------------------------------------------------------------------
@@ -286,12 +435,18 @@ def _spark_schema(dialect: Dialect) -> Any:
     return types.StructType([types.StructField(f"column {i}", types.StringType()) for i in range(len(dialect.names))])
 
 
+def _spark_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
+    if encoding is None and _is_for_spark(path) and _is_plain(path, dialect):
+        return _spark_csv(path, dialect)
+    return _spark().createDataFrame(list(_even_rows(path, dialect, encoding)), _spark_schema(dialect))
+
+
 def _is_for_spark(path: Path) -> bool:
     """Return whether Spark reads a path as one visible file."""
     with path.open("rb") as file:
         has_mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path)))
-    return not (has_mark or is_packed(path) or is_pattern or path.name.startswith((".", "_")))
+    return not (has_mark or is_packed(path) or is_zipped(path) or is_pattern or path.name.startswith((".", "_")))
 
 
 def _spark_csv(path: Path, dialect: Dialect) -> Any:
@@ -307,29 +462,38 @@ def _spark_csv(path: Path, dialect: Dialect) -> Any:
     )
 
 
-def _spark_rows(rows: Iterator[list[str]], dialect: Dialect) -> Any:
-    return _spark().createDataFrame(list(rows), _spark_schema(dialect))
-
-
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 #: The files that a table can be written to, by the ending of their names.
-ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+ENDINGS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel"}
 
 
 def kind_of(path: Path) -> str:
-    """Return the kind of file that a name stands for, "csv" or "parquet"."""
+    """Return the kind of file that a name stands for, "csv", "parquet" or "excel"."""
     kind = ENDINGS.get(path.suffix.lower())
     if kind is None:
         raise ValueError(f"a release is written to a file that ends in {', '.join(ENDINGS)}, got {str(path)!r}")
     return kind
 
 
+def check_target(target: Source, reading: Reading) -> None:
+    """Raise ValueError if a release cannot be written to a place."""
+    if target.table is None:
+        kind_of(target.path or Path())
+    elif target.kind != "sqlite" and not str(target.address).startswith(POSTGRES):
+        raise ValueError(f"a release is written to a file, or a new table of SQLite or PostgreSQL, got {target}")
+    if engine_of(reading) == "spark" and target.kind not in ("csv", "parquet"):
+        raise ValueError(f"engine spark writes a release to a CSV or Parquet file, got {target}")
+    check_installed(target.kind)
+
+
 def write_table(frame: Any, path: Path) -> None:
     """Write a table to one file, CSV with commas and few quotes."""
     kind = kind_of(path)
     try:
-        if isinstance(frame, pd.DataFrame):
+        if kind == "excel":
+            write_workbook(frame, path)
+        elif isinstance(frame, pd.DataFrame):
             _write_pandas(frame, path, kind)
         elif nw.from_native(frame).implementation.is_pyspark():
             _write_spark(frame, path, kind)

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 from pymoo_anon._files import check_regular
 
@@ -87,28 +88,70 @@ _BLOCK = 1 << 20
 _MARKED_BYTES = 64
 _AS_CSV = "save the table as CSV and name that file"
 _FORMATS = (
-    (30, b"[Content_Types].xml", "an Excel workbook", _AS_CSV),
+    (30, b"[Content_Types].xml", "an Excel workbook", "let its name end in .xlsx"),
     (30, b"mimetypeapplication/vnd.oasis", "a workbook of LibreOffice", _AS_CSV),
-    (0, b"PK\x03\x04", "a zip archive, as Excel workbooks are", "unpack it, or " + _AS_CSV),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of before 2007", _AS_CSV),
-    (0, b"SQLite format 3\0", "an SQLite database", "export the table as CSV and name that file"),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of before 2007 or with a password", "save it as .xlsx"),
+    (0, b"SQLite format 3\0", "an SQLite database", "let its name end in .sqlite"),
     (0, b"PAR1", "a Parquet file", "let its name end in .parquet"),
     (8, b"DUCK", "a DuckDB database", "name its table, duckdb:FILE:TABLE"),
+)
+
+# Kinds of tables by the endings of their files. All others are CSV.
+_ENDINGS = {
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), "json"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
+    **dict.fromkeys((".sqlite", ".sqlite3", ".db"), "sqlite"),
+    ".duckdb": "duckdb",
+}
+_WITH_TABLES = ("excel", "sqlite", "duckdb", "database")
+
+# Files that nothing here reads, by their endings, and the next step for each.
+_UNREAD = {
+    (".sav", ".zsav", ".por"): ("a file of SPSS", "there " + _AS_CSV),
+    (".dta",): ("a file of Stata", "there " + _AS_CSV + ", as by export delimited"),
+    (".sas7bdat", ".xpt"): ("a file of SAS", "there " + _AS_CSV),
+    (".rds", ".rda", ".rdata"): ("a file of R", "there " + _AS_CSV + ", as by write.csv"),
+    (".json",): ("JSON", "write one object a line into a file that ends in .jsonl"),
+    (".xml", ".html", ".htm", ".feather", ".arrow", ".orc", ".xlsb", ".mdb", ".accdb"): ("another format", _AS_CSV),
+    (".tar", ".tgz", ".tar.gz", ".bz2", ".xz", ".zst", ".7z", ".rar"): ("an archive", "unpack it and name the file"),
+}
+
+#: Schemes of the addresses of databases that Ibis connects to.
+DATABASES = (
+    *("postgresql", "postgres", "mysql", "mssql", "oracle", "snowflake", "bigquery", "clickhouse", "trino"),
+    *("databricks", "exasol", "impala", "risingwave", "singlestoredb"),
 )
 
 
 class Source(NamedTuple):
     """Place of a table."""
 
-    kind: str  # "csv", "parquet", "duckdb" or "spark"
-    path: Path | None  # The file, or None for a table of Spark's catalog
-    table: str | None = None  # The name of the table in a database or a catalog, or None
+    kind: str  # "csv", "parquet", "json", "excel", "sqlite", "duckdb", "database" or "spark"
+    path: Path | None  # The file, or None for a table of a server or of Spark's catalog
+    table: str | None = None  # The name of the table in a workbook, a database or a catalog, or None
+    address: str | None = None  # The address of a database, without a password, or None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether a checksum of its file is that of the table."""
+        return self.kind in ("csv", "parquet", "json", "excel")
+
+    def documents(self, folder: Path) -> Path:
+        """Return the path beside which the documents of a release stand."""
+        if self.table is None and self.path is not None:
+            return self.path
+        return folder / Path(file_names([self.table or ""])[0]).stem
 
     def check(self) -> None:
         """Raise ValueError if the path is not a file of the right format."""
         if self.path is not None and not self.path.is_file():
             raise ValueError(f"{self}: no such file")
-        if self.path is not None and self.kind == "csv" and self.path.suffix.lower() != ".deid":
+        name = "" if self.path is None else self.path.name.lower()
+        for endings, (is_a, next_step) in _UNREAD.items():
+            if name.endswith(endings):
+                raise ValueError(f"{self} must be a CSV file, got {is_a}; {next_step}")
+        if self.path is not None and self.kind == "csv" and not name.endswith(".deid"):
             with self.path.open("rb") as file:
                 head = file.read(_MARKED_BYTES)
             for place, mark, is_a, next_step in _FORMATS:
@@ -118,7 +161,9 @@ class Source(NamedTuple):
     def __str__(self) -> str:
         if self.table is None:
             return str(self.path)
-        return f"spark:{self.table}" if self.path is None else f"duckdb:{self.path}:{self.table}"
+        if self.kind in ("spark", "duckdb"):
+            return f"spark:{self.table}" if self.path is None else f"duckdb:{self.path}:{self.table}"
+        return f"{self.address or self.path}:{self.table}"
 
 
 class Reading(NamedTuple):
@@ -129,10 +174,42 @@ class Reading(NamedTuple):
     empty: tuple[str, ...] = ()  # Texts that stand for no value, as an empty field of a CSV file does
     names: tuple[str, ...] | None = None  # Names of the columns of a CSV file without a header, else None
     strip: bool = False  # Whether blanks around the fields of a CSV file are no part of them
+    encoding: str | None = None  # Encoding of a CSV file without a byte order mark, or None for UTF-8
+    decimal: str = "."  # The decimal mark of a CSV file, "." or ","
+
+    @property
+    def of_csv(self) -> list[str]:
+        """Names of the set fields that only a CSV file can have."""
+        usual = Reading._field_defaults
+        return [name for name in ("names", "strip", "encoding", "decimal") if getattr(self, name) != usual[name]]
 
 
-def source_of(text: str, folder: Path) -> Source:
-    """Return the table that a text names."""
+def source_of(text: str, folder: Path, table: str | None = None) -> Source:
+    """Return the place of a table from a text."""
+    prefix, colon, rest = text.partition(":")
+    if colon and prefix.lower() in DATABASES and rest.startswith("//"):
+        return _of_database(text, table)
+    made = _without_table(text, folder) if table is None else _without_table(text, folder)._replace(table=table)
+    if table is not None and made.kind not in _WITH_TABLES:
+        raise ValueError(f"table names one of a workbook or a database, got {table!r} of {text}; leave it out")
+    return made
+
+
+def _of_database(address: str, table: str | None) -> Source:
+    parts = urlsplit(address)
+    keys = parse_qs(parts.query, keep_blank_values=True)
+    if parts.password is not None or any(re.search("password|pwd|token|secret", key.lower()) for key in keys):
+        # The address is written to files, so no message repeats it.
+        raise ValueError(
+            "the address of a database must hold no password, which would be written to files; take it out, and set "
+            "PGPASSWORD or what else the database's own programs read"
+        )
+    if not table:
+        raise ValueError(f"{address} must come with the name of a table: --table NAME, or table in [data]")
+    return Source("database", None, table, address)
+
+
+def _without_table(text: str, folder: Path) -> Source:
     prefix, colon, rest = text.partition(":")
     if colon and prefix == "spark":
         if not rest:
@@ -147,8 +224,8 @@ def source_of(text: str, folder: Path) -> Source:
         raise ValueError(f"a table is named by a file, duckdb:FILE:TABLE or spark:TABLE, got {text!r}")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
         raise ValueError(f"a table is named by a file, got the address {text!r}; download it and name the file")
-    path = folder / text
-    return Source("parquet" if path.suffix.lower() in (".parquet", ".pq") else "csv", path)
+    kinds = (kind for ending, kind in _ENDINGS.items() if text.lower().endswith(ending))
+    return Source(next(kinds, "csv"), folder / text)
 
 
 def checksum(path: Path) -> str:

@@ -220,6 +220,15 @@ def read_names(value: Any) -> tuple[str, ...]:
     return names
 
 
+def read_encoding(value: Any) -> str:
+    """Read the name of an encoding of text."""
+    try:
+        "".encode(read_text(value))
+    except (LookupError, ValueError):
+        raise ValueError('an encoding of text that Python knows, such as "latin-1" or "cp1252"') from None
+    return str(value)
+
+
 def read_recoding(value: Any) -> bool:
     """Read a kind of recoding, and return whether it is local."""
     return read_one_of(("full-domain", "local"))(value) == "local"

@@ -29,13 +29,16 @@ _TABLES = ("data", "columns", "search", "release", "report")
 _ADVERSARIES, _AUDIENCES = "adversary", "audience"
 _DATA = {
     "file": options.read_text,
+    "table": options.read_text,
     "engine": options.read_one_of(ENGINES),
     "missing": options.read_one_of(MISSING),
     "empty": options.read_texts,
     "names": options.read_names,
     "strip": options.read_truth,
+    "encoding": options.read_encoding,
+    "decimal": options.read_one_of((".", ",")),
 }
-_RELEASE = {"file": options.read_path, "suppressed": options.read_one_of(SUPPRESSED)}
+_RELEASE = {"file": options.read_text, "table": options.read_text, "suppressed": options.read_one_of(SUPPRESSED)}
 _REPORT = {
     **dict.fromkeys(("owner", "recipients", "purpose"), options.read_text),
     "population-size": options.read_whole(1),
@@ -79,7 +82,7 @@ class Project:
     adversaries: Sequence[str]  # The bounds of its adversaries, which are among those of the search
     audiences: Mapping[str, Mapping[str, Any]]  # By name what each requires, and the file of its release
     output: Path  # The folder of the search
-    release: Path  # The file that a release is written to
+    release: Source  # The file, or the table of a database, that a release is written to
     suppressed: str  # Treatment of suppressed rows in a release: "mark" or "drop"
     report: Mapping[str, Any]  # Head of a report, and its options
 
@@ -121,6 +124,11 @@ class Project:
         return [self.path, *([] if own is None else [own]), *trees]
 
     @property
+    def documents(self) -> Path:
+        """Path beside which evidence and codebook of the release stand."""
+        return self.release.documents(self.path.parent)
+
+    @property
     def kept(self) -> dict[str, Kept]:
         """How each kept column is released, and why."""
         from pymoo_anon.publishing.keeping import Kept
@@ -143,8 +151,11 @@ class Project:
         """
         if name not in self.audiences:
             raise ValueError(f"audience must be one of {examples(list(self.audiences)) or 'none'}, got {name!r}")
-        file = self.audiences[name].get("file", f"{self.release.stem}-{name}{self.release.suffix}")
-        return replace(self, release=self.release.parent / file)
+        path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")
+        if file is None and table is not None:
+            return replace(self, release=self.release._replace(table=f"{table}-{name}"))
+        own = file or (path.with_name(f"{path.stem}-{name}{path.suffix}") if path is not None else "")
+        return replace(self, release=source_of(str((self.path if path is None else path).parent / own), Path()))
 
     def with_role(self, *roles: str) -> list[str]:
         """Return the names of the columns with any of these roles."""
@@ -180,9 +191,15 @@ class Project:
         )
 
     def checksums(self) -> dict[str, str | None]:
-        """Return the sha256 of every input of a search, or None for a table in a database."""
+        """Return the sha256 of every input of a search, or None for Spark's catalog."""
         own = self.data.path
-        data = None if own is None or self.data.table is not None else checksum(own)
+        if own is not None and self.data.is_file:
+            data: str | None = checksum(own)
+        else:
+            # Files need no engine.
+            from pymoo_anon.study.engines import checksum_of
+
+            data = checksum_of(self.data)
         return {str(self.data): data} | {str(path): checksum(path) for path in self.quasi_identifiers.values()}
 
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
@@ -197,7 +214,9 @@ class Project:
                 "empty": list(self.reading.empty),
                 "names": None if names is None else list(names),
                 "strip": self.reading.strip,
+                **{key: getattr(self.reading, key) for key in self.reading.of_csv if key in ("encoding", "decimal")},
                 "roles": {name: self.columns[name].role for name in roles},
+                **({} if self.data.table is None else {"table": self.data.table}),
             },
             "search": self._meaning(self.search),
         }
@@ -275,9 +294,13 @@ def read_project(path: Path, decided: bool = True) -> Project:
     folder = path.parent
     missing = data.pop("missing", "raise")
     try:
-        reading = Reading(source_of(data.pop("file"), folder), **data)
+        reading = Reading(source_of(data.pop("file"), folder, data.pop("table", None)), **data)
     except ValueError as error:
         raise ValueError(f"{path}: [data] file: {error}") from None
+    try:
+        target = source_of(release.pop("file", f"{path.stem}-release.csv"), folder, release.pop("table", None))
+    except ValueError as error:
+        raise ValueError(f"{path}: [release] file: {error}") from None
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
     if decided:
         _check_roles(path, columns)
@@ -290,7 +313,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
         adversaries=adversaries,
         audiences=MappingProxyType(_audiences(path, content.get(_AUDIENCES, []))),
         output=folder / search.get("output", f"{path.stem}-front"),
-        release=folder / release.get("file", f"{path.stem}-release.csv"),
+        release=target,
         suppressed=release.get("suppressed", "mark"),
         report=MappingProxyType(report),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,9 +17,10 @@ import narwhals as nw
 import tomlkit
 
 from pymoo_anon._messages import counted, examples, plain, repeated
+from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
 from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from
-from pymoo_anon.study.options import parts_of
+from pymoo_anon.study.options import parts_of, read_encoding
 from pymoo_anon.study.project import ROLES
 from pymoo_anon.table.delimited import csv_rows
 from pymoo_anon.table.domain_values import is_number, spelled
@@ -65,19 +67,24 @@ class Proposal(NamedTuple):
     questions: dict[str, str]  # A question for each column with other odd texts
 
 
-def reading_of(source: Source, engine: str, named: str | None) -> Reading:
+def reading_of(source: Source, engine: str, named: str | None, encoding: str | None = None) -> Reading:
     """Return how a table is read, as its first rows show."""
     names = None if named is None else tuple(parts_of(named))
     if names is not None and not all(names):
         raise ValueError("--names must name each column once, got an empty name")
     if names is not None and repeated(names):
         raise ValueError(f"--names must name each column once, got more than once: {examples(repeated(names))}")
+    if encoding is not None:
+        try:
+            read_encoding(encoding)
+        except ValueError as error:
+            raise ValueError(f"--encoding must be {error}, got {encoding!r}") from None
     strip = False
     if source.kind == "csv":
         assert source.path is not None
         source.check()
-        strip = is_padded(source.path, names)
-        header = dialect_of(source.path, names, strip).names
+        strip = is_padded(source.path, names, encoding)
+        header = dialect_of(source.path, names, strip, encoding).names
         numbers = [name for name in header if is_number(spelled(name, float))]
         if names is None and len(numbers) > 1:
             raise ValueError(
@@ -86,16 +93,24 @@ def reading_of(source: Source, engine: str, named: str | None) -> Reading:
             )
         if not all(header):
             raise ValueError(f"{source} must name every column, got no name for column {header.index('') + 1}")
-    return Reading(source, engine, (), names, strip)
+    elif source.kind == "sqlite":
+        source.check()
+        try:
+            # A release may add another table.
+            source = source._replace(table=only_table(source))
+        except (ValueError, sqlite3.Error) as error:
+            raise ValueError(f"{source} cannot be read: {error}") from None
+    return Reading(source, engine, (), names, strip, encoding)
 
 
-def is_padded(path: Path, names: Sequence[str] | None) -> bool:
+def is_padded(path: Path, names: Sequence[str] | None, encoding: str | None = None) -> bool:
     """Return whether every field of some column begins with a blank."""
-    separator = dialect_of(path, names or ("",)).separator
+    separator = dialect_of(path, names or ("",), encoding=encoding).separator
     rows: list[list[str]] = []
     # The head may end inside quotes. Errors of the file are raised when all of it is read.
     with suppress(ValueError):
-        rows.extend(row for row in islice(csv_rows(head_of(path), separator, str(path)), _HEAD_ROWS) if row)
+        head = head_of(path, encoding)
+        rows.extend(row for row in islice(csv_rows(head, separator, str(path)), _HEAD_ROWS) if row)
     width = min(map(len, rows), default=0)
     return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
 
@@ -114,7 +129,9 @@ class Proposer:
         frame = open_frame(reading, list)
         self._frame = at_hand(frame) if reading.source.kind == "csv" else frame
         profiles = profiles_of(self._frame, nw.from_native(self._frame).collect_schema().names())
-        self._empty = [text for text in WORDS["never values"] if any(text in profile.values for profile in profiles)]
+        self._empty = [
+            text for text in ("", *WORDS["never values"]) if any(text in profile.values for profile in profiles)
+        ]
         self._profiles = self._without(profiles)
         self._drafts: dict[int, tuple[str | None, str, Draft | None]] = {}
 
@@ -226,18 +243,23 @@ class Proposer:
     def _text(self, columns: Sequence[ColumnProposal], missing: str | None, questions: Mapping[str, str]) -> str:
         """Return the text of the project file, without any value of the table."""
         source, names = self._reading.source, self._reading.names
-        path = str(source) if source.path is None else path_from(self._folder, source.path)
-        file = path if source.path is None or source.table is None else f"duckdb:{path}:{source.table}"
+        path = (source.address or str(source)) if source.path is None else path_from(self._folder, source.path)
+        is_key = source.table is not None and source.kind in ("excel", "sqlite", "database")
+        file = f"duckdb:{path}:{source.table}" if source.kind == "duckdb" else path
         used = [own.profile for own in columns if own.role in ("quasi-identifier", "sensitive", "label", "person")]
         n_rows, n_columns = counted(columns[0].profile.n_rows, "row", "rows"), len(columns)
         reading = [
             f"# {plain(f'{name}: {words}')} If it is a value, take it out of empty."
             for name, words in questions.items()
         ]
+        if is_key:
+            reading.insert(0, f"table = {_toml(source.table)}")
         if names is not None:
             reading.append(f"names = {_toml(names)}  # the file has no row with names")
         if self._reading.strip:
             reading.append("strip = true  # blanks around a field are no part of it")
+        if self._reading.encoding is not None:
+            reading.append(f"encoding = {_toml(self._reading.encoding)}")
         template = (files("pymoo_anon.study") / "template.toml").read_text(encoding="utf-8")
         return Template(template).substitute(
             about=f"{plain(file)}: {n_rows}, {counted(n_columns, 'column', 'columns')}",

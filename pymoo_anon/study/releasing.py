@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,19 +15,86 @@ import numpy as np
 from pymoo_anon._messages import listed
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.releases import Together, together
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import ANYWAY, Release
-from pymoo_anon.study.names import checksum, path_from
-from pymoo_anon.study.stored import COMPARED, Released, bound_text
-from pymoo_anon.study.tables import constraint
+from pymoo_anon.study import engines
+from pymoo_anon.study.databases import new_table
+from pymoo_anon.study.engines import check_target
+from pymoo_anon.study.names import Source, checksum, path_from, source_of
+from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, beside, bound_text
+from pymoo_anon.study.tables import constraint, open_again
 
 
-def entry_of(study: Any, choice: Choice, made: Release, target: Path, sha256: str) -> Released:
+def target_of(study: Any, output: Any, table: str | None) -> tuple[Source, list[Path]]:
+    """Return the place of a release and its files, the evidence last."""
+    target = study.project.release if output is None else source_of(os.fspath(output), Path(), table)
+    if output is None and table is not None:
+        raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
+    check_target(target, study.project.reading)
+    own = target.documents(study.project.path.parent)
+    return target, [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
+
+
+@contextmanager
+def written(study: Any, frame: Any, target: Source, new: Path) -> Iterator[tuple[Any, str, list[Path]]]:
+    """Write a release, and yield the table read again, its checksum, and a list for moved files."""
+    moved: list[Path] = []
+    if target.table is None:
+        engines.write_table(frame, new)
+        yield open_again(study.project, target._replace(path=new)), checksum(new), moved
+        return
+    try:
+        with new_table(target, frame) as found:
+            again = engines.registered(found)
+            yield again, engines.content_checksum(again), moved
+    except BaseException:
+        # A table that could not be committed has no documents.
+        for path in moved:
+            path.unlink()
+        raise
+
+
+def source_at(study: Any, path: Path) -> Source:
+    """Return the released table with documents beside a path."""
+    folder, own = study.project.path.parent, study.project
+    for one in reversed(study.releases):
+        if one.database is not None and folder / one.file == path:
+            return source_of(one.database, folder, one.table)
+    found: Source = own.release if own.documents == path else source_of(str(path), Path())
+    return found
+
+
+def is_there(study: Any, path: Path) -> bool:
+    """Return whether a released file is there, or the evidence of a table."""
+    return (path if source_at(study, path).table is None else beside(path, EVIDENCE)).is_file()
+
+
+def checksum_at(study: Any, path: Path) -> str | None:
+    """Return the checksum of a release."""
+    return engines.checksum_of(source_at(study, path))
+
+
+def check_kind(study: Any, local: bool, lower_bound: int | None) -> None:
+    """Raise on options for the other kind of recoding."""
+    is_local = not isinstance(study.problem, LatticeProblem)
+    if lower_bound is not None and not is_local:
+        own = study.project.path
+        raise ValueError(f"lower_bound needs a local search; the front of {own} has levels of whole columns")
+    if local and is_local:
+        raise ValueError(f"local cannot refine the front of {study.project.path}, which is local already")
+
+
+def entry_of(study: Any, choice: Choice, made: Release, target: Source, sha256: str) -> Released:
     """Return the record of a release."""
-    file, x = path_from(study.project.path.parent, target), [int(one) for one in choice.x]
+    folder, x = study.project.path.parent, [int(one) for one in choice.x]
     columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
-    return Released(file, sha256, x, made.suppressed, columns, made.recoding, bounds, study.audience)
+    own = path_from(folder, target.documents(folder)), sha256, x, made.suppressed, columns, made.recoding, bounds
+    if target.table is None:
+        return Released(*own, study.audience)
+    place = target.address if target.path is None else path_from(folder, target.path)
+    return Released(*own, study.audience, place, target.table)
 
 
 def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
@@ -127,7 +196,7 @@ def command_of(study: Any) -> str:
 
 def _different(study: Any) -> list[Released]:
     """Return the releases whose files are there, equal ones once."""
-    there = [one for one in study.releases if (study.project.path.parent / one.file).is_file()]
+    there = [one for one in study.releases if is_there(study, study.project.path.parent / one.file)]
     # The last record of a file is of what it holds.
     latest = {one.file: one for one in there}.values()
     return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())

@@ -191,7 +191,7 @@ COMPARED = ("x", "suppressed", "recoding", "columns", "audience")
 class Released(NamedTuple):
     """Record of a release."""
 
-    file: str  # The released table, relative to the project file
+    file: str  # The released file, or the name of its documents, relative to the project file
     sha256: str  # Its checksum
     x: list[int]  # The released point
     suppressed: str  # Treatment of suppressed rows: "mark" or "drop"
@@ -199,6 +199,8 @@ class Released(NamedTuple):
     recoding: str | None = None  # "local" if the point was refined, else None
     requirements: list[str] | None = None  # Promised bounds, or None for those of the choice
     audience: str | None = None  # Audience of the project, or None
+    database: str | None = None  # The database of a released table, or None for a file
+    table: str | None = None  # The table there
 
 
 @contextmanager

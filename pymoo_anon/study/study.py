@@ -25,7 +25,7 @@ from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.audiences import choice_for, problem_for, search_for
 from pymoo_anon.study.interrupt import put_in_place
-from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED, checksum
+from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import (
@@ -60,8 +60,7 @@ class Study:
     """Folder of a search: project, table, problem, front, choice and releases.
 
     Each part is read when it is first used, once, and checked against the data and the project file: a front of other
-    data raises ValueError. The table is rebuilt from its distinct tuples, which the search has stored, so that no rows
-    are read before a release.
+    data raises ValueError. No rows are read before a release: the search has stored the distinct tuples.
 
     After a search of mine.toml in the folder front:
 
@@ -315,9 +314,11 @@ class Study:
 
     @property
     def released(self) -> Path:
-        """The table that was released last, or the one that the project names."""
+        """The last release, or the one that the project names, by its path or that of its documents."""
+        from pymoo_anon.study.releasing import is_there
+
         paths = [self._path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
-        return next((path for path in paths if path.is_file()), self.project.release)
+        return next((path for path in paths if is_there(self, path)), self.project.documents)
 
     def _path_of(self, one: Released) -> Path:
         return self.project.path.parent / one.file
@@ -331,6 +332,7 @@ class Study:
         self,
         output: str | os.PathLike[str] | None = None,
         *,
+        table: str | None = None,
         row: int | None = None,
         suppressed: str | None = None,
         local: bool = False,
@@ -341,7 +343,8 @@ class Study:
         """Write the table of a point with evidence and codebook, after a recount.
 
         Args:
-            output: The file, by default as the project says. A file of this name is replaced.
+            output: The file, by default as the project says. A file of this name is replaced. Or a database.
+            table: The new table in the database, which must not be there.
             row: A row of the front, from 1, in place of the choice.
             suppressed: "mark" or "drop" suppressed rows, by default as the project says.
             local: Whether every class gets levels of its own.
@@ -353,28 +356,26 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        from pymoo_anon.study.engines import write_table
-        from pymoo_anon.study.releasing import beside_others, entry_of
+        from pymoo_anon.study.releasing import beside_others, check_kind, entry_of, target_of, written
 
-        self._check_kind(local, lower_bound)
+        check_kind(self, local, lower_bound)
         choice = self.point(row)
-        asked = {"suppressed": suppressed, "local": local, "output": output, "lower-bound": lower_bound}
-        target = self.project.release if output is None else Path(output)
-        paths = [target, *(beside(target, what) for what in (CODEBOOK, EVIDENCE))]
-        with tried(target.parent, [path.name for path in paths], self.files) as temporary:
-            new = temporary / target.name
+        asked = {"suppressed": suppressed, "local": local, "output": output, "table": table, "lower-bound": lower_bound}
+        target, paths = target_of(self, output, table)
+        with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
+            new = temporary / target.documents(self.project.path.parent).name
             try:
-                made = self._recoded(choice, new, suppressed or self.project.suppressed, local, anyway)
+                made = self._recoded(choice, target.kind, suppressed or self.project.suppressed, local, anyway)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
-            write_table(made.frame, new)
-            show("Step 3 of 4: counting again")
-            release = made.counted_again(open_again(self.project, new))
-            show("Step 4 of 4: writing evidence and codebook")
-            done = entry_of(self, choice, release, target, checksum(new))
-            release, earlier, told = beside_others(self, release, done, anyway)
-            self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
-            put_in_place(temporary, target.parent, [path.name for path in paths])
+            with written(self, made.frame, target, new) as (again, sha256, moved):
+                show("Step 3 of 4: counting again")
+                release = made.counted_again(again)
+                show("Step 4 of 4: writing evidence and codebook")
+                done = entry_of(self, choice, release, target, sha256)
+                release, earlier, told = beside_others(self, release, done, anyway)
+                self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
+                moved += put_in_place(temporary, paths[0].parent, [path.name for path in paths])
         self._remember(done, earlier, told)
         return release
 
@@ -407,20 +408,12 @@ class Study:
         how: Any = {"suppressed": release.suppressed, "recoding": release.recoding, "keep": self.project.kept}
         write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
 
-    def _check_kind(self, local: bool, lower_bound: int | None) -> None:
-        is_local = not isinstance(self.problem, LatticeProblem)
-        if lower_bound is not None and not is_local:
-            own = self.project.path
-            raise ValueError(f"lower_bound needs a local search; the front of {own} has levels of whole columns")
-        if local and is_local:
-            raise ValueError(f"local cannot refine the front of {self.project.path}, which is local already")
-
-    def _recoded(self, choice: Choice, path: Path, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
-        """Recode the table for a file."""
+    def _recoded(self, choice: Choice, kind: str, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
+        """Recode the table for a release of a kind."""
         from pymoo_anon.publishing.release import Asked, recode
 
         project = self.project
-        frame = open_released(project, path)
+        frame = open_released(project, kind)
         recoding = "local" if is_refined else None
         roles = Asked(project.with_role("drop", "identifier"), project.kept, suppressed, recoding, anyway)
         return recode(frame, self.problem, choice, roles)
@@ -446,8 +439,10 @@ class Study:
         Raises:
             ValueError: There is no release, or the front is out of date.
         """
-        paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self.project.release]
-        if not any(path.is_file() for path in paths):
+        from pymoo_anon.study.releasing import is_there
+
+        paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self.project.documents]
+        if not any(is_there(self, path) for path in paths):
             raise ValueError(
                 f"there is no release of {self.project.path}: {paths[-1]} is missing; pymoo-anon release writes it"
             )
@@ -462,16 +457,17 @@ class Study:
     def _broken(self, path: Path) -> list[str]:
         """Return the broken promises of a release, in words."""
         from pymoo_anon.publishing.evidence import read_evidence
+        from pymoo_anon.study.releasing import checksum_at, is_there
 
         known = beside(path, EVIDENCE)
-        if not path.is_file():
+        if not is_there(self, path):
             return [f"is missing: put it back, or delete it in {self.folder / RELEASES}"]
         if not known.is_file():
             return [f"{known} is missing"]
         try:
             told = read_evidence(known)
-            if checksum(path) != told["checksums"]["output"].get(path.name):
-                return ["the file has changed: its checksum differs"]
+            if checksum_at(self, path) != told["checksums"]["output"].get(path.name):
+                return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
             return self._counted_again(path, told)
         except ValueError as error:
             return [str(error)]
@@ -479,9 +475,11 @@ class Study:
     def _counted_again(self, path: Path, told: Mapping[str, Any]) -> list[str]:
         """Count a release again, and return its broken promises in words."""
         from pymoo_anon.publishing.release import RecountError, uniqueness_of
+        from pymoo_anon.study.releasing import source_at
 
-        again = self._recoded_again(told, path)
-        written = again.grouped(open_again(self.project, path))
+        source = source_at(self, path)
+        again = self._recoded_again(told, path, source.kind)
+        written = again.grouped(open_again(self.project, source))
         try:
             claims, unique = again.claims(written), uniqueness_of(written, again.columns)
         except RecountError as error:
@@ -497,7 +495,7 @@ class Study:
             wrong.append(f"{beside(path, EVIDENCE)} differs from the search and the recount")
         return wrong
 
-    def _recoded_again(self, told: Mapping[str, Any], path: Path) -> Recoded:
+    def _recoded_again(self, told: Mapping[str, Any], path: Path, kind: str) -> Recoded:
         x = told["front"][told["chosen"]["place"]]["x"]
         asked: tuple[Constraint, ...] = ()
         if told["chosen"]["requirements"]:
@@ -512,7 +510,7 @@ class Study:
         choice = replace(front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
         is_refined = local is not None and local["refined"]
-        return self._recoded(choice, path, told["suppressed"]["how"], is_refined, told["anyway"])
+        return self._recoded(choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
 
     # --- the report ---------------------------------------------------------------------------------------------------
 
@@ -582,7 +580,7 @@ class Study:
 
     def _evidence_of(self, choice: Choice) -> dict[str, Any] | None:
         """Return the evidence of the last release, which is of a point and holds."""
-        from pymoo_anon.study.releasing import command_of, of_today
+        from pymoo_anon.study.releasing import checksum_at, command_of, is_there, of_today
 
         told, released = self.evidence, self.released
         if told is None:
@@ -590,9 +588,9 @@ class Study:
         path, again = beside(released, EVIDENCE), f"{command_of(self)} --force"
         if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
             raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
-        if not released.is_file():
+        if not is_there(self, released):
             raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
-        if checksum(released) != told["checksums"]["output"].get(released.name):
+        if checksum_at(self, released) != told["checksums"]["output"].get(released.name):
             raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
         if broken := self._counted_again(released, told):
             raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")

@@ -33,12 +33,14 @@ def table_of(project: Project) -> Microdata:
     return Microdata.from_frame(frame, hierarchies, *roles, person=project.person)
 
 
-def columns_of(path: Path) -> list[str]:
-    """Return the column names of a CSV file."""
-    from pymoo_anon.study.engines import dialect_of
+def columns_of(source: Source) -> list[str]:
+    """Return the column names of a table."""
+    from pymoo_anon.study.engines import dialect_of, open_frame
 
-    Source("csv", path).check()
-    return [column for column in dialect_of(path, None).names if column]
+    if source.kind != "csv" or source.path is None:
+        return list(open_frame(Reading(source), list).columns)
+    source.check()
+    return [column for column in dialect_of(source.path, None).names if column]
 
 
 def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] | None = None) -> Any:
@@ -66,36 +68,41 @@ def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] |
     return open_frame(reading, choose)
 
 
-def table_at(named: str, engine: str = "auto") -> Any:
+def table_at(named: str, engine: str = "auto", table: str | None = None) -> Any:
     """Return the table that a command names, with all columns."""
     from pymoo_anon.study.engines import open_frame
 
-    return open_frame(Reading(source_of(named, Path()), engine), list)
+    return open_frame(Reading(source_of(named, Path(), table), engine), list)
 
 
-def open_released(project: Project, output: Path) -> Any:
-    """Return the table of a project for a release to a file.
+def open_released(project: Project, kind: str) -> Any:
+    """Return the table of a project for a release of a kind.
 
-    For a CSV file the columns that are not recoded become text.
+    Columns that are not recoded become text for a CSV file, and unless they are numbers for a workbook and SQLite,
+    which have no other types.
     """
     import narwhals as nw
 
-    from pymoo_anon.study.engines import kind_of
     from pymoo_anon.table.frames import as_text
 
     frame = open_table(project.reading, list(project.columns), list(project.columns))
-    if kind_of(output) != "csv" or project.data.kind == "csv":
+    if kind not in ("csv", "excel", "sqlite") or project.data.kind == "csv":
         return frame
     table = nw.from_native(frame)
-    others = [name for name in table.collect_schema().names() if name not in project.quasi_identifiers]
+    others = [
+        name
+        for name, dtype in table.collect_schema().items()
+        if name not in project.quasi_identifiers and not (kind != "csv" and (dtype.is_integer() or dtype.is_float()))
+    ]
     return table.with_columns([as_text(name).alias(name) for name in others]).to_native()
 
 
-def open_again(project: Project, path: Path) -> Any:
+def open_again(project: Project, source: Source) -> Any:
     """Return a table that was released."""
-    from pymoo_anon.study.engines import engine_of, kind_of, open_frame
+    from pymoo_anon.study.engines import engine_of, open_frame
 
-    return open_frame(Reading(Source(kind_of(path), path), engine_of(project.reading)), list)
+    engine = engine_of(project.reading) if source.kind in ("csv", "parquet") else "auto"
+    return open_frame(Reading(source, engine), list)
 
 
 def population_of(project: Project, table: Microdata, named: str) -> Microdata:

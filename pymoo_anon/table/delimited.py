@@ -13,6 +13,7 @@ import gzip
 import io
 import os
 import re
+import zipfile
 import zlib
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -33,9 +34,16 @@ _FIRST_ROWS = 1000
 # Bytes that are searched at a time.
 _BLOCK_BYTES = 1 << 20
 
-_PACKED = b"\x1f\x8b"
+_PACKED, _ZIPPED = b"\x1f\x8b", b"PK\x03\x04"
 
-_BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+# The first mark of UTF-32 begins with that of UTF-16.
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
 
 
 def is_packed(path: Path) -> bool:
@@ -44,47 +52,80 @@ def is_packed(path: Path) -> bool:
         return file.read(len(_PACKED)) == _PACKED
 
 
+def is_zipped(path: Path) -> bool:
+    """Tell whether a file is a zip archive."""
+    with path.open("rb") as file:
+        return file.read(len(_ZIPPED)) == _ZIPPED
+
+
 def bytes_of(path: Path, most: int = -1) -> bytes:
-    """Return the first bytes of a file, unpacked if packed by gzip."""
-    with _unpacked(path) as file:
+    """Return the first bytes of a file, unpacked if it is packed."""
+    with unpacked(path) as file:
         data: bytes = file.read(most)
     return data
 
 
 def has_nul(path: Path) -> bool:
     """Tell whether a file holds a NUL."""
-    with _unpacked(path) as file:
+    with unpacked(path) as file:
         return any(b"\0" in block for block in iter(lambda: file.read(_BLOCK_BYTES), b""))
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[Any]:
+def unpacked(path: Path) -> Iterator[Any]:
+    """Open a file, and unpack it from gzip or zip."""
+    kind = "packed by gzip" if is_packed(path) else "of the zip format"
     try:
-        with gzip.open(path) if is_packed(path) else path.open("rb") as file:
+        with _opened(path) as file:
             yield file
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} must be a whole file packed by gzip, got a damaged one: {error}") from None
+    except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} must be a whole file {kind}, got a damaged one: {error}") from None
 
 
-def decoded(data: bytes, name: str, whole: bool = True) -> str:
+def _opened(path: Path) -> Any:
+    if not is_zipped(path):
+        return gzip.open(path) if is_packed(path) else path.open("rb")
+    archive = zipfile.ZipFile(path)
+    # Archives made on a Mac hold a second entry about each file.
+    files = [one for one in archive.infolist() if not (one.is_dir() or one.filename.startswith("__MACOSX/"))]
+    if len(files) != 1:
+        names = examples([one.filename for one in files]) or "none"
+        raise ValueError(f"{path} must be a zip archive of one file, got {names}; unpack it and name the table's file")
+    try:
+        return archive.open(files[0])
+    except (RuntimeError, NotImplementedError) as error:
+        # It has a password, or is packed in another way.
+        raise ValueError(f"{path} must be a zip archive that opens: {error}; unpack it and name the file") from None
+
+
+def mark_and_encoding(data: bytes, named: str | None = None) -> tuple[bytes, str]:
+    """Return the byte order mark of a file, and its encoding."""
+    found = ((mark, known) for mark, known in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
+    return next(found, (b"", named or "utf-8"))
+
+
+def decoded(data: bytes, name: str, whole: bool = True, encoding: str | None = None, hint: str = "") -> str:
     """Return the text of a file, or of its first bytes.
 
-    It is in UTF-8 with or without a byte order mark, or in UTF-16 with one.
+    It is in UTF-8 with or without a byte order mark, in UTF-16 with one, or in an encoding that is named.
     """
-    mark, encoding = next(
-        ((mark, known) for mark, known in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), (b"", "utf-8")
-    )
+    mark, known = mark_and_encoding(data, encoding)
     try:
-        text = codecs.getincrementaldecoder(encoding)().decode(data[len(mark) :], whole)
+        text = codecs.getincrementaldecoder(known)().decode(data[len(mark) :], whole)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
+        if encoding is not None:
+            raise ValueError(
+                f"{name} must be text in {encoding}, as encoding says, got the byte 0x{error.object[error.start]:02x} "
+                f"in line {line}; name its own encoding"
+            ) from None
         likely = (
             "UTF-16 without a byte order mark" if b"\0" in data else "a file in latin-1 (ISO 8859-1) or Windows-1252"
         )
         as_in = "" if mark else f", as in {likely}"
         raise ValueError(
             f"{name} must be text in UTF-8 or UTF-16, got the byte 0x{error.object[error.start]:02x} in line {line}"
-            f"{as_in}; save it as UTF-8"
+            f"{as_in}; save it as UTF-8{hint}"
         ) from None
     refuse_nul(text, name)
     return text

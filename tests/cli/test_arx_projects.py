@@ -79,7 +79,7 @@ def test_what_is_taken_over(folder):
     assert front.X[:, 0].min() >= 1
     run("release", "my.toml", "--row", "1")
     assert run("verify", "my.toml") == f"{own.release}: holds.\n"
-    assert "name" not in pd.read_csv(own.release)
+    assert "name" not in pd.read_csv(own.release.path)
 
 
 @pytest.mark.parametrize(
@@ -270,5 +270,5 @@ def test_nine_attributes_give_the_optimum_of_arx(adult_rows, folder, levels, wei
         assert (value, node) == (pytest.approx(exact, rel=1e-12), best)
     run("release", "adult.toml", "--row", "1")
     assert ": holds.\n" in run("verify", "adult.toml")
-    assert len(pd.read_csv(own.release)) == len(adult_rows)
+    assert len(pd.read_csv(own.release.path)) == len(adult_rows)
     assert re.search(r"^# +the aggregate function", Path("adult.toml").read_text(encoding="utf-8"), re.MULTILINE)

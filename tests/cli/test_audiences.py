@@ -60,8 +60,8 @@ def test_audiences_have_releases_that_hold_together(project):
     seen = f"Whoever has both and links their rows sees joint k = {both:g}"
     assert f"out-public.csv is another release of this table. {seen}" in said
     for one, k in zip(studies, (20, 4), strict=True):
-        assert pd.read_csv(one.project.release).groupby(["age", "sex"]).size().min() >= k
-        told = read_evidence(f"{one.project.release}.evidence.json")
+        assert pd.read_csv(one.project.release.path).groupby(["age", "sex"]).size().min() >= k
+        told = read_evidence(f"{one.project.release.path}.evidence.json")
         assert told["reproduce"][-1].endswith(f"release mine.toml --audience {one.audience}")
         is_proven = isinstance(one.problem, LatticeProblem)
         assert (told["search"]["certified"], len(told["front"]) > 1) == (is_proven, is_proven)

@@ -119,7 +119,8 @@ def test_another_encoding_is_named():
     Path("mine.csv").write_text(text, encoding="latin-1")
     assert refused(*MINE) == (
         "Error: mine.csv must be text in UTF-8 or UTF-16, got the byte 0xe4 in line 3, as in a file in latin-1 "
-        "(ISO 8859-1) or Windows-1252; save it as UTF-8"
+        "(ISO 8859-1) or Windows-1252; save it as UTF-8, or name its encoding: init --encoding latin-1, encoding "
+        "in [data]"
     )
 
 

@@ -205,7 +205,10 @@ R, V = ["release", "mine.toml"], ["verify", "mine.csv", "--quasi-identifier"]
     [
         (["release", "nowhere.toml"], "nowhere.toml: no such file; pymoo-anon init writes a project file"),
         ([*R, "--row", "99"], "--row must be from 1 to 4, a row of the front, got 99"),
-        ([*R, "--output", "o.xls"], "a release is written to a file that ends in .csv, .parquet, .pq, got 'o.xls'"),
+        (
+            [*R, "--output", "o.xls"],
+            "a release is written to a file that ends in .csv, .parquet, .pq, .xlsx, got 'o.xls'",
+        ),
         ([*R, "--output", "none/o.csv"], "none: nothing can be written there: "),
         ([*R, "--output", "mine.csv"], "mine.csv exists; --force replaces it, --output names another place"),
         (
@@ -449,7 +452,7 @@ def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
 
 KILLED = """
 import os, signal, sys
-from pymoo_anon.study import engines, study
+from pymoo_anon.study import engines, releasing, study
 module = {module}
 usual = module.{name}
 def killed(*arguments, **kwargs):
@@ -464,7 +467,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("module", "name"), [("engines", "write_table"), ("study", "open_again"), ("study", "put_in_place")]
+    ("module", "name"), [("engines", "write_table"), ("releasing", "open_again"), ("study", "put_in_place")]
 )
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_a_release_that_is_killed_leaves_no_file_under_its_name(module, name, number):

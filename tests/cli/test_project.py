@@ -38,8 +38,12 @@ def test_what_a_project_says(right_project):
     assert own.quasi_identifiers == {"zip": right_project / "trees/zip.csv", "sex": right_project / "trees/sex.csv"}
     assert (own.sensitive, own.label, own.person) == (["diagnosis"], None, None)
     assert (own.with_role("keep"), own.with_role("drop", "identifier")) == (["paid"], ["note"])
-    assert (own.missing, *own.reading[1:]) == ("raise", "duckdb", ("?",), None, False)
-    assert (own.output, own.release, own.suppressed) == (right_project / "out", right_project / "released.csv", "mark")
+    assert (own.missing, *own.reading[1:]) == ("raise", "duckdb", ("?",), None, False, None, ".")
+    assert (own.output, own.release.path, own.suppressed) == (
+        right_project / "out",
+        right_project / "released.csv",
+        "mark",
+    )
     assert dict(own.search) == {
         "objectives": "k,GLM",
         "require": ["k>=2"],
@@ -63,8 +67,8 @@ def test_the_table_of_a_project():
 
 def test_what_is_not_written_is_as_usual():
     own = written('[data]\nfile = "mine.csv"\n[columns.zip]\nrole = "quasi-identifier"\nhierarchy = "z.csv"\n')
-    assert (own.missing, *own.reading[1:]) == ("raise", "auto", (), None, False)
-    assert (own.output, own.release, dict(own.search)) == (Path("my-front"), Path("my-release.csv"), {})
+    assert (own.missing, *own.reading[1:]) == ("raise", "auto", (), None, False, None, ".")
+    assert (own.output, own.release.path, dict(own.search)) == (Path("my-front"), Path("my-release.csv"), {})
 
 
 def test_texts_of_options_may_be_lists():

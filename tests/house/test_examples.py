@@ -16,6 +16,7 @@ import tomlkit
 import typer
 
 from pymoo_anon.cli.app import app
+from pymoo_anon.study.names import source_of
 from pymoo_anon.study.options import bounds_of_adversary, read_bounds
 
 ROOT = Path(__file__).parents[2]
@@ -160,7 +161,8 @@ def test_the_page_for_r_runs(tmp_path):
 def test_project_files_of_the_guide_are_understood():
     for block in (block for page in GUIDES for block in blocks(page, "toml")):
         read = tomlkit.parse(block).unwrap()
-        assert read.keys() <= {"adversary", "audience", "columns"}
+        assert read.keys() <= {"adversary", "audience", "columns", "data"}
+        assert "data" not in read or source_of(read["data"]["file"], Path(), read["data"]["table"]).kind == "database"
         assert all(bounds_of_adversary(one) for one in read.get("adversary", []))
         assert all(one["name"] and read_bounds(one["require"]) for one in read.get("audience", []))
 

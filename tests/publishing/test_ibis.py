@@ -1,15 +1,10 @@
 """Releases from a database through Ibis, equal to those from pandas."""
 
-import os
-import shutil
-import subprocess
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import ibis
 import pandas as pd
 import pytest
 from persons import QUASI, persons, rows_of
+from servers import postgres_server
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -22,35 +17,10 @@ ODD = ["flu", None, "=1", 'a"b', "x\ny", " lead"]
 
 @pytest.fixture(scope="module")
 def postgres():
-    """Start a PostgreSQL server on a socket in a folder of its own.
-
-    Its user must reach the folder, and the path of a socket has at most 107 characters.
-    """
-    if shutil.which("postgres") is None or shutil.which("initdb") is None:
-        pytest.skip("PostgreSQL is not installed")
-    with TemporaryDirectory() as name:
-        folder, ownership = Path(name), []
-        if os.geteuid() == 0:
-            # PostgreSQL refuses to run as root.
-            shutil.chown(folder, "postgres")
-            ownership = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        run = [*ownership, "initdb", "-D", str(folder / "data"), "-U", "tester", "--auth=trust", "--encoding=UTF8"]
-        subprocess.run(run, check=True, capture_output=True, cwd=folder)
-        options = ["-D", str(folder / "data"), "-k", str(folder), "-c", "listen_addresses="]
-        with subprocess.Popen(
-            [*ownership, "postgres", *options], cwd=folder, stderr=subprocess.PIPE, text=True
-        ) as server:
-            said = []
-            for line in server.stderr:
-                said.append(line)
-                if "ready to accept connections" in line:
-                    break
-            assert server.poll() is None, said
-            connection = ibis.postgres.connect(host=str(folder), user="tester", database="postgres")
-            yield connection
-            connection.disconnect()
-            server.terminate()
-            server.stderr.read()
+    with postgres_server() as folder:
+        connection = ibis.postgres.connect(host=str(folder), user="tester", database="postgres")
+        yield connection
+        connection.disconnect()
 
 
 @pytest.fixture(params=["duckdb", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])

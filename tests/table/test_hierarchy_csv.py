@@ -305,7 +305,8 @@ def test_a_csv_in_another_encoding_is_refused_unless_it_is_opened_in_it(tmp_path
 
 
 @pytest.mark.parametrize(
-    "data", ["Zürich;*\n".encode("utf-16-le"), "Bonn;*\n".encode("utf-16-be"), "Bonn;*\n".encode("utf-32"), b"PK\0\xff"]
+    "data",
+    ["Zürich;*\n".encode("utf-16-le"), "Bonn;*\n".encode("utf-16-be"), "Bonn;*\n".encode("utf-32-le"), b"PK\0\xff"],
 )
 def test_a_csv_in_utf_16_without_its_mark_is_refused(tmp_path, data):
     path = tmp_path / "h.csv"

@@ -1,0 +1,191 @@
+"""Tables of workbooks and databases: read as they are, and written in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import infer_dtype
+
+from pymoo_anon._messages import examples
+from pymoo_anon.study.names import Source
+
+#: Beginnings of the addresses of PostgreSQL.
+POSTGRES = ("postgresql:", "postgres:")
+
+# The extra that a kind of table needs, and its packages.
+_NEEDED = {"excel": ("excel", "python_calamine", "xlsxwriter"), "database": ("postgres", "ibis", "psycopg")}
+
+
+def check_installed(kind: str) -> None:
+    """Raise ValueError if a package for a kind of table is missing."""
+    extra, *packages = _NEEDED.get(kind, ("",))
+    if not all(map(find_spec, packages)):
+        raise ValueError(f"{' and '.join(packages)} must be installed for it: pip install 'pymoo_anon[{extra}]'")
+
+
+def only_table(source: Source) -> str:
+    """Return the name of the table of a workbook or database."""
+    if source.table is not None:
+        return source.table
+    if source.kind == "excel":
+        with pd.ExcelFile(str(source.path), engine="calamine") as book:
+            found = list(map(str, book.sheet_names))
+    else:
+        with closing(_sqlite(source)) as connection:
+            kinds = "type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+            found = [name for (name,) in connection.execute(f"SELECT name FROM sqlite_master WHERE {kinds}")]
+    if len(found) != 1:
+        raise ValueError(
+            f"it has the tables {examples(found) or 'none'}; name one: --table NAME of init, table in [data]"
+        )
+    return str(found[0])
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_workbook(source: Source) -> pd.DataFrame:
+    """Read the sheet of a workbook, its first row as names."""
+    sheet: Any = only_table(source)
+    cells = pd.read_excel(
+        str(source.path),
+        sheet_name=sheet,
+        header=None,
+        dtype=object,
+        keep_default_na=False,
+        na_values=[""],
+        engine="calamine",
+    )
+    cells = cells.dropna(how="all").dropna(axis="columns", how="all")
+    names = ["" if pd.isna(name) else str(name) for name in cells.iloc[0]] if len(cells) else []
+    if "" in names or not names:
+        raise ValueError(
+            f"sheet {sheet!r} must name every column in its first row, got no name for column "
+            f"{names.index('') + 1 if names else 1}; name it, and undo merged cells"
+        )
+    return typed(names, cells.iloc[1:].itertuples(index=False, name=None))
+
+
+def _sqlite(source: Source, mode: str = "ro") -> sqlite3.Connection:
+    assert source.path is not None
+    return sqlite3.connect(f"{source.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def read_sqlite(source: Source, connection: sqlite3.Connection | None = None) -> pd.DataFrame:
+    """Read a table of SQLite, columns of several types as text."""
+    with closing(_sqlite(source)) as own:
+        rows = (connection or own).execute(f"SELECT * FROM {_quoted(only_table(source))}")
+        return typed([name for name, *_ in rows.description], rows)
+
+
+def typed(names: Sequence[str], rows: Any) -> pd.DataFrame:
+    """Build a frame of rows, columns of several types as text."""
+    cells = pd.DataFrame(list(rows), columns=range(len(names)), dtype=object)
+    return cells.apply(_typed).set_axis(list(names), axis="columns")
+
+
+def _typed(column: pd.Series) -> pd.Series:
+    kind, there = infer_dtype(column, skipna=True), column.dropna()
+    if kind == "bytes" or any(isinstance(value, bytes) for value in there):
+        raise ValueError("its columns must hold no bytes; leave the column out by a view of the table")
+    if kind == "datetime" and all(value == value.normalize() for value in map(pd.Timestamp, there)):
+        return column.map(lambda value: None if pd.isna(value) else pd.Timestamp(value).date())
+    if kind == "integer" and all(-(2**63) <= value < 2**63 for value in there):
+        return column.astype("Int64")
+    # A whole number beyond 2^53 may have no place among numbers with a fraction.
+    if kind in ("integer", "floating", "mixed-integer-float") and all(float(value) == value for value in there):
+        return column.astype("Float64")
+    if kind in ("boolean", "datetime", "date", "time"):
+        return column.astype("boolean") if kind == "boolean" else column
+    return column.map(str, na_action="ignore").astype("str")
+
+
+@contextmanager
+def connected(source: Source) -> Iterator[Any]:
+    """Connect to a database by its address, with the credentials of the environment."""
+    ibis, address = import_module("ibis"), str(source.address)
+    if not address.startswith(POSTGRES):
+        yield ibis.connect(address)
+        return
+    # The address is read by PostgreSQL's own library, as are PGPASSWORD and its like.
+    with closing(import_module("psycopg").connect(address, autocommit=True)) as connection:
+        yield ibis.postgres.from_connection(connection)
+
+
+def read_database(source: Source, backend: Any) -> Any:
+    """Read a table through Ibis into Arrow, with types that Arrow lacks as text."""
+    schema, _, name = str(source.table).rpartition(".")
+    table = backend.table(name, database=schema or None)
+    kept = []
+    for column, kind in table.schema().items():
+        if kind.is_nested() or kind.is_binary():
+            raise ValueError(f"column {column!r} must hold single values, got {kind}; leave it out by a view")
+        is_plain = kind.is_integer() or kind.is_floating() or kind.is_boolean() or kind.is_date() or kind.is_time()
+        is_plain |= kind.is_timestamp() or (kind.is_decimal() and kind.scale is not None)
+        kept.append(table[column] if is_plain else table[column].cast("string").name(column))
+    return table.select(kept).to_pyarrow()
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def write_workbook(frame: Any, path: Path) -> None:
+    """Write a workbook without formulas and links."""
+    own = frame if isinstance(frame, pd.DataFrame) else frame.df()
+    options = {"options": {"strings_to_formulas": False, "strings_to_urls": False}}
+    with pd.ExcelWriter(path, engine="xlsxwriter", engine_kwargs=options) as writer:
+        own.to_excel(writer, index=False)
+
+
+@contextmanager
+def new_table(target: Source, frame: Any) -> Iterator[Any]:
+    """Write a frame to a new table, and yield it as it is read again.
+
+    The table is committed if the block succeeds, and else it never was.
+    """
+    errors: tuple[type[Exception], ...] = (sqlite3.Error, OverflowError)
+    if target.kind == "database":
+        errors = (import_module("psycopg").Error, import_module("ibis").common.exceptions.IbisError)
+    try:
+        with (_new_in_sqlite if target.kind == "sqlite" else _new_in_postgres)(target, frame) as again:
+            yield again
+    except errors as error:
+        raise ValueError(f"{target} could not be written: {str(error).splitlines()[0]}; name a new table") from None
+
+
+@contextmanager
+def _new_in_sqlite(target: Source, frame: Any) -> Iterator[pd.DataFrame]:
+    own, (*names,) = _quoted(str(target.table)), frame.columns
+    with closing(_sqlite(target, "rw")) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(f"CREATE TABLE {own} ({', '.join(map(_quoted, names))})")
+        connection.executemany(f"INSERT INTO {own} VALUES ({', '.join('?' * len(names))})", _rows(frame))
+        yield read_sqlite(target, connection)
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def _new_in_postgres(target: Source, frame: Any) -> Iterator[Any]:
+    schema, _, name = str(target.table).rpartition(".")
+    with connected(target) as backend, backend.con.transaction():
+        to_arrow = import_module("pyarrow").Table.from_pandas
+        table = to_arrow(frame, preserve_index=False) if isinstance(frame, pd.DataFrame) else frame.to_arrow_table()
+        backend.create_table(name, table, database=schema or None)
+        yield read_database(target, backend)
+
+
+def _rows(frame: Any) -> Any:
+    if isinstance(frame, pd.DataFrame):
+        return frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
+    return frame.fetchall()

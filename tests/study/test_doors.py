@@ -1,0 +1,489 @@
+"""Doors for tables: every kind of file and database is read as it is, or refused in one sentence."""
+
+import gzip
+import json
+import sqlite3
+import zipfile
+from contextlib import closing
+from datetime import date, datetime
+from pathlib import Path
+
+import duckdb
+import narwhals as nw
+import pandas as pd
+import psycopg
+import pytest
+import xlsxwriter
+from command import command, run
+from servers import PASSWORD, postgres_server
+
+from pymoo_anon.study import databases, names
+from pymoo_anon.study.databases import new_table
+from pymoo_anon.study.engines import content_checksum, open_frame, registered
+from pymoo_anon.study.names import Reading, Source, source_of
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.releasing import is_there
+from pymoo_anon.study.study import Study
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+ROWS = [(f"{20 + i % 4}", "FM"[i % 2], ["grün", 'a"b', "x;y", "two\nlines"][i % 4]) for i in range(40)]
+
+
+def cells(frame):
+    """Return all cells of a frame, with None for missing values."""
+    table = nw.from_native(frame)
+    table = table.collect("pyarrow") if isinstance(table, nw.LazyFrame) else table
+    return [tuple(None if pd.isna(cell) else cell for cell in row) for row in table.rows()]
+
+
+def opened(reading):
+    return cells(open_frame(reading, list))
+
+
+def refused(*arguments):
+    """Return the one sentence of a command that is refused."""
+    done = command(*arguments)
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr[7:-1]
+
+
+def study_of(*init, output=None):
+    """Take a table from its file to a report by the commands, and return the study."""
+    roles = ["--role", "*=drop", "--role", "age=quasi-identifier", "--role", "sex=quasi-identifier"]
+    run("init", *init, *roles, "--role", "note=sensitive", "--force")
+    (project,) = Path().glob("*.toml")
+    run("search", str(project), "--objectives", "k,GLM")
+    run("pick", str(project), "--require", "k>=2")
+    run("release", str(project), *(output or []))
+    run("verify", str(project))
+    run("report", str(project))
+    return Study(read_project(project))
+
+
+def write_rows(path, encoding="utf-8", rows=ROWS, separator=","):
+    frame = pd.DataFrame(rows, columns=["age", "sex", "note"])
+    frame.to_csv(path, index=False, encoding=encoding, sep=separator)
+
+
+# --- CSV --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le", "utf-32", "cp437", "mac-roman"])
+@pytest.mark.parametrize("rows", [ROWS, ROWS[:3]], ids=["a cell of two lines", "plain"])
+def test_an_encoding_that_is_named(encoding, rows):
+    write_rows("t.csv", encoding, rows)
+    assert opened(Reading(Source("csv", Path("t.csv")), encoding=encoding)) == rows
+
+
+def test_a_file_in_latin_1_goes_all_the_way():
+    write_rows("t.csv", "latin-1")
+    assert "init --encoding latin-1" in refused("init", "t.csv")
+    study = study_of("t.csv", "--encoding", "latin-1")
+    assert study.project.reading.encoding == "latin-1"
+    assert "grün" in Path("t-release.csv").read_text(encoding="utf-8")
+
+
+def test_a_wrong_encoding_is_one_sentence():
+    write_rows("t.csv")
+    assert refused("init", "t.csv", "--encoding", "ascii") == (
+        "t.csv must be text in ascii, as encoding says, got the byte 0xc3 in line 2; name its own encoding"
+    )
+    for name in ("klingon", "base64", ""):
+        assert "--encoding must be an encoding of text that Python knows" in refused(
+            "init", "t.csv", f"--encoding={name}"
+        )
+
+
+def test_the_encoding_counts_among_what_a_front_depends_on():
+    write_rows("t.csv", "latin-1")
+    study_of("t.csv", "--encoding", "latin-1")
+    path = Path("t.toml")
+    path.write_text(path.read_text().replace('encoding = "latin-1"', 'encoding = "cp437"'))
+    assert "changed since: how t.toml reads it" in refused("pick", "t.toml")
+
+
+def test_numbers_with_a_decimal_comma_are_read_with_a_point():
+    write_rows("t.csv", rows=[("1,5", ",5", "a,b"), ("-2,25e3", "3", "1,2,3"), ("", "+0,1", "1,")], separator=";")
+    assert opened(Reading(Source("csv", Path("t.csv")), decimal=",")) == [
+        ("1.5", ".5", "a,b"),
+        ("-2.25e3", "3", "1,2,3"),
+        (None, "+0.1", "1,"),
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_zip_archive_of_one_file(encoding):
+    write_rows("t.csv", encoding)
+    with zipfile.ZipFile("t.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write("t.csv", "folder/t.csv")
+        archive.writestr("__MACOSX/folder/._t.csv", b"\0\5\x16\7")
+    named = None if encoding == "utf-8" else encoding
+    assert opened(Reading(Source("csv", Path("t.zip")), encoding=named)) == ROWS
+    Path("t.csv").unlink()
+    study_of("t.zip", *([] if named is None else ["--encoding", named]))
+    assert Path("t-release.csv").is_file()
+
+
+def test_other_archives_are_one_sentence():
+    write_rows("a.csv")
+    with zipfile.ZipFile("two.zip", "w") as archive:
+        archive.write("a.csv")
+        archive.write("a.csv", "b.csv")
+    assert refused("init", "two.zip") == (
+        "two.zip must be a zip archive of one file, got 'a.csv', 'b.csv'; unpack it and name the table's file"
+    )
+    with zipfile.ZipFile("none.zip", "w") as archive:
+        archive.mkdir("folder") if hasattr(archive, "mkdir") else archive.writestr("folder/", "")
+    assert "of one file, got none" in refused("init", "none.zip")
+    with zipfile.ZipFile("locked.zip", "w") as archive:
+        archive.write("a.csv")
+    content = bytearray(Path("locked.zip").read_bytes())
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    Path("locked.zip").write_bytes(content)
+    assert "locked.zip must be a zip archive that opens: " in refused("init", "locked.zip")
+    Path("cut.zip").write_bytes(content[:60])
+    assert "cut.zip must be a whole file of the zip format" in refused("init", "cut.zip")
+
+
+@pytest.mark.parametrize("garbage", [b"\x1f\x8b" + bytes(range(200)), b"\x1f\x8b", b"PK\3\4", b"PK\3\4" + bytes(99)])
+def test_garbage_that_begins_like_an_archive(garbage):
+    Path("t.csv").write_bytes(garbage)
+    assert "t.csv must be a whole file " in refused("init", "t.csv")
+
+
+def test_a_wrong_row_in_an_archive_is_named_with_the_archive():
+    with zipfile.ZipFile("t.zip", "w") as archive:
+        archive.writestr("t.csv", "a,b\n1,2\n3\n")
+    assert refused("init", "t.zip").startswith("t.zip must have 2 fields in every row")
+    Path("t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n3\n"))
+    assert refused("init", "t.csv.gz").startswith("t.csv.gz must have 2 fields in every row")
+
+
+# --- workbooks and databases ------------------------------------------------------------------------------------------
+
+
+def sqlite_with(path, frame, name="patients"):
+    with closing(sqlite3.connect(path)) as connection:
+        frame.to_sql(name, connection, index=False)
+
+
+def people():
+    return pd.DataFrame(ROWS, columns=["age", "sex", "note"]).astype({"age": int})
+
+
+def test_a_workbook_goes_all_the_way_into_another():
+    people().to_excel("patients.xlsx", index=False, engine="xlsxwriter")
+    study = study_of("patients.xlsx", output=["--output", "out.xlsx"])
+    assert study.verify() == {Path("out.xlsx"): []}
+    run("hierarchy", "draft", "patients.xlsx", "--column", "age", "--output", "drafts")
+    run("hierarchy", "check", "drafts", "--data", "patients.xlsx")
+    assert len(pd.read_excel("out.xlsx", engine="calamine")) == 40
+
+
+def test_a_table_of_sqlite_goes_all_the_way_into_another():
+    sqlite_with("data.sqlite", people())
+    study = study_of("data.sqlite", output=["--output", "data.sqlite", "--table", "released"])
+    assert study.project.data == Source("sqlite", Path("data.sqlite"), "patients")
+    assert Path("released.evidence.json").is_file()
+    assert len(opened(Reading(Source("sqlite", Path("data.sqlite"), "released")))) == 40
+    run("verify", "data.sqlite", "--table", "released", "--quasi-identifier", "age", "--quasi-identifier", "sex")
+    with closing(sqlite3.connect("data.sqlite")) as connection, connection:
+        connection.execute("UPDATE released SET note = 'other' WHERE rowid = 1")
+    assert study.verify() == {Path("released"): ["the table has changed: its checksum differs"]}
+    with closing(sqlite3.connect("data.sqlite")) as connection, connection:
+        connection.execute("UPDATE patients SET age = 99 WHERE rowid = 1")
+    assert "changed since: data.sqlite:patients" in refused("verify", "patients.toml")
+
+
+def test_a_failed_release_leaves_no_table_and_no_documents(monkeypatch):
+    sqlite_with("data.sqlite", people())
+    study = study_of("data.sqlite", output=["--output", "out.csv"])
+    output = ["--output", "data.sqlite", "--table", "released"]
+
+    def fail(*arguments):
+        raise ValueError("as asked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pymoo_anon.study.study.put_in_place", fail)
+        assert refused("release", "patients.toml", *output) == "as asked"
+    committed = databases.read_sqlite
+    with monkeypatch.context() as patch:
+        # The transaction is gone before its end.
+        patch.setattr(databases, "read_sqlite", lambda target, own: (committed(target, own), own.rollback())[0])
+        assert "could not be written: cannot commit" in refused("release", "patients.toml", *output)
+    assert not list(Path().glob("released*"))
+    assert is_there(study, Path("out.csv"))
+    run("release", "patients.toml", *output)
+    assert "already exists" in refused("release", "patients.toml", *output, "--force")
+    assert "unable to open" in refused("release", "patients.toml", "--output", "new.sqlite", "--table", "a")
+    assert "table must come with output" in refused("release", "patients.toml", "--table", "a")
+
+
+CELLS = {
+    "whole": [2**53 + 1, None, -(2**63), 7],
+    "mixed": [1, "x", None, 0.5],
+    "broken": [0.1, 2, None, 1e300],
+    "text": ['grün "a"', "two\nlines", "", "=1+1"],
+    "code": ["007", "1e5", " lead ", None],
+}
+
+
+def test_every_type_of_sqlite_is_equal():
+    with closing(sqlite3.connect("data.db")) as connection, connection:
+        connection.execute('CREATE TABLE "a ""b"" c" (whole INTEGER, mixed, broken REAL, text TEXT, code)')
+        connection.executemany('INSERT INTO "a ""b"" c" VALUES (?, ?, ?, ?, ?)', zip(*CELLS.values(), strict=True))
+    source = source_of("data.db", Path(), 'a "b" c')
+    frame = open_frame(Reading(source), list)
+    want = {**CELLS, "mixed": ["1", "x", None, "0.5"]}
+    assert frame.fetchall() == list(zip(*want.values(), strict=True))
+    with new_table(source._replace(table="new's"), frame) as again:
+        assert content_checksum(registered(again)) == content_checksum(frame)
+    assert open_frame(Reading(source._replace(table="new's")), list).fetchall() == frame.fetchall()
+
+
+@pytest.mark.parametrize("column", ["whole", "broken", "text", "code"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx"])
+def test_every_type_comes_out_of_a_file_equal_or_is_refused(column, kind):
+    """Recount what was written: it has the same cells, or nothing is released."""
+    with closing(sqlite3.connect("data.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE patients (age, value)")
+        rows = zip([30, 30, 40, 40] * 3, CELLS[column] * 3, strict=True)
+        connection.executemany("INSERT INTO patients VALUES (?, ?)", rows)
+    run("init", "data.sqlite", "--role", "age=quasi-identifier", "--role", "value=sensitive")
+    run("search", "patients.toml", "--objectives", "k,GLM")
+    done = command(
+        "release", "patients.toml", "--row", "1", "--output", f"out.{kind}", "--anyway", "it is only a test here"
+    )
+    want = [None if cell == "" else float(cell) if column == "broken" and cell else cell for cell in CELLS[column]]
+    if kind == "xlsx" and column == "whole":
+        # A workbook holds 15 digits.
+        assert done.exit_code == 1
+        assert not Path("out.xlsx").exists()
+        return
+    assert done.exit_code == 0, done.output
+    source = source_of(f"out.{kind}", Path())
+    got = {cell for _, cell in opened(Reading(source))}
+    assert got == {str(cell) if kind == "csv" and cell is not None else cell for cell in want}
+
+
+def test_workbooks_that_are_unclear_are_one_sentence():
+    frame = people()
+    with pd.ExcelWriter("two.xlsx", engine="xlsxwriter") as writer:
+        frame.to_excel(writer, index=False, sheet_name="one")
+        frame[["age"]].to_excel(writer, index=False, sheet_name="the other")
+    assert "it has the tables 'one', 'the other'; name one: --table NAME" in refused("init", "two.xlsx")
+    assert opened(Reading(source_of("two.xlsx", Path(), "the other"))) == [(age,) for age in frame["age"]]
+    assert "two.xlsx:none cannot be read" in refused("init", "two.xlsx", "--table", "none")
+    book = xlsxwriter.Workbook("merged.xlsx")
+    book.add_worksheet().merge_range("A1:B1", "name")
+    book.close()
+    assert "must have at least one row, got none" in refused("init", "merged.xlsx")
+    book = xlsxwriter.Workbook("merged.xlsx")
+    sheet = book.add_worksheet()
+    sheet.merge_range("A1:B1", "name")
+    sheet.write_row("A2", ["Ann", "Lee"])
+    book.close()
+    assert "got no name for column 2; name it, and undo merged cells" in refused("init", "merged.xlsx")
+    Path("cut.xlsx").write_bytes(Path("two.xlsx").read_bytes()[:2000])
+    Path("empty.xlsx").write_bytes(b"")
+    Path("cut.sqlite").write_bytes(b"SQLite format 3\0" + bytes(50))
+    for name in ("cut.xlsx", "empty.xlsx", "cut.sqlite"):
+        assert f"{name} cannot be read" in refused("init", name)
+
+
+def test_days_and_moments_of_a_workbook():
+    days = [date(2020, 2, 29), None, date(1969, 12, 31)]
+    moments = [datetime(2020, 1, 1, 10, 30), None, datetime(2020, 1, 2)]
+    yes = [True, True, False]
+    pd.DataFrame({"day": days, "moment": moments, "yes": yes}).to_excel("t.xlsx", index=False, engine="xlsxwriter")
+    assert open_frame(Reading(source_of("t.xlsx", Path())), list).fetchall() == list(
+        zip(days, moments, yes, strict=True)
+    )
+
+
+def test_columns_that_differ_by_case():
+    frame = pd.DataFrame({"a": [1, None, 3], "A": ["x", "y", None]})
+    frame.astype({"a": "Int64"}).to_excel("t.xlsx", index=False, engine="xlsxwriter")
+    found = open_frame(Reading(source_of("t.xlsx", Path())), list)
+    assert cells(found) == [(1, "x"), (None, "y"), (3, None)]
+    assert content_checksum(found) != content_checksum(found.iloc[:2])
+    assert content_checksum(found) == content_checksum(found.iloc[[2, 0, 1]])
+
+
+def test_json_lines_go_all_the_way():
+    lines = [json.dumps({"age": int(age), "sex": sex, "note": note}) for age, sex, note in ROWS]
+    with gzip.open("people.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    study_of("people.jsonl.gz")
+    (release,) = Path().glob("*-release.csv")
+    assert "grün" in release.read_text(encoding="utf-8")
+
+
+def test_every_type_of_json_lines_is_equal_or_refused():
+    rows = [
+        {"a": 2**53 + 1, "b": "2020-02-29", "c": True, "d": 0.1, "e": "007", "f": 2**63, "g": 'grün "a"\nb', "h": 1},
+        {"c": None, "d": 2, "b": "2020-01-01T10:00:00+02:00", "h": "x", "i d": ""},
+    ]
+    path = Path("t.ndjson")
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert open_frame(Reading(source_of("t.ndjson", Path())), list).fetchall() == [
+        (2**53 + 1, "2020-02-29", True, 0.1, "007", str(2**63), 'grün "a"\nb', "1", None),
+        (None, "2020-01-01T10:00:00+02:00", None, 2.0, None, None, None, "x", ""),
+    ]
+    for wrong, words in {
+        '{"a": 1.5}\n{"a": 90071992547409930}': "must not be greater than 2^53",
+        '{"a": [1]}': "got lists or objects in 'a'",
+        '{"a": {"b": 1}}': "got lists or objects in 'a'",
+        '{"a": 1, "A": 2}': "must differ in more than case",
+        '{"a": 1': "cannot be read",
+        "": "cannot be read",
+        "[1, 2]": "cannot be read",
+    }.items():
+        path.write_text(wrong)
+        assert words in refused("init", "t.ndjson")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("t.sav", "a file of SPSS; there save the table as CSV"),
+        ("t.dta", "a file of Stata"),
+        ("t.rds", "a file of R"),
+        ("t.json", "JSON; write one object a line"),
+        ("t.tar.gz", "an archive; unpack it"),
+        ("t.xz", "an archive; unpack it"),
+    ],
+)
+def test_files_that_are_not_read_are_one_sentence(name, words):
+    Path(name).write_bytes(b"\x1f\x8b" + bytes(99))
+    assert refused("init", name).startswith(f"{name} must be a CSV file, got {words}")
+
+
+def test_a_table_is_named_where_there_are_several():
+    write_rows("t.csv")
+    assert "table names one of a workbook or a database, got 'a'" in refused("init", "t.csv", "--table", "a")
+    duckdb.connect("my.duckdb").close()
+    assert "must come with the name of a table" in refused("init", "my.duckdb")
+    assert "download it" in refused("init", "https://host/t.csv")
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Start a PostgreSQL server with a password, which the environment holds, and return the address of a database."""
+    with postgres_server("scram-sha-256") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGPASSWORD", PASSWORD)
+        yield f"postgresql://tester@/postgres?host={folder}"
+
+
+def told_to(server, *statements):
+    """Run statements, and return the rows of the last one."""
+    with psycopg.connect(server) as connection:
+        for one in statements:
+            found = connection.execute(one)
+        return found.fetchall() if found.description else []
+
+
+TYPES = """CREATE TABLE types (whole bigint, exact numeric(12, 2), wide numeric, day date, moment timestamp,
+    zoned timestamptz, hour time, yes boolean, "t""ext" text, id uuid, double double precision, "Text" varchar(9))"""
+
+VALUES = """INSERT INTO types VALUES (9007199254740993, 12.50, 12345678901234567890.123456789, '2020-02-29',
+    '2020-01-01 10:00:00.123456', '2020-01-01 10:00:00+02', '10:00:00.5', true, E'gr\u00fcn, "a"\nb',
+    'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', 0.1, 'x'),
+    (-1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"""
+
+
+@pytest.mark.slow
+def test_a_table_of_postgresql_goes_all_the_way_into_another(server):
+    told_to(server, "CREATE SCHEMA clinic", 'CREATE TABLE clinic."Pat ients" (age int, sex text, note text)')
+    with psycopg.connect(server) as connection, connection.cursor() as cursor:
+        cursor.executemany('INSERT INTO clinic."Pat ients" VALUES (%s, %s, %s)', ROWS)
+    released = ["--output", server, "--table", "clinic.released"]
+    study = study_of(server, "--table", "clinic.Pat ients", output=released)
+    assert told_to(server, "SELECT count(*) FROM clinic.released") == [(40,)]
+    run("verify", server, *released[2:], "--quasi-identifier", "age", "--quasi-identifier", "sex")
+    assert "already exists" in refused("release", str(study.project.path), *released, "--force")
+    told_to(server, "UPDATE clinic.released SET note = 'other' WHERE age LIKE '2%'")
+    assert list(study.verify().values()) == [["the table has changed: its checksum differs"]]
+    told_to(server, 'UPDATE clinic."Pat ients" SET age = 99')
+    assert "changed since: postgresql://" in refused("verify", str(study.project.path))
+    for path in Path().rglob("*"):
+        assert path.is_dir() or PASSWORD.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.slow
+def test_every_type_of_postgresql_is_equal_or_refused(server):
+    told_to(server, TYPES, VALUES)
+    source = source_of(server, Path(), "types")
+    with psycopg.connect(server) as connection:
+        connection.execute("SET TIMEZONE = UTC")
+        want = connection.execute("SELECT * FROM types").fetchall()
+    got = cells(open_frame(Reading(source), list))
+    assert got[1] == want[1]
+    assert [str(cell) for cell in got[0]] == [str(cell) for cell in want[0]]
+    with new_table(source._replace(table="again"), open_frame(Reading(source), list)) as again:
+        assert content_checksum(registered(again)) == content_checksum(open_frame(Reading(source), list))
+    assert len(told_to(server, "SELECT * FROM again")) == 2
+    for kind, value in {"int[]": "{1}", "bytea": "x", "money": "1.5"}.items():
+        told_to(
+            server, "DROP TABLE IF EXISTS odd", f"CREATE TABLE odd (a {kind})", f"INSERT INTO odd VALUES ('{value}')"
+        )
+        with pytest.raises(ValueError, match=r"^postgresql://.*:odd cannot be read") as error:
+            open_frame(Reading(source._replace(table="odd")), list)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.slow
+def test_columns_of_postgresql_that_differ_by_case(server):
+    told_to(
+        server,
+        'CREATE TABLE cased (a bigint, "A" text)',
+        "INSERT INTO cased VALUES (9007199254740993, NULL), (NULL, 'x')",
+    )
+    source = source_of(server, Path(), "cased")
+    frame = open_frame(Reading(source), list)
+    assert cells(frame) == [(2**53 + 1, None), (None, "x")]
+    with new_table(source._replace(table="cased again"), frame) as again:
+        assert content_checksum(registered(again)) == content_checksum(frame)
+    assert told_to(server, 'SELECT * FROM "cased again"') == [(2**53 + 1, None), (None, "x")]
+
+
+@pytest.mark.slow
+def test_a_failed_release_leaves_no_table(server, monkeypatch):
+    told_to(server, "CREATE TABLE few AS SELECT 1 AS a")
+    frame = open_frame(Reading(source_of(server, Path(), "few")), list)
+    with pytest.raises(KeyError), new_table(source_of(server, Path(), "never"), frame):
+        raise KeyError
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        told_to(server, "SELECT * FROM never")
+    for name, words in {"nobody": "cannot be read by Ibis: nobody", "no.where": "cannot be read"}.items():
+        assert words in refused("init", server, "--table", name)
+    monkeypatch.setenv("PGPASSWORD", "wrong")
+    assert "password authentication failed" in refused("init", server, "--table", "few")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:hidden@host/db",
+        "Postgres://me@host/db?password=hidden",
+        "mysql://me@host/db?Access_Token=hidden",
+    ],
+)
+def test_a_password_in_an_address_is_refused_and_not_repeated(address):
+    told = refused("init", address, "--table", "t")
+    assert "hidden" not in told
+    assert "must hold no password" in told
+    assert "must come with the name of a table" in refused("init", "postgresql://me@host/db")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_ibis_connects_to_is_read(monkeypatch):
+    """Read by Ibis what is no PostgreSQL, here a file of DuckDB for want of another server."""
+    with duckdb.connect("my.duckdb") as connection:
+        connection.execute("CREATE TABLE t AS SELECT 9007199254740993 AS a, DATE '2020-02-29' AS b, 'x' AS \"c d\"")
+    monkeypatch.setattr(names, "DATABASES", ("duckdb",))
+    assert opened(Reading(source_of("duckdb://my.duckdb", Path(), "t"))) == [(2**53 + 1, date(2020, 2, 29), "x")]
