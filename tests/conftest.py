@@ -10,7 +10,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -112,6 +114,19 @@ def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
         Path(path).write_bytes(b"\x89PNG\r\n\x1a\n")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """Start Spark with two workers."""
+    sql = pytest.importorskip("pyspark.sql")
+    if "JAVA_HOME" not in os.environ and not any(Path(folder, "java").exists() for folder in os.get_exec_path()):
+        pytest.skip("Spark needs Java")
+    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
 
 
 @pytest.fixture

@@ -226,9 +226,72 @@ def fitting(release: Release, population: Microdata, row: dict[str, Any]) -> int
     return sum(n for values, n in people if all(v in own for v, own in zip(values, groups, strict=True)))
 
 
+def household_risk(release: Release, objective: HouseholdRisk) -> Exact:
+    free: dict[Any, Fraction] = {}
+    for own in release.counted():
+        for row in own:
+            home = row[objective.column]  # type: ignore[index]
+            free[home] = free.get(home, Fraction(1)) * (1 - Fraction(1, len(own)))
+    return Exact(1 - min(free.values()))
+
+
 def k_map(release: Release, objective: KMap) -> Exact:
     fits = [fitting(release, objective.population, own[0]) for own in release.classes()]
     return Exact(Fraction(min(fits, default=objective.population.n_rows)))
+
+
+def presences(release: Release, population: Microdata) -> list[Fraction]:
+    """Return for each person of a population the share of those alike who are kept rows."""
+    if not release.classes():
+        return [Fraction(release.n, max(release.n, population.n_rows))]
+    names, found = list(release.hierarchies), []
+    for code in population.tuples.codes:
+        person = {name: release.hierarchies[name].domain[value] for name, value in zip(names, code, strict=True)}
+        own = [row for row, kept in zip(release.rows, release.kept, strict=True) if kept]
+        alike = sum(release.cell(row) == release.cell(person) for row in own)
+        found.append(Fraction(alike, max(alike, fitting(release, population, person))))
+    return found
+
+
+def presence(release: Release, objective: DeltaPresence) -> Exact:
+    # Rows that are no persons of the population are there for sure.
+    strangers = (
+        [Fraction(1)] if any(not fitting(release, objective.population, own[0]) for own in release.classes()) else []
+    )
+    return Exact(max([*presences(release, objective.population), *strangers]))
+
+
+def least_presence(release: Release, objective: LeastPresence) -> Exact:
+    return Exact(min(presences(release, objective.population)))
+
+
+def payout(release: Release, objective: Any, own: list[dict[str, Any]]) -> Fraction:
+    """Return the payout of a row of a class, but for digits beyond the eighteenth."""
+    persons = len(own)
+    if objective.register is not None:
+        persons = max(persons, fitting(release, objective.register.population, own[0]))
+    trees = release.hierarchies
+    with localcontext() as context:
+        context.prec = DIGITS
+        whole = sum((Decimal(tree.n_values).ln() for tree in trees.values()), Decimal(0))
+        lost = sum((Decimal(release.extent(name, own[0])).ln() for name in trees), Decimal(0))
+        share = Fraction((1 - lost / (whole or 1)).quantize(Decimal("1e-40")))
+    found = Fraction(str(objective.loss)) / persons
+    is_attacked = Fraction(str(objective.gain)) / persons > Fraction(str(objective.cost))
+    exactly = Fraction(str(objective.benefit)) * share - (found if is_attacked else 0)
+    return Fraction(round(exactly * 10**18), 10**18)
+
+
+def publisher_payout(release: Release, objective: PublisherPayout) -> Exact:
+    return Exact(sum((len(own) * payout(release, objective, own) for own in release.classes()), Fraction(0)))
+
+
+def least_payout(release: Release, objective: LeastPayout) -> Exact:
+    if not release.classes():
+        trees = release.hierarchies.items()
+        whole = {name: dict.fromkeys(tree.domain, 0) for name, tree in trees}
+        return least_payout(Release(release.rows, release.hierarchies, whole, [True] * release.n), objective)
+    return Exact(min(payout(release, objective, own) for own in release.classes()))
 
 
 def alpha(release: Release, objective: Any) -> Exact:
@@ -385,20 +448,25 @@ TWINS: dict[type, Callable[[Release, Any], Exact]] = {
     BasicBetaLikeness: beta,
     ClassificationMetric: classification,
     DeltaDisclosure: delta,
+    DeltaPresence: presence,
     Discernibility: discernibility,
     DistinctLDiversity: distinct_l,
     EnhancedBetaLikeness: enhanced_beta,
     EntropyLDiversity: entropy_l,
     GeneralLossMetric: general_loss,
+    HouseholdRisk: household_risk,
     KAnonymity: k,
     KLDivergence: divergence,
     KMap: k_map,
+    LeastPayout: least_payout,
+    LeastPresence: least_presence,
     MarketerRisk: marketer_risk,
     NonUniformEntropy: non_uniform_entropy,
     NormalizedClassDispersion: dispersion,
     NormalizedWeightedPenalty: weighted_penalty,
     Precision: precision,
     ProsecutorRisk: prosecutor_risk,
+    PublisherPayout: publisher_payout,
     RecordsAtRisk: records_at_risk,
     RecursiveCLDiversity: recursive_l,
     SquaredClassSizes: squared_sizes,
@@ -436,16 +504,21 @@ class Case:
             ClassificationMetric("ill"),
             DeltaDisclosure("ill"),
             DeltaDisclosure("ill", strict=True),
+            DeltaPresence(self.population),
             Discernibility(),
             DistinctLDiversity("ill"),
             EnhancedBetaLikeness("ill"),
             EntropyLDiversity("ill"),
             GeneralLossMetric(),
             GeneralLossMetric(weights),
+            HouseholdRisk("who"),
             KAnonymity(),
             KAnonymity(person="who"),
             KLDivergence(),
             KMap(self.population),
+            LeastPayout(30, 100),
+            LeastPayout(0.25, 1.5, 700, 600, self.population),
+            LeastPresence(self.population),
             MarketerRisk(),
             MarketerRisk(self.population),
             NonUniformEntropy(),
@@ -454,6 +527,8 @@ class Case:
             NormalizedWeightedPenalty(last),
             Precision(),
             ProsecutorRisk(),
+            PublisherPayout(30, 100),
+            PublisherPayout(0.25, 1.5, 700, 600, self.population),
             RecordsAtRisk(0.25),
             RecursiveCLDiversity("ill", 1.5),
             SquaredClassSizes(),

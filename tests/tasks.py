@@ -17,6 +17,7 @@ from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
 KINDS = (
     KAnonymity(),
+    HouseholdRisk("s1"),
     DistinctLDiversity("s0"),
     SquaredClassSizes(),
     SquaredValueCounts("s0"),
@@ -31,6 +32,8 @@ KINDS = (
     DeltaDisclosure("s0"),
     DeltaDisclosure("s0", strict=True),
     KAnonymity(person="s1"),
+    LeastPayout(30, 100),
+    PublisherPayout(30, 100),
     ProsecutorRisk(),
     MarketerRisk(),
     RecordsAtRisk(0.3),
@@ -163,7 +166,8 @@ def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = Fa
     table = draw(tables())
     limit = draw(st.integers(0, len(table.frame) - 1) | st.integers(0, len(table.frame) // 3))
     # Of other tables.
-    others = [KMap(draw(populations(table))[1]), MarketerRisk(draw(populations(table))[1])]
+    two = [draw(populations(table))[1] for _ in range(2)]
+    others = [KMap(two[0]), MarketerRisk(two[1]), DeltaPresence(two[0]), LeastPresence(two[1])]
     objectives = draw(st.lists(st.sampled_from([*of, *others]), min_size=1, max_size=3, unique_by=repr))
     bounded = draw(st.lists(st.tuples(st.sampled_from([*KINDS, *others]), st.booleans()), max_size=2, unique_by=repr))
     if violating:

@@ -26,6 +26,7 @@ PERSONS = pd.DataFrame(
         "age": [23, 27, 31, 34, 36, 38, 52, 58],
         "zip": ["4711", "4712", "4711", "4712", "8000", "8001", "8000", "8001"],
         "illness": ["flu", "flu", "asthma", "flu", "angina", "flu", "asthma", "angina"],
+        "home": [1, 2, 1, 2, 3, 4, 3, 4],
         "stay": ["short", "long", "short", "short", "long", "short", "long", "long"],
     }
 )
@@ -34,15 +35,18 @@ WAYS = {
     "age": Hierarchy.intervals(20, 60, widths=[10, 20]),
     "zip": Hierarchy([ZIPS, ["47**", "47**", "80**", "80**"], ["*"] * 4]),
 }
-TABLE = Microdata.from_frame(PERSONS, WAYS, sensitive="illness", label="stay")
+TABLE = Microdata.from_frame(PERSONS, WAYS, sensitive="illness", label="stay", person="home")
 #: The node of the example: ages of 20 years, regions of two places.
 NODE = [2, 1]
-POPULATION = Microdata.from_frame(pd.concat([PERSONS] * 3), WAYS)
+POPULATION = Microdata.from_frame(pd.concat([PERSONS, PERSONS, PERSONS[:3]]), WAYS)
 #: Arguments of a measure beside the column of its role.
 MORE = {
     # Of eight persons nobody is safe from a risk of 0.09.
     "RecordsAtRisk": lambda own, table: own(0.3 if table is TABLE else 0.09),
-    "KMap": lambda own, table: own(POPULATION if table is TABLE else table),
+    **dict.fromkeys(
+        ("DeltaPresence", "KMap", "LeastPresence"),
+        lambda own, table: own(POPULATION if table is TABLE else table),
+    ),
     "RecursiveCLDiversity": lambda own, table: own(table.sensitive[0], 2),
 }
 
@@ -59,7 +63,7 @@ def made(own, table):
     if own.__name__ in MORE:
         return MORE[own.__name__](own, table)
     if issubclass(own, ColumnObjective):
-        return own(table.label if own.role == "label" else table.sensitive[0])
+        return own({"label": table.label, "person": table.person}.get(own.role) or table.sensitive[0])
     return own()
 
 

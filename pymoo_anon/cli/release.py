@@ -5,8 +5,6 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-# Loading it here, an interrupt ends the command before its work.
-import pymoo_anon.engine.machine_code  # noqa: F401
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli.console import tell, working

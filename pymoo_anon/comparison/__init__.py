@@ -34,7 +34,14 @@ from pymoo_anon.comparison.properties import (
     TupleUtility,
     released,
 )
-from pymoo_anon.comparison.risk import PopulationUniques, individual_risk, inference, k_for_k_map, population_uniques
+from pymoo_anon.comparison.risk import (
+    PopulationUniqueness,
+    PopulationUniques,
+    individual_risk,
+    inference,
+    k_for_k_map,
+    population_uniques,
+)
 from pymoo_anon.comparison.utility import CertainCounts, CountQueries, classification, means, total_variation
 
 __all__ = [
@@ -51,6 +58,7 @@ __all__ = [
     "Hypervolume",
     "Lexicographic",
     "Minimum",
+    "PopulationUniqueness",
     "PopulationUniques",
     "Property",
     "PropertyVector",

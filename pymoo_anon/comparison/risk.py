@@ -13,8 +13,11 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
+from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.frames import combinations_of
+from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
 # Of classes that are as badly off, the smaller and the one with the first value comes first.
@@ -290,9 +293,9 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
     classes by the modified Shlosser estimator (Haas and Stokes 1998). None is best everywhere, so the answer is a
     range.
 
-    It is meant for the chosen release alone. An estimate is never a bound: merging classes can raise it. So it is no
-    objective. The table must be a simple random sample of the population, with one row a person. Where it is the whole
-    population, its own unique rows are the answer.
+    It is meant for the chosen release alone. An estimate is never a bound: merging classes can raise it. So no proof
+    uses it; `PopulationUniqueness` limits it. The table must be a simple random sample of the population, with one row
+    a person. Where it is the whole population, its own unique rows are the answer.
 
     Args:
         classes: The classes of one generalization, of which the kept ones count; or (n_classes,) array of sizes.
@@ -315,6 +318,68 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
     if sample.n_rows == n_population:
         return PopulationUniques(sample.n_population, {"the table itself": sample.of_size(1)})
     return _estimated(sample)
+
+
+class PopulationUniqueness(Objective):
+    """Population uniqueness: largest estimate of the share of a population that is unique.
+
+    The upper end of the range of `population_uniques`, over the persons; 1 where no estimator has an estimate.
+    Suppressed rows are no part of the sample. From 0 to 1; lower is better. It serves as a constraint or as a
+    requirement of a choice, and a release beyond its limit is refused. It is counted again from the release, and proves
+    nothing: an estimate may be wrong, and merging classes can raise it.
+
+    Formula:
+        max of the estimates of Zayatz, Pitman and the slide negative binomial, over the persons of the population
+
+    Args:
+        n_population: Number of persons in the population, of which the table is a simple random sample.
+
+    Raises:
+        TypeError: `n_population` is no whole number.
+
+    >>> PopulationUniqueness(1_000_000) <= 0.001
+    PopulationUniqueness(1000000) <= 0.001
+    """
+
+    name = "population uniqueness"
+    short = "population-uniqueness"
+    numbered = True
+    words = "estimated share of unique people"
+    maximize = False
+    step = 0.0001
+    shown = ("number",)
+    limits = (0, 1)
+
+    def __init__(self, n_population: int) -> None:
+        if not is_whole(n_population):
+            raise TypeError(f"n_population must be a whole number of persons, got {n_population!r}")
+        self.number: int = int(n_population)
+
+    def check(self, table: Microdata) -> None:
+        """Check that each row is a person of the population.
+
+        Raises:
+            ValueError: A person may have several rows, or there are more rows than persons.
+        """
+        if table.person is not None:
+            raise ValueError(f"{self!r} needs one row a person, got the person column {table.person!r}")
+        if self.number < table.n_rows:
+            raise ValueError(f"n_population must be at least the {table.n_rows:,} rows, got {self.number:,}")
+
+    def evaluate_one(self, classes: EquivalenceClasses) -> float:
+        return self._largest(classes.sizes[classes.kept])
+
+    def recount(self, recount: Recount) -> Recounted:
+        return self._largest(recount.kept.to_numpy())
+
+    def _largest(self, sizes: ArrayLike) -> float:
+        if np.size(sizes) == 0:
+            return 0.0
+        ends = population_uniques(sizes, self.number).range
+        return 1.0 if ends is None else min(ends[1] / self.number, 1.0)
+
+    def _arguments(self) -> list[str]:
+        return [repr(self.number)]
 
 
 def _estimated(sample: _Sample) -> PopulationUniques:

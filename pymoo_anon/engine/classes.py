@@ -360,8 +360,14 @@ class EquivalenceClasses:
         """(n, m) int64 array: the kept rows released as each group or node."""
         if self.forest is None:
             tuples, rows = self.tuples, self.held.copy()
-            own = self.representatives, self.starts, self.sizes, self.kept
-            _take_suppressed(rows, self.maps, tuples.offsets, tuples.codes, *own)
+            assert self.maps is not None
+            if len(self) == 1:
+                values = tuples.offsets[:-1] + tuples.codes[self.representatives[~self.kept]]
+                cells, sizes = tuples.offsets[:-1] + self.maps[0, values], self.sizes[~self.kept]
+                np.subtract.at(rows[0], cells, sizes[:, np.newaxis])
+            else:
+                own = self.representatives, self.starts, self.sizes, self.kept
+                _take_suppressed(rows, self.maps, tuples.offsets, tuples.codes, *own)
             return rows
         rows, n = np.zeros_like(self.held), np.where(self.kept, self.sizes, 0)
         np.add.at(rows, (self.generalizations[:, np.newaxis], self.cells), n[:, np.newaxis])
@@ -379,6 +385,9 @@ class EquivalenceClasses:
     @cached_property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
+        # Loading compiled loops takes more memory than all else of a release, so one generalization does without.
+        if len(self) == 1:
+            return self.totals(np.where(self.kept, 0, self.sizes))
         suppressed = np.empty(len(self), dtype=np.int64)
         _add_suppressed(self.starts, self.sizes, self.kept, suppressed)
         return suppressed
@@ -404,7 +413,10 @@ def sums_of_groups(maps: Ints | None, offsets: Ints, weights: Ints) -> Ints:
     """Sum an (n_codes,) array by group. (n, n_codes) int64 array, attribute after attribute."""
     assert maps is not None
     sums = np.zeros(maps.shape, dtype=np.int64)
-    _add_to_groups(np.require(maps, requirements=["C", "W"]), offsets, weights, sums)
+    if len(maps) == 1:
+        np.add.at(sums[0], np.repeat(offsets[:-1], np.diff(offsets)) + maps[0], weights)
+    else:
+        _add_to_groups(np.require(maps, requirements=["C", "W"]), offsets, weights, sums)
     return sums
 
 
@@ -472,3 +484,17 @@ def classes_of(
         forest=forest,
         nodes=grouping.nodes,
     )
+
+
+def classes_of_maps(
+    tuples: DistinctTuples, maps: Ints, n_groups: tuple[int, ...], columns: tuple[Hashable, ...], limit: int, below: int
+) -> EquivalenceClasses:
+    """Return the equivalence classes of one generalization without compiled loops.
+
+    `maps` is an (n_codes,) int64 array. The smallest classes are suppressed: those of fewer than `below` tuples, or, at
+    0, as many as hold no more than `limit`.
+    """
+    made = classes_of(tuples, None, grouped(maps[tuples.offsets[:-1] + tuples.codes], n_groups), columns)
+    sizes = np.sort(made.sizes)
+    smallest = below or sizes[np.searchsorted(np.cumsum(sizes), limit, side="right")]
+    return replace(made, maps=maps[np.newaxis], nodes=None, kept=made.sizes >= smallest)

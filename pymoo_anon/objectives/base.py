@@ -41,6 +41,8 @@ class Objective(Boundable):
         short: Name on the command line ("entropy-l"), of letters, digits, `-` and `_`, or None. A class with a short
             name in its own body is registered under it, and built there with the column of its role, or with nothing.
         role: Role of the column that is read by default: "sensitive", "label" or "person". None reads no column.
+        number: The number that follows the short name ("population-uniqueness:5000"), where `numbered`.
+        numbered: Whether it is built there with a number, and with no column.
         words: Name in pictures ("general loss"), or None for `name`.
         maximize: Whether higher is better. Values have their natural sign everywhere but in pymoo's F.
         whole: Whether all values are whole numbers.
@@ -63,6 +65,8 @@ class Objective(Boundable):
     name: str
     short: str | None = None
     role: str | None = None
+    number: float | None = None
+    numbered: bool = False
     maximize: bool
     words: str | None = None
     whole: bool = False

@@ -87,7 +87,8 @@ def short_name(measure: Objective) -> str:
     name = measure.short or measure.name.replace(" ", "-")
     if measure.known is not None and measure.short:
         name += f"[{knowledge_text(measure.known)}]"
-    return plain(name if measure.column is None else f"{name}:{measure.column}")
+    of = measure.number if measure.numbered else measure.column
+    return plain(name if of is None else f"{name}:{of}")
 
 
 def knowledge_text(known: BackgroundKnowledge) -> str:

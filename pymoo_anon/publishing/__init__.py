@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
+from pymoo_anon.publishing.averages import mdav
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.keeping import Kept
@@ -12,6 +13,7 @@ from pymoo_anon.publishing.verify import verify
 if TYPE_CHECKING:
     from pymoo_anon.publishing.explaining import Explanation, explain
     from pymoo_anon.publishing.guarantees import Guarantee, guaranteed_counts, guaranteed_means, guaranteed_sums
+    from pymoo_anon.publishing.partitions import recode_partitions
     from pymoo_anon.publishing.report.page import write_report
 
 __all__ = [
@@ -26,7 +28,9 @@ __all__ = [
     "guaranteed_counts",
     "guaranteed_means",
     "guaranteed_sums",
+    "mdav",
     "read_evidence",
+    "recode_partitions",
     "release",
     "verify",
     "write_evidence",
@@ -38,6 +42,7 @@ __getattr__ = later(
     {
         "explaining": ("Explanation", "explain"),
         "guarantees": ("Guarantee", "guaranteed_counts", "guaranteed_means", "guaranteed_sums"),
+        "partitions": ("recode_partitions",),
         "report.page": ("write_report",),
     },
 )

@@ -27,6 +27,7 @@ class Kept:
     """How a column without a role is released.
 
     Numbers of whole or floating type stay numbers of their type; everything else that is made coarser becomes text.
+    Means of numbers are floating numbers.
 
     Args:
         reason: Why it is released, in at least five words, or None where nobody said it.
@@ -34,10 +35,13 @@ class Kept:
         clip: The least and the greatest number; numbers beyond become these, after they were rounded.
         hierarchy: A hierarchy of its values; each becomes its label at `level`.
         level: A level of the hierarchy.
+        mean: Whether each number becomes the mean of its class: all rows of a class then hold one number, and the
+            column keeps its total. Suppressed rows that are marked are one class.
 
     Raises:
         TypeError: `hierarchy` is none.
-        ValueError: An argument is out of range, or a hierarchy comes without a level, or with numbers to round or clip.
+        ValueError: An argument is out of range, or a hierarchy comes without a level, or with numbers to round or clip,
+            or a mean with any of these.
 
     >>> Kept(round=10, clip=(150, 200)).words
     'rounded to multiples of 10, clipped to 150 and 200'
@@ -48,6 +52,7 @@ class Kept:
     clip: tuple[float, float] | None = None
     hierarchy: Hierarchy | None = None
     level: int | None = None
+    mean: bool = False
 
     def __post_init__(self) -> None:
         if self.reason is not None and not is_reason(self.reason):
@@ -56,6 +61,8 @@ class Kept:
             raise ValueError(f"round must be a positive number, got {self.round!r}")
         if self.clip is not None and not _are_ends(self.clip):
             raise ValueError(f"clip must be the least and the greatest number, the least first, got {self.clip!r}")
+        if self.mean and any(own is not None for own in (self.round, self.clip, self.hierarchy)):
+            raise ValueError("mean must be given without round, clip and hierarchy, got several")
         if (self.hierarchy is None) != (self.level is None):
             raise ValueError("hierarchy and level must be given together, got one of them")
         if self.hierarchy is not None:
@@ -71,6 +78,7 @@ class Kept:
         """Change of the values in words, or an empty text."""
         told = [] if self.round is None else [f"rounded to multiples of {label_text(self.round)}"]
         told += [] if self.clip is None else [f"clipped to {' and '.join(map(str, map(label_text, self.clip)))}"]
+        told += ["replaced by the mean of the class"] if self.mean else []
         told += [] if self.hierarchy is None else [f"level {self.level} of a hierarchy of {self.hierarchy.length}"]
         return ", ".join(told)
 
@@ -89,7 +97,7 @@ class Kept:
             hierarchy, places = fitted(name, self.hierarchy, values)
             labels = [label_text(label) for label in hierarchy.labels[self.level or 0]]
             return [labels[group] for group in hierarchy.groups[self.level or 0][places]]
-        coarse = [self._coarse(number) for number in self._numbers(name, values)]
+        coarse = [self._coarse(number) for number in self.numbers(name, values)]
         return [format((Decimal(one.numerator) / one.denominator).normalize(), "f") for one in coarse]
 
     def others(self, name: Name, values: Sequence[Any]) -> list[Any]:
@@ -98,10 +106,15 @@ class Kept:
             labels = {label_text(label) for label in self.hierarchy.labels[self.level or 0]}
             return [value for value in values if value not in labels]
         ends = [meant(end) for end in self.clip or ()]
-        numbers = zip(values, self._numbers(name, values), strict=True)
+        numbers = zip(values, self.numbers(name, values), strict=True)
         return [value for value, number in numbers if number not in ends and self._coarse(number) != number]
 
-    def _numbers(self, name: Name, values: Sequence[Any]) -> list[Fraction]:
+    def numbers(self, name: Name, values: Sequence[Any]) -> list[Fraction]:
+        """Return values as numbers.
+
+        Raises:
+            ValueError: One is none.
+        """
         numbers = [spelled(value, Decimal) for value in values]
         wrong = [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))]
         if wrong:
@@ -134,7 +147,8 @@ def coarsened(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> R
         raise ValueError(f"keep must make columns without a role coarser, got {examples(taken)}")
     frame = source.frame
     for number, (name, own) in enumerate(coarse.items()):
-        frame = _with_texts(frame, source.alias(name), own, name, f"kept {number}")
+        # Means wait for the classes.
+        frame = frame if own.mean else _with_texts(frame, source.alias(name), own, name, f"kept {number}")
     return replace(source, frame=frame)
 
 
@@ -194,11 +208,16 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
             )
 
 
-def check_coarse(written: Renamed, kept: Mapping[Name, Kept]) -> None:
+def check_coarse(written: Renamed, kept: Mapping[Name, Kept], quasi_identifiers: Sequence[Name]) -> None:
     """Raise if a kept column of a release holds other values than allowed."""
     for name, own in kept.items():
-        if own.words:
-            (there,) = [one for one in written.names if str(one) == str(name)]
+        (there,) = [one for one in written.names if str(one) == str(name)]
+        if own.mean:
+            cells = [one for one in written.names if str(one) in {*map(str, quasi_identifiers)}]
+            n, n_of_numbers = (len(combinations_of(written, one).weights) for one in (cells, [*cells, there]))
+            if n != n_of_numbers:
+                raise ValueError(f"column {name!r} must be {own.words}, got {n_of_numbers:,} means of {n:,} classes")
+        elif own.words:
             values = [value for value in combinations_of(written, [there]).columns[there] if not is_missing(value)]
             wrong = own.others(name, values)
             if wrong:

@@ -33,7 +33,7 @@ from pymoo_anon.table.frames import (
     missing,
 )
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
-from pymoo_anon.table.hierarchy import fitted
+from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints
 
@@ -115,21 +115,27 @@ class Recoding(NamedTuple):
 
     def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
         """Add the labels of the class of each row, `label 0`, ..., and `FLAG`."""
-        tuples, texts = self.table.tuples, label_texts(made.labels)
-        # Each value is its own group, without a label.
-        values = {name: np.arange(n) for name, n in zip(self.table.quasi_identifiers, tuples.domain_sizes, strict=True)}
-        frame = self._with_groups(frame, values, {name: [""] * len(own) for name, own in values.items()})
+        texts = label_texts(made.labels)
         labels = {
             f"label {j}": [texts[name][node] for node in nodes]
-            for j, (name, nodes) in enumerate(zip(values, made.nodes.T.tolist(), strict=True))
+            for j, (name, nodes) in enumerate(zip(texts, made.nodes.T.tolist(), strict=True))
         }
-        numbers = {"class": made.class_of.tolist()}
-        frame = self._joined(frame.drop([*labels]), tuples.codes, tuples.domain_sizes, numbers, {"class": nw.Int64})
+        frame = self.with_class(frame, made.class_of)
         # There are fewer classes than tuples: the texts of a class are handed over once.
         columns = {"known": list(range(len(made.nodes))), **labels, "kept": made.kept.astype(np.int64).tolist()}
         schema = {"known": nw.Int64, **dict.fromkeys(labels, nw.String), "kept": nw.Int64}
         frame = frame.join(lookup(self.values, columns, schema), left_on="class", right_on="known", how="left")
         return frame.with_columns((nw.col("kept") == 0).alias(FLAG))
+
+    def with_class(self, frame: Frame, class_of: Ints) -> Frame:
+        """Add the `class` of each row, known for each distinct tuple."""
+        tuples = self.table.tuples
+        # Each value is its own group, without a label.
+        values = {name: np.arange(n) for name, n in zip(self.table.quasi_identifiers, tuples.domain_sizes, strict=True)}
+        frame = self._with_groups(frame, values, {name: [""] * len(own) for name, own in values.items()})
+        frame = frame.drop([f"label {j}" for j in range(len(values))])
+        numbers = {"class": class_of.tolist()}
+        return self._joined(frame, tuples.codes, tuples.domain_sizes, numbers, {"class": nw.Int64})
 
     def _with_groups(
         self, frame: Frame, groups: Mapping[Name, Ints], texts: Mapping[Name, Sequence[str | None]]
@@ -137,8 +143,11 @@ class Recoding(NamedTuple):
         """Add groups and labels of the quasi-identifiers, `group j` and `label j`."""
         # Values are joined by their text: it is compared alike in every engine.
         keys = [as_text(self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
-        known = [self._known_groups(name, own, texts[name]) for name, own in groups.items()]
-        frame, found = _with_known(frame.with_columns(keys), known), []
+        known = []
+        for name, own in groups.items():
+            found = groups_by_text(self.values, self.source.alias(name), name, self.table.quasi_identifiers[name], own)
+            known.append({**found, "label": [texts[name][group] for group in found["group"]]})
+        frame, columns = _with_known(frame.with_columns(keys), known), []
         for j, (name, own) in enumerate(groups.items()):
             domain, group, label = self.table.quasi_identifiers[name].domain, nw.col(f"group {j}"), nw.col(f"label {j}")
             if None in domain:
@@ -147,25 +156,9 @@ class Recoding(NamedTuple):
                 group = nw.when(there).then(group).otherwise(nw.lit(missing_group))
                 label, word = nw.when(there).then(label), texts[name][missing_group]
                 label = label if word is None else label.otherwise(nw.lit(word, nw.String))
-            found += [group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}")]
+            columns += [group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}")]
         # All columns at once, as an engine looks at every step so far for each further one.
-        return frame.with_columns(found)
-
-    def _known_groups(self, name: Name, own: Ints, texts: Sequence[str | None]) -> dict[str, list[Any]]:
-        """Return values as text with their group and label: `known`, `group`, `label`."""
-        column, hierarchy, key = self.source.alias(name), self.table.quasi_identifiers[name], "key"
-        # An engine groups texts that it has made slowly, so each is made of a distinct value.
-        values = distinct_rows(self.values, [column]).select(nw.col(column), as_text(column).alias(key))
-        found = combinations_of(values.to_native(), [column, key]).columns
-        positions, held = coded(found[column])
-        present = [value for value in held if value is not None]
-        _, places = fitted(name, hierarchy, present)
-        groups = np.append(own[places], -1)[np.minimum(positions, len(present))]
-        keys = pd.DataFrame({"key": found[key].astype(object), "group": groups})[groups >= 0].drop_duplicates()
-        twice = keys.key[keys.key.duplicated()].unique().tolist()
-        if twice:
-            raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
-        return {"known": keys.key.tolist(), "group": keys.group.tolist(), "label": [texts[g] for g in keys.group]}
+        return frame.with_columns(columns)
 
     def _joined(
         self,
@@ -181,6 +174,23 @@ class Recoding(NamedTuple):
         small = lookup(self.values, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
         frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
         return frame.join(small, left_on=[f"cell {i}" for i in range(len(keys))], right_on=list(named), how="left")
+
+
+def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, own: Ints) -> dict[str, list[Any]]:
+    """Return the texts of a column's values, `known`, and the `group` of each."""
+    key = "key"
+    # An engine groups texts that it has made slowly, so each is made of a distinct value.
+    values = distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key))
+    found = combinations_of(values.to_native(), [column, key]).columns
+    positions, held = coded(found[column])
+    present = [value for value in held if value is not None]
+    _, places = fitted(name, hierarchy, present)
+    groups = np.append(own[places], -1)[np.minimum(positions, len(present))]
+    keys = pd.DataFrame({"known": found[key].astype(object), "group": groups})[groups >= 0].drop_duplicates()
+    twice = keys.known[keys.known.duplicated()].unique().tolist()
+    if twice:
+        raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
+    return {"known": keys.known.tolist(), "group": keys.group.tolist()}
 
 
 def _with_known(frame: Frame, known: Sequence[Mapping[str, list[Any]]]) -> Frame:

@@ -20,6 +20,7 @@ from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.publishing.averages import averaged
 from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, is_reason, kept_of
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded_point, unrolled
 from pymoo_anon.publishing.verify import check_rows, object_frame, shown
@@ -135,8 +136,8 @@ def release(
         drop: Columns that are left out. The person column always is.
         keep: Columns without a role that are released as they are, or a dict of them that says why each is kept: a
             reason is asked for where a column looks like an identifier, is nearly unique, or holds dates or
-            coordinates. A `Kept` in place of the reason makes the column coarser: rounded, clipped, or at a level of a
-            hierarchy. Every column has to have a role, or stand in `drop` or `keep`.
+            coordinates. A `Kept` in place of the reason makes the column coarser: rounded, clipped, at a level of a
+            hierarchy, or the mean of each class. Every column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
         recoding: "local" refines a point that has levels for whole columns, as `refine` does: no cell is coarser, and
             what single classes hold is kept. The claims promise what the point holds; of a measure over all classes,
@@ -217,6 +218,10 @@ class Recoded:
         rows = frames.distinct_rows(self._recoding.applied(self._recoding.values, self._released), aliases)
         return frames.held(frames.in_ascending_order(rows, aliases))
 
+    def with_columns(self, names: Sequence[Name]) -> Any:
+        """Return columns of the table, released or not, in no order."""
+        return self._recoding.source.native(self._recoding.applied(self._complete.frame, names), names)
+
     @property
     def n_suppressed(self) -> int:
         """Number of rows that are suppressed."""
@@ -285,8 +290,7 @@ class Recoded:
         if outside:
             # Columns that are not released are counted beside the release.
             # A measure of several columns that are not all released is counted there as a whole.
-            rows = self._recoding.applied(self._complete.frame, [*names, *read])
-            beside = Recount(self._recoding.source.native(rows, [*names, *read]), names, [*read], **self._about)
+            beside = Recount(self.with_columns([*names, *read]), names, [*read], **self._about)
 
         @cache
         def counted(measure: Objective) -> Recounted:
@@ -352,7 +356,7 @@ class Recoded:
                 f"{own.n_rows:,}"
             )
         try:
-            check_coarse(written, kept_of(self.asked.keep))
+            check_coarse(written, kept_of(self.asked.keep), [*self.problem.table.quasi_identifiers])
             check_rows(self._recoding, self._released, written)
         except ValueError as error:
             raise self._refusal([str(error)]) from None
@@ -378,8 +382,9 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     source, kept = frames.renamed(frame), kept_of(asked.keep)
     released = _released_columns(source, problem, names_of(asked.drop), tuple(kept))
     source = coarsened(source, problem.table, kept)
-    check_reasons(source, kept)
     made, classes = decoded_point(problem, x, asked.recoding)
+    source = averaged(source, problem.table, made, classes, kept)
+    check_reasons(source, kept)
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
         requirements, x = x.requirements, x.x

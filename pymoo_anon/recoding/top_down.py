@@ -48,15 +48,40 @@ def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: 
     A class has k rows, unless all tuples have fewer, and costs a price beside the loss of its cells, in cells. One of
     at most `enough` tuples is not split.
     """
+    class_of = np.empty(len(trees.rows), dtype=np.int64)
+    _split_all(trees, int(k), float(price), int(enough), RULES[method], _children_of(trees), class_of)
+    return class_of
+
+
+def first_split(trees: Trees, k: int) -> tuple[float, Ints]:
+    """Return the gain of splitting the root of the only attribute, and the part of every tuple.
+
+    No gain is 0. A part has k rows. (n_tuples,) int64, a node for each part of its own, and -1 for the rest.
+    """
+    part_of = np.full(len(trees.rows), -1, dtype=np.int64)
+    return _split_first(trees, int(k), _children_of(trees), part_of), part_of
+
+
+def _children_of(trees: Trees) -> Children:
     n_nodes, n_tuples = len(trees.parent), len(trees.rows)
-    children = Children(*(np.zeros(n_nodes, dtype=np.int64) for _ in Children._fields))._replace(
+    return Children(*(np.zeros(n_nodes, dtype=np.int64) for _ in Children._fields))._replace(
         sorted=np.empty(n_tuples, dtype=np.int64),
         members=np.arange(n_tuples),
         slices=np.empty((n_tuples + 1, 2), dtype=np.int64),
     )
-    class_of = np.empty(n_tuples, dtype=np.int64)
-    _split_all(trees, int(k), float(price), int(enough), RULES[method], children, class_of)
-    return class_of
+
+
+@njit(allocates=False)
+def _split_first(trees, k, children, part_of):  # type: ignore[no-untyped-def]
+    n_tuples = len(part_of)
+    n_children = _count_children(np.int64(0), np.int64(0), np.int64(n_tuples), trees, children)
+    gain = _weigh(n_children, k, trees, 0.0, np.int64(_BY_GAIN), children)
+    if gain > 0.0:
+        for r in range(n_tuples):
+            child = _child(trees, trees.parent[children.touched[0]], np.int64(trees.positions[r, 0]))
+            if children.fate[child] == _OWN:
+                part_of[r] = child
+    return gain
 
 
 @njit(allocates=False)

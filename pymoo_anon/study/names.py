@@ -19,8 +19,9 @@ from pymoo_anon._files import check_regular
 #: The measures that --objectives names, written down since help does not wait for the classes to load.
 # fmt: off
 MEASURES = [
-    "AECS", "alpha", "beta", "CM", "delta", "DM", "enhanced-beta", "entropy-l", "GLM", "k", "KL", "l", "marketer-risk",
-    "NECD", "NUE", "NWP", "precision", "prosecutor-risk", "records-at-risk", "S_k", "S_l", "t",
+    "AECS", "alpha", "beta", "CM", "delta", "DM", "enhanced-beta", "entropy-l", "GLM", "household-risk", "k", "KL", "l",
+    "least-payout", "marketer-risk", "NECD", "NUE", "NWP", "population-uniqueness", "precision", "prosecutor-risk",
+    "publisher-payout", "records-at-risk", "S_k", "S_l", "t",
 ]
 # fmt: on
 

@@ -53,9 +53,10 @@ _COLUMN = {
     "round": options.read_number,
     "clip": options.read_ends,
     "level": options.read_whole(0),
+    "mean": options.read_truth,
 }
 # Keys for coarser kept columns, besides the hierarchy of a level.
-_COARSE = ("round", "clip", "level")
+_COARSE = ("round", "clip", "level", "mean")
 _OF_ROLE = {**dict.fromkeys(("levels", "weight"), "quasi-identifier"), **dict.fromkeys(_COARSE, "keep")}
 
 

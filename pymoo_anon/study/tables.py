@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
+
+# It registers a measure.
+from pymoo_anon.comparison import risk as _risk  # noqa: F401
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
-from pymoo_anon.objectives.base import WithBackgroundKnowledge
+from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge
 from pymoo_anon.objectives.spelling import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
@@ -253,18 +256,20 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
     short, sets, column = measure_in(name)
     kind: Any = choice_of(option, short, dict(sorted(Objective.registered.items(), key=lambda own: own[0].casefold())))
     role = kind.role
-    if role is None:
+    columns: tuple[Any, ...] = ()
+    if kind.numbered:
+        if not column:
+            raise ValueError(f"{option}: {short} needs a number, {short}:NUMBER, got {name!r}")
+        columns = (numeral(f"{option}: the number of {short}", column),)
+    elif role is None:
         if column:
             raise ValueError(f"{option}: {short} reads no column, got {name!r}")
-        columns: tuple[str, ...] = ()
     elif column:
         columns = (column,)
-    elif kind.every and table.sensitive:
-        columns = ()
-    else:
+    elif not (kind.every and table.sensitive):
         own = {"sensitive": table.sensitive, "label": [table.label], "person": [table.person]}[role]
         columns = tuple(name for name in own if name is not None)
-        if len(columns) != 1 and role != "person":
+        if len(columns) != 1 and (role != "person" or issubclass(kind, ColumnObjective)):
             raise ValueError(
                 f"{option}: {short} reads one {role} column and the table has {examples(columns) or 'none'}; "
                 f"{short}:NAME names a column"

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pymoo_anon._messages import counted, examples, html_table, repeated
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, Forest, ValueCounts, classes_of, grouped
+from pymoo_anon.engine.classes import (
+    DistinctTuples,
+    EquivalenceClasses,
+    Forest,
+    ValueCounts,
+    classes_of,
+    classes_of_maps,
+    grouped,
+)
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
 from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_of_column
@@ -286,15 +294,9 @@ class Microdata:
         got = {name: len(groups) for name, groups in generalization.groups.items()}
         if list(expected.items()) != list(got.items()):
             raise ValueError(f"generalization must map the table's domains {expected}, got {got}")
-        (classes,) = self.grouper.classes(
-            np.concatenate(list(generalization.groups.values()))[None, :],
-            np.array([generalization.n_groups], dtype=np.int64),
-            columns=columns,
-            class_of=True,
-            limit=limit,
-            below=below,
-        )
-        return rule.applied(replace(classes, beside=beside), constraints).copy()
+        maps = np.concatenate(list(generalization.groups.values()))
+        classes = classes_of_maps(self.tuples, maps, generalization.n_groups, columns, limit, below)
+        return rule.applied(replace(classes, beside=beside), constraints)
 
     @cached_property
     def forest(self) -> Forest:

@@ -3,16 +3,22 @@
 from math import comb, lgamma
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.papers.arx_optima import NINE
-from pymoo_anon.comparison import PopulationUniques, population_uniques
+from pymoo_anon.comparison import PopulationUniqueness, PopulationUniques, population_uniques
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import KAnonymity
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.table import Below
+from pymoo_anon.publishing import RecountError, release
+from pymoo_anon.publishing.release import Asked, recode
+from pymoo_anon.study.tables import Roles, constraint
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
+from pymoo_anon.testing import check_objective
 
 # How many classes of each size the 30,162 complete rows of Adult have, with these columns as quasi-identifiers.
 ADULT = {
@@ -203,3 +209,60 @@ def test_the_kept_classes_of_a_release_count():
 def test_what_is_refused(given_sizes, n_population, error, sentence):
     with pytest.raises(error, match=f"^{sentence}"):
         population_uniques(given_sizes, n_population)
+
+
+ROWS = pd.DataFrame({"zip": [f"{n:02}" for n in [*range(40), *[n for n in range(40, 60) for _ in range(1 + n % 3)]]]})
+ZIPS = [f"{n:02}" for n in range(60)]
+WAYS = {"zip": Hierarchy([ZIPS, [one[0] + "*" for one in ZIPS], ["*"] * 60])}
+LIMIT = PopulationUniqueness(1000) <= 0.05
+
+
+def test_the_limit_is_the_upper_end_of_the_range():
+    problem = LatticeProblem(Microdata.from_frame(ROWS, WAYS), [PopulationUniqueness(1000)], AtMost(50))
+    found = population_uniques(problem.equivalence_classes([0]), 1000).range
+    assert problem.compute(np.array([[0]])).tolist() == [[found[1] / 1000]]
+    # Only unique rows tell nothing, and nothing is left where all are suppressed.
+    alone = Microdata.from_frame(ROWS[:40], WAYS)
+    assert LatticeProblem(alone, [PopulationUniqueness(1000)]).compute(np.array([[0]])).tolist() == [[1]]
+    assert LatticeProblem(alone, [PopulationUniqueness(1000)], Below(2)).compute(np.array([[0]])).tolist() == [[0]]
+    assert LatticeProblem(alone, [PopulationUniqueness(40)]).compute(np.array([[0]])).tolist() == [[1]]
+
+
+def test_a_release_beyond_the_limit_is_refused():
+    problem = LatticeProblem(Microdata.from_frame(ROWS, WAYS), [GeneralLossMetric()], constraints=[LIMIT])
+    with pytest.raises(ValueError, match=r"population uniqueness is 0\.\d+ where at most 0\.05 is required; anyway="):
+        release(ROWS, problem, [0])
+    made = release(ROWS, problem, [0], anyway="it is only a test")
+    assert "population uniqueness is 0." in made.verdict
+    claims = release(ROWS, problem, [1]).claims.set_index("measure")
+    assert claims.loc["population uniqueness"].tolist() == [0, 0, True]
+
+
+def test_a_release_is_counted_again():
+    problem = LatticeProblem(Microdata.from_frame(ROWS, WAYS), [GeneralLossMetric()], constraints=[LIMIT])
+    made = recode(ROWS, problem, [1], Asked())
+    wrong = made.frame.assign(zip=made.frame.zip.where(made.frame.index > 0, "00"))
+    with pytest.raises(RecountError):
+        made.counted_again(wrong)
+
+
+def test_the_measure_keeps_the_contract():
+    check_objective(PopulationUniqueness(10_000))
+
+
+def test_the_command_line_says_the_persons():
+    (own,) = [constraint(text, Roles([])) for text in ["population-uniqueness:1000<=0.05"]]
+    assert (own, short_name(own.objective)) == (LIMIT, "population-uniqueness:1000")
+    for text, words in [("", "needs a number, population-uniqueness:NUMBER"), (":few", "must be a number, got 'few'")]:
+        with pytest.raises(ValueError, match=words):
+            constraint(f"population-uniqueness{text}<=0.05", Roles([]))
+
+
+def test_a_limit_needs_persons():
+    person = Microdata.from_frame(ROWS.assign(who=1), WAYS, person="who")
+    with pytest.raises(ValueError, match=r"^PopulationUniqueness\(1000\) needs one row a person, got the person"):
+        LatticeProblem(person, [GeneralLossMetric()], constraints=[LIMIT])
+    with pytest.raises(ValueError, match=r"^n_population must be at least the \d+ rows, got 7$"):
+        LatticeProblem(Microdata.from_frame(ROWS, WAYS), [PopulationUniqueness(7)])
+    with pytest.raises(TypeError, match=r"^n_population must be a whole number of persons, got 2.5$"):
+        PopulationUniqueness(2.5)

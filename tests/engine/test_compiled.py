@@ -177,6 +177,7 @@ def test_a_loop_is_pickled_by_its_name():
 
 LATE = """
 import sys
+import numpy as np
 from pymoo_anon.datasets import make_census
 from pymoo_anon.table.generalization import Generalization
 
@@ -184,14 +185,17 @@ table = make_census(100)
 print("numba" in sys.modules)
 own = table.quasi_identifiers.items()
 made = Generalization({name: one.groups[0] for name, one in own}, {name: one.labels[0] for name, one in own})
-print(int(table.equivalence_classes(made).sizes.sum()))
+print(int(table.equivalence_classes(made).kept_rows.sum()))
+print("numba" in sys.modules)
+maps = np.concatenate(list(made.groups.values()))
+print(int(next(table.grouper.classes(maps[np.newaxis], np.array([made.n_groups]))).sizes.sum()))
 print("numba" in sys.modules)
 """
 
 
-def test_numba_loads_with_the_first_call():
+def test_numba_loads_with_the_first_call_of_a_loop_and_not_for_one_generalization():
     done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
-    assert done.stdout == "False\n100\nTrue\n", done.stderr
+    assert done.stdout == "False\n800\nFalse\n100\nTrue\n", done.stderr
 
 
 def test_every_loop_is_compiled_this_way():

@@ -1,5 +1,6 @@
 """Examples, blocks of code, quotes, links and names on the pages."""
 
+import math
 import os
 import re
 import shutil
@@ -171,6 +172,16 @@ def test_the_guide_has_few_short_pages():
     assert len(GUIDES) <= 12
     assert set(re.findall(r"\(guide/([\w-]+\.md)\)", read(GUIDE))) == {page.name for page in GUIDES}
     assert all(3_000 <= page.stat().st_size <= 9_500 for page in GUIDES)
+
+
+def test_the_page_on_cells_tells_what_its_code_finds():
+    (page,) = (page for page in GUIDES if page.name == "cells.md")
+    names = {}
+    for block in blocks(page, "python"):
+        exec(block, names)
+    found = [names["columns"], names["columns_and_rows"], names["cells"], math.ceil(names["least"])]
+    assert [int(one) for one in re.findall(r"^\| .* \| (\d+) \|$", read(page), re.MULTILINE)] == found
+    assert names["made"].claims.promised.tolist() == [5, names["cells"]]
 
 
 def test_the_readme_is_short():

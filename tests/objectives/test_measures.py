@@ -19,9 +19,12 @@ from pymoo_anon.objectives import (
     ClassificationMetric,
     ColumnObjective,
     DeltaDisclosure,
+    DeltaPresence,
     GeneralLossMetric,
+    HouseholdRisk,
     KAnonymity,
     KMap,
+    LeastPresence,
     Objective,
     ProsecutorRisk,
     RecordsAtRisk,
@@ -54,11 +57,13 @@ def of_the_package():
 
 def test_names_that_help_tells_are_the_registered_ones():
     assert sorted(of_the_package(), key=str.casefold) == MEASURES
-    assert len(MEASURES) == 22
+    assert len(MEASURES) == 26
     assert all(kind.short == short for short, kind in of_the_package().items())
     # The others need arguments that the command line cannot express.
     assert {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in of_the_package().values()} == {
+        "DeltaPresence",
         "KMap",
+        "LeastPresence",
         "RecursiveCLDiversity",
     }
 
@@ -67,7 +72,11 @@ def test_names_that_help_tells_are_the_registered_ones():
 def test_every_measure_of_the_package_is_recounted_by_its_own_class(kind):
     assert vars(kind).keys() & {"recount", "_recount"}
     assert kind.role in (None, "sensitive", "label", "person")
-    assert kind.role == "sensitive" or not issubclass(kind, ColumnObjective) or kind.__name__ == "ClassificationMetric"
+    assert (
+        kind.role == "sensitive"
+        or not issubclass(kind, ColumnObjective)
+        or kind in (ClassificationMetric, HouseholdRisk)
+    )
 
 
 def row_of(kind):
@@ -195,7 +204,8 @@ def test_a_recount_runs_nothing_that_a_search_does(monkeypatch):
     frame = pd.DataFrame({"q": [1, 1, 2, 2, 3, 3, 4], "s": [*"abcabca"], "label": [*"yynnyyn"]})
     hierarchy = Hierarchy([[1, 2, 3, 4], ["1-2", "1-2", "3", "4"], ["*"] * 4])
     table = Microdata.from_frame(frame, {"q": hierarchy}, sensitive="s", label="label")
-    given = {KMap: [table], RecursiveCLDiversity: ["s", 2], ClassificationMetric: ["label"]}
+    registers = {kind: [table] for kind in (DeltaPresence, KMap, LeastPresence)}
+    given = registers | {RecursiveCLDiversity: ["s", 2], ClassificationMetric: ["label"]}
     measures = [kind(*given.get(kind, ["s"] if issubclass(kind, ColumnObjective) else [])) for kind in KINDS]
     measures += [TCloseness("s", Hierarchy.flat("abc")), TCloseness("s", [*"abc"]), DeltaDisclosure("s", strict=True)]
     problem = LatticeProblem(table, measures, suppression=1)

@@ -1,8 +1,5 @@
 """Spark: the same release and file as from pandas, cell for cell."""
 
-import os
-from pathlib import Path
-
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -15,18 +12,6 @@ from pymoo_anon.publishing import release, verify
 from pymoo_anon.publishing.release import Asked
 from pymoo_anon.study.engines import write_table
 from pymoo_anon.table import Microdata
-
-
-@pytest.fixture(scope="module")
-def spark():
-    sql = pytest.importorskip("pyspark.sql")
-    if "JAVA_HOME" not in os.environ and not any(Path(folder, "java").exists() for folder in os.get_exec_path()):
-        pytest.skip("Spark needs Java")
-    builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
 
 
 def of_spark(frame, spark):

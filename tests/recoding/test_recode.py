@@ -26,7 +26,7 @@ from pymoo_anon.objectives import (
 from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, Trees, recode
 from pymoo_anon.recoding.cube import bottom_up
 from pymoo_anon.recoding.moves import Classes, enter, leave, nearest_class, relocate, repair
-from pymoo_anon.recoding.top_down import top_down
+from pymoo_anon.recoding.top_down import first_split, top_down
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
 
@@ -427,3 +427,14 @@ def test_a_search_without_local_recoding_does_not_load_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 6))
+def test_the_first_split_of_a_tree_of_one_level_is_all_of_top_down(values, k):
+    table = Microdata.from_frame(pd.DataFrame({"q": values}), {"q": Hierarchy.flat(range(6))})
+    trees = Trees.of(table.tuples, [own.nodes for own in table.quasi_identifiers.values()])
+    gain, part_of = first_split(trees, k)
+    assert (gain > 0) == (part_of >= 0).any()
+    assert np.array_equal(pd.factorize(part_of)[0], pd.factorize(top_down(trees, k))[0])
+    if gain > 0:
+        assert pd.Series(trees.rows).groupby(part_of).sum().min() >= k

@@ -12,26 +12,33 @@ from pymoo_anon.objectives.privacy.diversity import (
     RecursiveCLDiversity,
     SquaredValueCounts,
 )
+from pymoo_anon.objectives.privacy.households import HouseholdRisk
 from pymoo_anon.objectives.privacy.identity import (
     KAnonymity,
-    KMap,
     MarketerRisk,
     ProsecutorRisk,
     RecordsAtRisk,
     SquaredClassSizes,
 )
+from pymoo_anon.objectives.privacy.payout import LeastPayout, PublisherPayout
+from pymoo_anon.objectives.privacy.register import DeltaPresence, KMap, LeastPresence
 
 __all__ = [
     "AlphaDeassociation",
     "BasicBetaLikeness",
     "DeltaDisclosure",
+    "DeltaPresence",
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "HouseholdRisk",
     "KAnonymity",
     "KMap",
+    "LeastPayout",
+    "LeastPresence",
     "MarketerRisk",
     "ProsecutorRisk",
+    "PublisherPayout",
     "RecordsAtRisk",
     "RecursiveCLDiversity",
     "SquaredClassSizes",

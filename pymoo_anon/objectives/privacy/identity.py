@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from fractions import Fraction
-from itertools import chain, pairwise
+from itertools import pairwise
 from math import ceil
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
-from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.objectives.base import Objective, WithBackgroundKnowledge, WorstClassObjective
 from pymoo_anon.objectives.bounds import (
     Bounding,
@@ -24,8 +20,9 @@ from pymoo_anon.objectives.bounds import (
     SuppressionBudget,
 )
 from pymoo_anon.objectives.knowledge import JointMonotone, known_of
+from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.objectives.recount import Recount, Recounted
-from pymoo_anon.table.domain_values import is_number, meant, same_as
+from pymoo_anon.table.domain_values import is_number, meant
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
@@ -208,7 +205,7 @@ class MarketerRisk(Objective):
     def persons(self, classes: EquivalenceClasses) -> Ints:
         """Return the persons of the register that each class fits, at least its tuples."""
         assert self.register is not None
-        return np.maximum(self.register.of_classes(classes).astype(np.int64), classes.sizes)
+        return np.maximum(self.register.persons(classes).astype(np.int64), classes.sizes)
 
     def everybody(self, n_rows: int) -> int:
         """Return the number of persons in the register, at least the rows."""
@@ -328,131 +325,6 @@ class RecordsAtRisk(Objective):
         return f"RecordsAtRisk({self.risk!r})"
 
 
-class KMap(WorstClassObjective):
-    """k-map: smallest number of persons of a population that a kept class fits.
-
-    As k, but counted in a population table of which the released one is a part (Sweeney 2002). Whole, from 0 where none
-    fits; where every tuple is suppressed all do. In a local recoding a person fits every class whose cells hold the
-    person's values; higher is better.
-
-    Formula:
-        min |{p in the population: the values of E fit p}|, E a kept class
-
-    Args:
-        population: A table with the same quasi-identifiers, in the same order and with the same domains.
-
-    Raises:
-        TypeError: It is no Microdata.
-    """
-
-    name = "k-map"
-    maximize = True
-    whole = True
-    shown = ("population",)
-    bounding = Monotone
-
-    def __init__(self, population: Microdata) -> None:
-        if not isinstance(population, Microdata):
-            raise TypeError(f"population must be a Microdata, got {type(population).__name__}")
-        self.population = population
-
-    def check(self, table: Microdata) -> None:
-        """Check that the table has the quasi-identifiers of the population.
-
-        Raises:
-            ValueError: Names, order or domains differ.
-        """
-        own, known = table.quasi_identifiers, self.population.quasi_identifiers
-        if list(own) != list(known):
-            raise ValueError(
-                f"population must have the table's quasi-identifiers {examples(list(own))}, got {examples(list(known))}"
-            )
-        different = [
-            name for name in own if list(map(same_as, own[name].domain)) != list(map(same_as, known[name].domain))
-        ]
-        if different:
-            raise ValueError(
-                f"population must have the domains of the table, in the same order; those of {examples(different)} "
-                "differ; population.recoded gives it hierarchies of these domains"
-            )
-
-    def jointly(self) -> NoReturn:
-        """Refuse joint classes.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError("persons of a population have no classes in earlier releases, so that k-map cannot be joint")
-
-    def of_classes(self, classes: EquivalenceClasses) -> Floats:
-        if classes.maps is None:
-            return self._fitting_cells(classes)
-        firsts = classes.tuples.offsets[:-1]
-        n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
-        codes, people = classes.tuples.codes, self.population.tuples.codes
-        found = []
-        theirs = chain.from_iterable(self.population.grouper.classes(classes.maps, n_groups))
-        for own, their, groups, n in zip(classes, theirs, classes.maps, n_groups.tolist(), strict=True):
-            mine = groups[firsts + codes[own.representatives]]
-            together = np.concatenate([mine, groups[firsts + people[their.representatives]]])
-            ids, first = row_ids(together, tuple(n))
-            persons = np.zeros(len(first), dtype=np.int64)
-            persons[ids[len(mine) :]] = their.sizes
-            found.append(persons[ids[: len(mine)]])
-        return np.concatenate(found)
-
-    def _fitting_cells(self, classes: EquivalenceClasses) -> Floats:
-        forest, nodes, theirs = classes.forest, classes.cells, self.population.tuples
-        assert forest is not None
-        places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
-        persons: Floats = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
-        return persons
-
-    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        return 0, self.population.n_rows
-
-    def recount(self, recount: Recount) -> Recounted:
-        return min(self.fitting(recount), default=self.population.n_rows)
-
-    def fitting(self, recount: Recount) -> list[int]:
-        """Return the persons that each kept class of a release fits."""
-        kept = recount.cells[~recount.marked]
-        keys, tuples = [f"column {i}" for i in range(len(recount.names))], self.population.tuples
-        if not recount.is_local:
-            # Each value has one label, so that persons are recoded as the table is.
-            people = pd.DataFrame({"persons": tuples.counts})
-            for key, name, codes in zip(keys, recount.names, tuples.codes.T, strict=True):
-                people[key] = recount.became(name, codes)
-            persons = people.groupby(keys, as_index=False, sort=False)
-            return kept.merge(persons.persons.sum(), on=keys, how="left").persons.fillna(0).astype(int).tolist()
-        members = [
-            recount.labels[name].members(kept[key].tolist()) for key, name in zip(keys, recount.names, strict=True)
-        ]
-        fits = (
-            np.logical_and.reduce([own[one, codes] for own, codes in zip(members, tuples.codes.T, strict=True)])
-            for one in range(len(kept))
-        )
-        return [int(tuples.counts[one].sum()) for one in fits]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, KMap):
-            return NotImplemented
-        own, theirs = self.population, other.population
-        if own is theirs:
-            return True
-        return (
-            [(name, hierarchy.domain) for name, hierarchy in own.quasi_identifiers.items()]
-            == [(name, hierarchy.domain) for name, hierarchy in theirs.quasi_identifiers.items()]
-            and np.array_equal(own.tuples.codes, theirs.tuples.codes)
-            and np.array_equal(own.tuples.counts, theirs.tuples.counts)
-        )
-
-    __hash__ = Objective.__hash__
-
-    def __repr__(self) -> str:
-        return f"KMap({self.population!r})"
-
-
 def smallest_k(risk: float) -> int:
     """Return the smallest class size with a risk, 1 / k, within a limit.
 
@@ -464,18 +336,3 @@ def smallest_k(risk: float) -> int:
     if not 0 < risk <= 1:
         raise ValueError(f"risk must be above 0 and at most 1, a chance to be found, got {risk!r}")
     return ceil(1 / meant(risk))
-
-
-@njit()
-def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
-    """Count the persons below the nodes of each class: from `first` to before `stop` in every attribute."""
-    n_classes, n_attributes = first.shape
-    persons = np.zeros(n_classes, dtype=np.int64)
-    for c in range(n_classes):
-        for t in range(len(counts)):
-            j = 0
-            while j < n_attributes and first[c, j] <= places[t, j] < stop[c, j]:
-                j += 1
-            if j == n_attributes:
-                persons[c] += counts[t]
-    return persons

@@ -14,7 +14,8 @@ from pymoo_anon.comparison.risk import PopulationUniques, population_uniques
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
-from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
+from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
+from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.publishing.report.cells import Cell, Heading, Row, Table, View, cell_of, headings, one_line, share_text
 from pymoo_anon.publishing.report.subject import MOST_CLASSES, TENTHS, Inference, Member, Subject, titles
 from pymoo_anon.typing import Ints

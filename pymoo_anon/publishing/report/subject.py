@@ -17,7 +17,8 @@ from pymoo_anon.comparison.risk import by_class, worst_first
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.privacy.identity import KAnonymity, KMap, smallest_k
+from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
+from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.problems.arguments import column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front, Requirement

@@ -1,0 +1,289 @@
+"""Privacy against holders of a register of the population."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import chain, pairwise
+from typing import NoReturn
+
+import numpy as np
+import pandas as pd
+
+from pymoo_anon._messages import examples
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
+from pymoo_anon.engine.compiled import njit
+from pymoo_anon.engine.numbering import row_ids
+from pymoo_anon.objectives.base import Objective, WorstClassObjective
+from pymoo_anon.objectives.bounds import Bounding, Monotone, SuppressionBudget
+from pymoo_anon.objectives.recount import Recount, Recounted
+from pymoo_anon.table.domain_values import same_as
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Floats
+
+
+class WithPopulation(Objective):
+    """A measure that counts persons of a population."""
+
+    shown = ("population",)
+
+    def __init__(self, population: Microdata) -> None:
+        if not isinstance(population, Microdata):
+            raise TypeError(f"population must be a Microdata, got {type(population).__name__}")
+        self.population = population
+
+    def check(self, table: Microdata) -> None:
+        """Check that the table has the quasi-identifiers of the population.
+
+        Raises:
+            ValueError: Names, order or domains differ.
+        """
+        own, known = table.quasi_identifiers, self.population.quasi_identifiers
+        if list(own) != list(known):
+            raise ValueError(
+                f"population must have the table's quasi-identifiers {examples(list(own))}, got {examples(list(known))}"
+            )
+        different = [
+            name for name in own if list(map(same_as, own[name].domain)) != list(map(same_as, known[name].domain))
+        ]
+        if different:
+            raise ValueError(
+                f"population must have the domains of the table, in the same order; those of {examples(different)} "
+                "differ; population.recoded gives it hierarchies of these domains"
+            )
+
+    def jointly(self) -> NoReturn:
+        """Refuse joint classes.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(
+            f"persons of a population have no classes in earlier releases, so that {self.name} cannot be joint"
+        )
+
+    def persons(self, classes: EquivalenceClasses) -> Floats:
+        """Return the persons of the population that each class fits. (n_classes,) array."""
+        if classes.maps is None:
+            return self._fitting_cells(classes)
+        firsts = classes.tuples.offsets[:-1]
+        n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
+        codes, people = classes.tuples.codes, self.population.tuples.codes
+        found = []
+        theirs = chain.from_iterable(self.population.grouper.classes(classes.maps, n_groups))
+        for own, their, groups, n in zip(classes, theirs, classes.maps, n_groups.tolist(), strict=True):
+            mine = groups[firsts + codes[own.representatives]]
+            together = np.concatenate([mine, groups[firsts + people[their.representatives]]])
+            ids, first = row_ids(together, tuple(n))
+            persons = np.zeros(len(first), dtype=np.int64)
+            persons[ids[len(mine) :]] = their.sizes
+            found.append(persons[ids[: len(mine)]])
+        return np.concatenate(found)
+
+    def _fitting_cells(self, classes: EquivalenceClasses) -> Floats:
+        forest, nodes, theirs = classes.forest, classes.cells, self.population.tuples
+        assert forest is not None
+        places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
+        persons: Floats = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
+        return persons
+
+    def fitting(self, recount: Recount) -> list[int]:
+        """Return the persons that each kept class of a release fits."""
+        kept = recount.cells[~recount.marked]
+        keys, tuples = [f"column {i}" for i in range(len(recount.names))], self.population.tuples
+        if not recount.is_local:
+            # Each value has one label, so that persons are recoded as the table is.
+            people = pd.DataFrame({"persons": tuples.counts})
+            for key, name, codes in zip(keys, recount.names, tuples.codes.T, strict=True):
+                people[key] = recount.became(name, codes)
+            persons = people.groupby(keys, as_index=False, sort=False)
+            return kept.merge(persons.persons.sum(), on=keys, how="left").persons.fillna(0).astype(int).tolist()
+        members = [
+            recount.labels[name].members(kept[key].tolist()) for key, name in zip(keys, recount.names, strict=True)
+        ]
+        fits = (
+            np.logical_and.reduce([own[one, codes] for own, codes in zip(members, tuples.codes.T, strict=True)])
+            for one in range(len(kept))
+        )
+        return [int(tuples.counts[one].sum()) for one in fits]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WithPopulation):
+            return NotImplemented
+        if type(self) is not type(other):
+            return False
+        own, theirs = self.population, other.population
+        if own is theirs:
+            return True
+        return (
+            [(name, hierarchy.domain) for name, hierarchy in own.quasi_identifiers.items()]
+            == [(name, hierarchy.domain) for name, hierarchy in theirs.quasi_identifiers.items()]
+            and np.array_equal(own.tuples.codes, theirs.tuples.codes)
+            and np.array_equal(own.tuples.counts, theirs.tuples.counts)
+        )
+
+    __hash__ = Objective.__hash__
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.population!r})"
+
+
+class KMap(WithPopulation, WorstClassObjective):
+    """k-map: smallest number of persons of a population that a kept class fits.
+
+    As k, but counted in a population table of which the released one is a part (Sweeney 2002). Whole, from 0 where none
+    fits; where every tuple is suppressed all do. In a local recoding a person fits every class whose cells hold the
+    person's values; higher is better.
+
+    Formula:
+        min |{p in the population: the values of E fit p}|, E a kept class
+
+    Args:
+        population: A table with the same quasi-identifiers, in the same order and with the same domains.
+
+    Raises:
+        TypeError: It is no Microdata.
+    """
+
+    name = "k-map"
+    maximize = True
+    whole = True
+    bounding = Monotone
+
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
+        return self.persons(classes)
+
+    def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
+        return 0, self.population.n_rows
+
+    def recount(self, recount: Recount) -> Recounted:
+        return min(self.fitting(recount), default=self.population.n_rows)
+
+
+class _Presence(WithPopulation):
+    """The chance of a person to be in the table."""
+
+    step = 0.001
+    bounding = Bounding
+    limits = (0, 1)
+
+    def of_everybody(self, n_rows: int) -> Fraction:
+        """Return the chance where every tuple is suppressed."""
+        return Fraction(n_rows, max(self.population.n_rows, n_rows))
+
+    def fitted(self, classes: EquivalenceClasses) -> Floats:
+        """Return the persons that each class of a full-domain recoding fits."""
+        if classes.maps is None:
+            raise TypeError(f"{self.name} takes no local recoding, where a person may fit several classes")
+        return self.persons(classes)
+
+    def refitted(self, recount: Recount) -> list[tuple[int, int]]:
+        """Return the rows of each kept class of a release, and its fitting persons."""
+        for name in recount.names:
+            rows = recount.of_labels(name)
+            if (recount.labels[name].members(list(rows.index[rows > 0])).sum(axis=0) > 1).any():
+                raise ValueError(f"{self.name} takes no local recoding, got labels of {name!r} that share values")
+        return list(zip(recount.kept.tolist(), self.fitting(recount), strict=True))
+
+
+class DeltaPresence(_Presence, WorstClassObjective):
+    """presence: greatest share of a kept class's persons in the table (Nergiz et al. 2007).
+
+    The persons of a class are those of a register, of which the table is a part, that it fits. This is the δ_max of
+    δ-presence: whoever holds the register learns with this probability that a person is in the table. No class fits
+    fewer persons than it has rows. From 0 to 1; lower is better. A local recoding has no value, as a person may fit
+    several of its classes.
+
+    Formula:
+        max |E| / |{p in the population: the values of E fit p}|, E a kept class
+
+    Args:
+        population: A table with the same quasi-identifiers, in the same order and with the same domains.
+
+    Raises:
+        TypeError: It is no Microdata.
+    """
+
+    name = "presence"
+    words = "greatest probability to be in the table"
+    maximize = False
+
+    def of_classes(self, classes: EquivalenceClasses) -> Floats:
+        return classes.sizes / np.maximum(self.fitted(classes), classes.sizes)
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        """Return the presence after the best suppression.
+
+        The share of a class is no larger than the largest of its parts. Where all parts that are kept have a share of
+        at most x, a class of n rows that fits p persons has lost at least n - x p of them.
+        """
+        shares, persons, found = self.of_classes(classes), np.maximum(self.persons(classes), classes.sizes), []
+        for a, b in pairwise(classes.starts):
+            order = a + np.argsort(-shares[a:b], kind="stable")
+            # The classes that lose rows are those with the largest shares.
+            left = np.cumsum(classes.sizes[order]) - below.limit
+            found.append(max((left / np.cumsum(persons[order])).max(), 0))
+        return np.repeat(np.array(found, dtype=float), len(below))
+
+    def recount(self, recount: Recount) -> Recounted:
+        shares = [Fraction(n, max(n, persons)) for n, persons in self.refitted(recount)]
+        return max(shares, default=self.of_everybody(recount.n_rows))
+
+
+class LeastPresence(_Presence):
+    """least presence: smallest share of a class's persons in the table (Nergiz et al. 2007).
+
+    The δ_min of δ-presence: below it, whoever holds a register learns that somebody is probably not in the table. It is
+    0 where a person of the register fits no kept class. From 0 to 1; higher is better. A local recoding has no value.
+
+    Formula:
+        min |E| / |{p in the population: the values of E fit p}|, E a kept class, or 0 where they do not fit everybody
+
+    Args:
+        population: A table with the same quasi-identifiers, in the same order and with the same domains.
+
+    Raises:
+        TypeError: It is no Microdata.
+    """
+
+    name = "least presence"
+    words = "least probability to be in the table"
+    maximize = True
+
+    def evaluate(self, classes: EquivalenceClasses) -> Floats:
+        persons = np.where(classes.kept, self.fitted(classes), 0)
+        shares = np.where(classes.kept, classes.sizes / np.maximum(persons, classes.sizes), np.inf)
+        least = np.minimum.reduceat(shares, classes.starts[:-1])
+        least = np.where(classes.totals(persons) < self.population.n_rows, 0, least)
+        return np.where(classes.n_suppressed < classes.n_rows, least, float(self.of_everybody(classes.n_rows)))
+
+    def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
+        """Return the presence without suppression, or that of a wholly suppressed table.
+
+        The share of a class is no smaller than the smallest of its parts, and suppression removes rows alone.
+        """
+        best = self.evaluate(replace(classes, kept=np.ones_like(classes.kept)))
+        if below.limit >= classes.n_rows:
+            best = np.maximum(best, float(self.of_everybody(classes.n_rows)))
+        return np.repeat(best, len(below))
+
+    def recount(self, recount: Recount) -> Recounted:
+        found = self.refitted(recount)
+        if found and sum(persons for _, persons in found) < self.population.n_rows:
+            return 0
+        return min((Fraction(n, max(n, persons)) for n, persons in found), default=self.of_everybody(recount.n_rows))
+
+
+@njit()
+def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
+    """Count the persons below the nodes of each class: from `first` to before `stop` in every attribute."""
+    n_classes, n_attributes = first.shape
+    persons = np.zeros(n_classes, dtype=np.int64)
+    for c in range(n_classes):
+        for t in range(len(counts)):
+            j = 0
+            while j < n_attributes and first[c, j] <= places[t, j] < stop[c, j]:
+                j += 1
+            if j == n_attributes:
+                persons[c] += counts[t]
+    return persons
