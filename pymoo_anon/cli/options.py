@@ -184,7 +184,7 @@ class ReleaseRequest(Invocation):
     row: int | None = option(None, "A row of the front, from 1, in place of the choice of pick.", metavar="N", least=1)
     audience: str | None = option(
         None,
-        "The release of an [[audience]] of the project, inside those of the audiences before.",
+        "The release of an [[audience]] of the project, which holds together with those of the audiences before.",
         metavar="NAME",
     )
     suppressed: str | None = option(
@@ -216,6 +216,12 @@ class ReleaseRequest(Invocation):
         shown="refuse them",
     )
     force: bool = option(False, "Replace a release of the same name.")
+
+    def check(self) -> None:
+        """Raise ValueError for two ways to take a point."""
+        super().check()
+        if self.audience is not None and self.row is not None:
+            raise ValueError("--row and --audience cannot be combined: each says which point to take")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,6 +276,7 @@ class ReportRequest(Invocation):
     """Options of `pymoo-anon report`."""
 
     file: Path = option(..., _STUDY, metavar="FILE.toml|FOLDER", argument=True)
+    audience: str | None = option(None, "The release of an [[audience]] of the project.", metavar="NAME")
     external: bool = option(False, "Report for outsiders, from the released rows and the codebook alone.")
     threshold: float = option(0.09, "Risk shown for comparison. pick --risk requires one.", metavar="RISK")
     population: str | None = option(

@@ -23,11 +23,12 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     """Write a release, its evidence and its codebook."""
     study = Study.open(asked.file)
     if asked.audience is not None:
-        study = study.for_audience(asked.audience)
+        with options_named(asked):
+            study = study.for_audience(asked.audience)
     # A wrong place is refused before any work.
     target, paths = target_of(study, asked.output, asked.table)
     check_free(paths, asked.force)
-    with working("Step 1 of 4: reading the front"):
+    with working("Step 1 of 4: reading the front"), options_named(asked):
         front = study.front
     try:
         with working("Step 2 of 4: recoding and writing") as show, options_named(asked):
@@ -51,5 +52,7 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     done = {"mark": "marked", "drop": "left out"}[made.suppressed]
     rows = counted(made.n_suppressed, "row", "rows")
     tell(console, f"Written: {target} ({rows} {done}), .{EVIDENCE}, .{CODEBOOK}")
-    if not asked.local and (less := less_lost(front, study.point(asked.row), made.suppressed)):
+    # Nobody picks the point of an audience.
+    is_picked = not asked.local and asked.audience is None
+    if is_picked and (less := less_lost(front, study.point(asked.row), made.suppressed)):
         tell(console, less)

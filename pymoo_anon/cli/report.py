@@ -11,19 +11,24 @@ from pymoo_anon._files import check_free
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import working
 from pymoo_anon.cli.options import ReportRequest
+from pymoo_anon.study.options import options_named
+from pymoo_anon.study.releasing import command_of
 from pymoo_anon.study.study import Study
 
 
 def run_report(asked: ReportRequest, console: Console) -> None:
     """Write the report of the chosen point."""
     study = Study.open(asked.file)
+    if asked.audience is not None:
+        with options_named(asked):
+            study = study.for_audience(asked.audience)
     released, target = study.released, asked.output
     if target is None:
         target = released.with_suffix(".external.html" if asked.external else ".report.html")
     if target.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--output must be a file that ends in .html, got {str(target)!r}")
     check_free([target], asked.force)
-    with working("Step 1 of 3: reading the front") as show:
+    with working("Step 1 of 3: reading the front") as show, options_named(asked):
         evidence = study.report(
             target,
             external=asked.external,
@@ -33,6 +38,6 @@ def run_report(asked: ReportRequest, console: Console) -> None:
             show=show,
         )
     if evidence is None:
-        hint = f"pymoo-anon release {study.project.path} writes them"
+        hint = f"{command_of(study)} writes them"
         console.print(plain(f"The report has no claims and no evidence: {hint}."))
     console.print(plain(f"Written: {target}, about {released if evidence else 'a choice that is not released'}"))

@@ -79,3 +79,7 @@ def watch_compiling(before: Callable[[], None], after: Callable[[], None]) -> No
     _WATCHING.append((before, after))
     if _machine_code.cache_info().currsize:
         _machine_code().watch(before, after)
+
+
+#: A kernel that is copied into its callers. To pass many arrays takes longer than a short loop over them.
+inlined = njit(allocates=False, inner=True, forceinline=True)

@@ -161,9 +161,6 @@ class Objective(Boundable):
     @property
     def recountable(self) -> bool:
         """Whether `recount` is of the class that defines the value."""
-        # Joint classes are not those of one release.
-        if self.joint:
-            return False
         for kind in type(self).__mro__:
             if vars(kind).keys() & {"recount", "_recount"}:
                 break
@@ -378,6 +375,17 @@ def marked_class(classes: EquivalenceClasses) -> EquivalenceClasses:
         held = np.bincount(own.values[of_hidden], own.counts[of_hidden], own.n_values)
         totals[name] = held.astype(np.int64)
     return _single(classes.tuples, int(classes.sizes[hidden].sum()), totals)
+
+
+def marked_value(measure: Objective, classes: EquivalenceClasses) -> float:
+    """Return the value of suppressed rows as one class, NaN without any or if it is no value of single classes.
+
+    A joint measure takes those that are suppressed in all releases.
+    """
+    found = joint_classes(classes) if measure.joint else classes
+    if not measure.worst_class or found.kept.all():
+        return float("nan")
+    return float(measure.of_classes(marked_class(found))[0])
 
 
 def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, Ints]) -> EquivalenceClasses:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pymoo_anon.problems.bitstrings import BitStringProblem
     from pymoo_anon.problems.journal import Journal, journaled
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LocalTarget, LowerBound
-    from pymoo_anon.problems.nesting import ladder
+    from pymoo_anon.problems.nesting import ladder, ladders
     from pymoo_anon.problems.preference import Achievement, PreferredPoint
     from pymoo_anon.problems.refining import refine
 
@@ -34,6 +34,7 @@ __all__ = [
     "joint",
     "journaled",
     "ladder",
+    "ladders",
     "refine",
     "risk_at_most",
 ]
@@ -45,7 +46,7 @@ __getattr__ = later(
         "journal": ("Journal", "journaled"),
         "local_recoding": ("LocalRecodingProblem", "LocalTarget", "LowerBound"),
         "refining": ("refine",),
-        "nesting": ("ladder",),
+        "nesting": ("ladder", "ladders"),
         "preference": ("Achievement", "PreferredPoint"),
     },
 )

@@ -18,7 +18,7 @@ from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.base import Objective, marked_class
+from pymoo_anon.objectives.base import Objective, marked_value
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity
@@ -78,6 +78,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     _measures_in_threads = True
     #: (n_distinct,) int64 array, the part of each distinct tuple in the releases beside this one, or None.
     beside_parts: Ints | None = None
+    #: The releases beside or inside which one of this problem is made: pairs of a problem and a point, or classes.
+    earlier: tuple[Any, ...] = ()
 
     def __init__(
         self,
@@ -305,13 +307,11 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         A value is NaN without marked rows, and for measures that do not speak of single classes.
         """
         lost = np.empty((len(X), len(self.table.quasi_identifiers)))
-        values, of_classes = np.full((len(X), len(measures)), np.nan), [one.worst_class for one in measures]
+        values = np.full((len(X), len(measures)), np.nan)
         for rows, classes in self._grouped(X, self._read_by(measures)):
             lost[rows] = attribute_losses(classes)
             for row, own in zip(rows.tolist(), classes, strict=True):
-                if not own.kept.all():
-                    marked = marked_class(own)
-                    values[row, of_classes] = [one.of_classes(marked)[0] for one in measures if one.worst_class]
+                values[row] = [marked_value(one, own) for one in measures]
         return values, lost
 
     def _read_by(self, measures: Sequence[Objective]) -> tuple[Hashable, ...]:

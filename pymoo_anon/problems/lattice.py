@@ -19,7 +19,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.releases import fingerprint_of, parts_beside
+from pymoo_anon.problems.releases import fingerprint_of, parts_beside, points_or_classes
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
@@ -93,7 +93,7 @@ class LatticeProblem(AnonymizationProblem):
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
         self.levels, self.lowest, self.highest = _limits(levels, table)
-        self.beside_parts = parts_beside(beside, table)
+        self.beside_parts, self.earlier = parts_beside(beside, table), points_or_classes(beside)
         super().__init__(
             table,
             objectives,

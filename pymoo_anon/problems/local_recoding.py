@@ -32,7 +32,7 @@ from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPena
 from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.nesting import divided_parts, parts_within
-from pymoo_anon.problems.releases import fingerprint_of
+from pymoo_anon.problems.releases import fingerprint_of, points_or_classes
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
 from pymoo_anon.recoding import (
     FEW,
@@ -64,7 +64,7 @@ _AT_A_TIME = 8
 _KEPT_BYTES = 1 << 28
 
 # Greater whenever points get other recodings, so that no journal of other ones is taken up.
-_RECODINGS = 2
+_RECODINGS = 3
 
 
 @dataclass(frozen=True)
@@ -259,6 +259,9 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.method, self.structure = method, structure
         self.n_improvements = whole_from_0("n_improvements", n_improvements)
         self.within_parts = parts_within(within, table, constraints)
+        self.earlier = points_or_classes([] if within is None else [within])
+        #: (n_distinct,) int64 array of `kept_whole`, or None. Set before the first point is decoded.
+        self.units: Ints | None = None
         self.targets = targets_of(table, least_k(constraints))
         self.prices = prices_of(table)
         super().__init__(
@@ -276,6 +279,25 @@ class LocalRecodingProblem(AnonymizationProblem):
         self._recodings, self._few = _Recodings(), _Recodings()
         self.n_threads = os.cpu_count() or 1
 
+    def kept_whole(self, x: ArrayLike, share: float) -> Ints:
+        """Return numbers of the classes that lose least at a point, and of each other tuple.
+
+        Args:
+            x: (n_var,) array, the point.
+            share: The greatest share of the rows in these classes.
+
+        Returns:
+            (n_distinct,) int64 array, from 0.
+        """
+        made = self.decode(x)
+        costs, rows = self._costs(made, self._base), np.bincount(made.class_of, self.table.tuples.counts)
+        order = np.argsort(costs, kind="stable")
+        whole = np.zeros(len(rows), dtype=np.bool_)
+        whole[order] = np.cumsum(rows[order]) <= share * self.table.n_rows
+        numbers = np.where(whole[made.class_of], made.class_of, len(rows) + np.arange(len(made.class_of)))
+        units: Ints = np.unique(numbers, return_inverse=True)[1]
+        return units
+
     def fresh_copy(self) -> AnonymizationProblem:
         made: Any = super().fresh_copy()
         made._recodings, made._few = _Recodings(), _Recodings()
@@ -283,8 +305,8 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     @property
     def space_fingerprint(self) -> str:
-        within = fingerprint_of("within", self.within_parts)
-        return f"local {_RECODINGS} {self.method} {self.structure} {self.n_improvements}{within}"
+        beside = fingerprint_of("within", self.within_parts) + fingerprint_of("units", self.units)
+        return f"local {_RECODINGS} {self.method} {self.structure} {self.n_improvements}{beside}"
 
     def target(self, x: ArrayLike) -> LocalTarget:
         """Return the target of one point, an (n_var,) or (1, n_var) array.
@@ -376,16 +398,21 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     def _loss(self, target: LocalTarget, made: LocalGeneralization) -> float:
         """Return the loss of a recoding, weighed and priced as its target asks."""
-        costs = [w * own.losses[cells] for w, own, cells in zip(target.weights, self._nodes, made.nodes.T, strict=True)]
         rows = np.bincount(made.class_of, self.table.tuples.counts)
-        return float(rows @ np.sum(costs, axis=0) + target.price * len(rows))
+        return float(rows @ self._costs(made, target.weights) + target.price * len(rows))
+
+    def _costs(self, made: LocalGeneralization, weights: ArrayLike) -> Floats:
+        """Return the weighed loss of a row of each class."""
+        given = zip(np.asarray(weights), self._nodes, made.nodes.T, strict=True)
+        costs: Floats = np.sum([weight * own.losses[cells] for weight, own, cells in given], axis=0)
+        return costs
 
     def _made(self, target: LocalTarget) -> LocalGeneralization:
         tests = self._tests._replace(k=target.k)
         ways = self.method, self.structure, self.n_threads, self.n_improvements
         if self.within_parts is None:
             trees = self._trees.weighted(target.weights)
-            cells = recode(trees, tests, target.price, *ways)
+            cells = recode(trees, tests, target.price, *ways, None if self.units is None else self.units[trees.places])
         else:
             trees = Trees.of(self.table.tuples, self._nodes, target.weights, self.within_parts)
             cells = divided_parts(trees, tests, lambda trees, tests: recode(trees, tests, target.price, *ways))

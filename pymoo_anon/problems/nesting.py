@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from moocore import is_nondominated
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.engine.joint import grouped_jointly
@@ -21,6 +22,9 @@ from pymoo_anon.recoding import Tests, Trees
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints, Ints32
+
+# Shares of the rows in kept classes, by the ladders of a front.
+_SHARES = (0.0, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
 
 
 def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:
@@ -68,22 +72,25 @@ def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], 
     return cells[:, :-1]
 
 
-def ladder(problem: Any, ks: Sequence[int]) -> list[Choice]:
+def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
     """Return a release for each k, each the best inside the one before.
 
     Who has several of them sees the classes of the finest one. The first release is as good as alone. The others lose
-    some percents more than alone.
+    some percents more than alone. With kept classes the second one loses less, and the first one more.
 
     Args:
         problem: A `LocalRecodingProblem` with the constraints of all releases.
         ks: The least k of each release, descending.
+        kept: The share of the rows, from 0 to 1, whose classes in the second release, made alone, stay whole in the
+            first one. Those that lose least are kept.
 
     Returns:
         A choice for each k, whose `problem` makes it.
 
     Raises:
         TypeError: `problem` is no LocalRecodingProblem.
-        ValueError: `ks` are no descending whole numbers, or the table cannot hold the constraints with the first.
+        ValueError: `ks` are no descending whole numbers, `kept` is no share, or the table cannot hold the constraints
+            with the first.
 
     >>> from pymoo_anon.datasets import make_census
     >>> from pymoo_anon.objectives import GeneralLossMetric
@@ -97,10 +104,42 @@ def ladder(problem: Any, ks: Sequence[int]) -> list[Choice]:
     wanted = [positive_whole("a k of ks", k) for k in ks]
     if not wanted or wanted != sorted(set(wanted), reverse=True):
         raise ValueError(f"ks must be descending whole numbers, at least one, got {list(ks)!r:.80}")
-    return nested(problem, [[KAnonymity() >= k] for k in wanted])
+    if not 0 <= kept <= 1:
+        raise ValueError(f"kept must be a share of the rows from 0 to 1, got {kept!r}")
+    return nested(problem, [[KAnonymity() >= k] for k in wanted], kept)
 
 
-def nested(problem: Any, demands: Sequence[Sequence[Constraint]]) -> list[Choice]:
+def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
+    """Return ladders that trade the loss of the first release for that of the second one.
+
+    No ladder loses less than another one in both. The first is best for the first release.
+
+    Args:
+        problem: As of `ladder`, with a loss among its objectives.
+        ks: As of `ladder`, at least two.
+
+    Raises:
+        TypeError: As of `ladder`.
+        ValueError: As of `ladder`; or no objective is a loss, or `ks` names one release alone.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric
+    >>> from pymoo_anon.problems import LocalRecodingProblem
+    >>> front = ladders(LocalRecodingProblem(make_census(400), [KAnonymity(), GeneralLossMetric()]), [20, 5])
+    >>> public, research = np.array([[one.values["GLM"] for one in tiers] for tiers in front]).T
+    >>> bool((np.diff(public) > 0).all()), bool((np.diff(research) < 0).all())
+    (True, True)
+    """
+    made = [ladder(problem, ks, kept) for kept in _SHARES]
+    losses = [problem.names[one] for one in problem.objectives if one.is_loss]
+    if not losses or len(ks) < 2:
+        raise ValueError(f"ladders need an objective that is a loss, and at least two ks, got {list(ks)!r:.80}")
+    F = np.array([[one.values[losses[0]] for one in tiers[:2]] for tiers in made])
+    best = is_nondominated(F, keep_weakly=False)
+    return [made[place] for place in np.argsort(F[:, 0], kind="stable") if best[place]]
+
+
+def nested(problem: Any, demands: Sequence[Sequence[Constraint]], kept: float = 0.0) -> list[Choice]:
     """Return a release for the demands of each audience, each inside the one before.
 
     Raises:
@@ -108,15 +147,21 @@ def nested(problem: Any, demands: Sequence[Sequence[Constraint]]) -> list[Choice
     """
     found: list[Choice] = []
     for demanded in demands:
-        own = type(problem)(
-            problem.table,
-            problem.objectives,
-            [*problem.constraints, *demanded],
-            method=problem.method,
-            structure=problem.structure,
-            n_improvements=problem.n_improvements,
-            within=found[-1] if found else None,
-        )
+        own = _requiring(problem, demanded, found[-1] if found else None)
+        if kept and not found and len(demands) > 1:
+            own.units = _requiring(problem, demands[1]).kept_whole(own.x_of(0), kept)
         # The least k that the constraints allow, no price and equal weights.
-        found.append(own.front(np.zeros((1, own.n_var), dtype=np.int64)).choose(row=0))
+        found.append(own.front([own.x_of(0)]).choose(row=0))
     return found
+
+
+def _requiring(problem: Any, demanded: Sequence[Constraint], within: Choice | None = None) -> Any:
+    return type(problem)(
+        problem.table,
+        problem.objectives,
+        [*problem.constraints, *demanded],
+        method=problem.method,
+        structure=problem.structure,
+        n_improvements=problem.n_improvements,
+        within=within,
+    )

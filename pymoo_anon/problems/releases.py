@@ -56,24 +56,36 @@ def joint(releases: Sequence[Any]) -> EquivalenceClasses:
 class Together:
     """Joint classes of several releases in numbers.
 
-    >>> print(Together(k=1, least_l={"diagnosis": 1}, alone=3, n_rows=200))
-    joint k = 1 and joint l of diagnosis = 1; 3 of 200 rows (1.5 %) are alone
+    >>> print(Together(k=1, least_l={}, alone=3, below=8, single_k=5, n_rows=200))
+    joint k = 1; 8 of 200 rows (4.0 %) are in joint classes below 5; 3 of 200 rows (1.5 %) are alone
     """
 
     k: int  # Joint k, in persons if a column identifies them
     least_l: Mapping[str, int]  # Joint distinct l by sensitive column
     alone: int  # Rows in a joint class of their own
+    below: int  # Rows in joint classes below single_k
+    single_k: int  # k that each release has by itself
     n_rows: int
 
     def __str__(self) -> str:
         values = [f"joint k = {number(self.k)}"]
         values += [f"joint l of {plain(name)} = {number(own)}" for name, own in self.least_l.items()]
-        alone = f"{share(self.alone, self.n_rows, 'rows')} {'is' if self.alone == 1 else 'are'} alone"
-        return f"{listed(values)}; {alone if self.alone else 'no row is alone'}"
+        below = f"{self._share(self.below)} in joint classes below {number(self.single_k)}; "
+        alone = f"{self._share(self.alone)} alone" if self.alone else "no row is alone"
+        return f"{listed(values)}; {below * (self.below > self.alone)}{alone}"
+
+    def _share(self, n: int) -> str:
+        return f"{share(n, self.n_rows, 'rows')} {'is' if n == 1 else 'are'}"
 
     def as_record(self) -> dict[str, Any]:
         """Return the numbers for evidence."""
-        return {"k": self.k, "l": dict(self.least_l), "alone": self.alone}
+        others = {"alone": self.alone, "below": self.below, "single_k": self.single_k}
+        return {"k": self.k, "l": dict(self.least_l), **others}
+
+    @classmethod
+    def of_record(cls, told: Mapping[str, Any], n_rows: int) -> Together:
+        """Return the numbers of evidence."""
+        return cls(least_l=told["l"], n_rows=n_rows, **{key: own for key, own in told.items() if key != "l"})
 
 
 def together(releases: Sequence[Any], table: Microdata) -> Together:
@@ -83,10 +95,13 @@ def together(releases: Sequence[Any], table: Microdata) -> Together:
         TypeError: As `joint`.
         ValueError: As `joint`.
     """
-    classes = joint(releases)
-    k = int(KAnonymity(table.person).evaluate(classes)[0])
+    measure, found = KAnonymity(table.person), [_classes_of(one) for one in releases]
+    classes = joint(found)
+    k, single_k = int(measure.evaluate(classes)[0]), min(int(measure.evaluate(one)[0]) for one in found)
     least_l = {str(name): int(DistinctLDiversity(name).evaluate(classes)[0]) for name in table.sensitive}
-    return Together(k, least_l, int(np.count_nonzero(classes.kept & (classes.sizes == 1))), table.n_rows)
+    below = int(classes.sizes[classes.kept & (measure.of_classes(classes) < single_k)].sum())
+    alone = int(np.count_nonzero(classes.kept & (classes.sizes == 1)))
+    return Together(k, least_l, alone, below, single_k, table.n_rows)
 
 
 def parts_beside(releases: Sequence[Any], table: Microdata) -> Ints | None:
@@ -100,11 +115,35 @@ def fingerprint_of(word: str, parts: Ints | None) -> str:
     return "" if parts is None else f" {word} {hashlib.sha256(parts.tobytes()).hexdigest()[:16]}"
 
 
-def _classes_of(release: Any) -> EquivalenceClasses:
+def point_of(release: Any) -> tuple[Any, Ints] | None:
+    """Return the problem and the point of a release, or None if it is neither choice nor pair."""
     if isinstance(release, Choice) and release.problem is not None:
         release = release.problem, release.x
     if isinstance(release, tuple) and len(release) == 2 and hasattr(release[0], "equivalence_classes"):
-        release = release[0].equivalence_classes(np.asarray(release[1]))
+        return release[0], np.asarray(release[1])
+    return None
+
+
+def points_or_classes(releases: Sequence[Any]) -> tuple[Any, ...]:
+    """Return releases in a form that can be pickled, which a Choice cannot."""
+    return tuple(one if (point := point_of(one)) is None else point for one in releases)
+
+
+def all_earlier(problem: Any) -> list[Any]:
+    """Return the releases before one of a problem, with those before them, each once."""
+    found: dict[Any, Any] = {}
+    for one in problem.earlier:
+        point = point_of(one)
+        before = [] if point is None else all_earlier(point[0])
+        for own, at in ((own, point_of(own)) for own in (*before, one)):
+            found.setdefault(id(own) if at is None else (id(at[0]), at[1].tobytes()), own)
+    return list(found.values())
+
+
+def _classes_of(release: Any) -> EquivalenceClasses:
+    point = point_of(release)
+    if point is not None:
+        release = point[0].equivalence_classes(point[1])
     if not isinstance(release, EquivalenceClasses) or len(release) != 1 or release.class_of is None:
         raise TypeError(
             "a release must be a Choice of a front, a pair of a problem and a point, or what "

@@ -26,6 +26,7 @@ from pymoo_anon.problems.arguments import adversaries_of, as_json, bound, column
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.releases import all_earlier, point_of, together
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.table.generalization import LocalGeneralization
@@ -47,7 +48,7 @@ def evidence(
     *,
     checksums: Mapping[str, Mapping[str, str | None]],
     search: Mapping[str, Any],
-    earlier: Sequence[Mapping[str, Any]] = (),
+    earlier: Sequence[Mapping[str, Any]] | None = None,
     made: str | None = None,
 ) -> dict[str, Any]:
     """Return the properties of a release and everything to reproduce it.
@@ -60,8 +61,9 @@ def evidence(
         checksums: By name the sha256 of every file, or None where there is none, under input, hierarchies and output.
         search: What is known of the search: algorithm, seed, certified, gap, n_undecided, stopped; "commands", a list
             of those that make the release again; "bound", what `lower_bound` returned; "joint", k, l and rows alone
-            with all earlier releases.
-        earlier: Other releases of the same table: file, sha256, x, suppressed.
+            with all earlier releases, by default with those of the problem.
+        earlier: Other releases of the same table: file, sha256, x, suppressed. None names the points of those beside or
+            inside which the problem makes its own.
         made: When it was made, in UTC: "2026-01-31T12:00:00Z".
 
     Raises:
@@ -82,8 +84,8 @@ def evidence(
         "checksums": {kind: _column_names(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **_released(problem, choice, released),
-        "earlier": [dict(one) for one in earlier],
-        "joint": search.get("joint"),
+        "earlier": _earlier(problem) if earlier is None else [{"point": None, **one} for one in earlier],
+        "joint": search["joint"] if "joint" in search else _joint(problem, choice, released),
         "front": _front(problem, front),
     }
     check_content(content, "evidence")
@@ -162,6 +164,23 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
     }
 
 
+def _earlier(problem: AnonymizationProblem) -> list[dict[str, Any]]:
+    found = []
+    for point in map(point_of, all_earlier(problem)):
+        x = None if point is None else [int(one) for one in point[1]]
+        words = None if point is None else point[0].words(point[1][None])[0]
+        found.append({"file": None, "sha256": None, "x": x, "suppressed": None, "point": words})
+    return found
+
+
+def _joint(problem: AnonymizationProblem, choice: Choice, released: Release) -> dict[str, Any] | None:
+    before = all_earlier(problem)
+    if not before:
+        return None
+    _, own = decoded_point(problem, choice, released.recoding)
+    return together([*before, own], problem.table).as_record()
+
+
 def _software() -> dict[str, Any]:
     return {
         "packages": {"pymoo_anon": pymoo_anon.__version__, **{name: version(name) for name in _PACKAGES}},
@@ -224,7 +243,7 @@ def _front(problem: AnonymizationProblem, front: Front) -> list[dict[str, Any]]:
 
 
 #: Kind and readers of the file.
-FORMAT, VERSION = "pymoo_anon evidence", 7
+FORMAT, VERSION = "pymoo_anon evidence", 8
 INTERNAL = "internal: it tells more than the released table, such as how many rows are suppressed; keep it inside"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -249,6 +268,8 @@ _HASH = _Kind("a sha256 in hexadecimal", lambda value: isinstance(value, str) an
 def _one_of(*choices: str | int) -> _Kind:
     return _Kind(" or ".join(map(repr, choices)), lambda value: type(value) in (str, int) and value in choices)
 
+
+_HOW = _one_of(*HOW_RELEASED)
 
 # Lists hold one shape, objects exactly these keys or, of `str`, any; a pair is a shape or null.
 _SHAPE = {
@@ -307,15 +328,20 @@ _SHAPE = {
             None,
         ),
     },
-    "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _one_of(*HOW_RELEASED)},
+    "suppressed": {"rows": _COUNT, "of": _COUNT, "how": _HOW},
     "claims": [{"measure": _TEXT, "promised": _NUMERIC, "recounted": (_NUMERIC, None), "holds": (_TRUTH, None)}],
     "anyway": (_TEXT, None),
     "exceptions": [_TEXT],
     "columns": [{"column": _TEXT, "role": _TEXT, "reason": (_TEXT, None)}],
     "dropped": [_TEXT],
     "uniqueness": [{"columns": _TEXT, "unique": _COUNT, "rows": _COUNT}],
-    "earlier": [{"file": _TEXT, "sha256": _HASH, "x": [_COUNT], "suppressed": _one_of(*HOW_RELEASED)}],
-    "joint": ({"k": _COUNT, "l": {str: _COUNT}, "alone": _COUNT}, None),
+    "earlier": [
+        {
+            **dict.fromkeys(("file", "point"), (_TEXT, None)),
+            **{"sha256": (_HASH, None), "x": ([_COUNT], None), "suppressed": (_HOW, None)},
+        }
+    ],
+    "joint": ({"l": {str: _COUNT}, **dict.fromkeys(("k", "alone", "below", "single_k"), _COUNT)}, None),
     "front": [{"x": [_COUNT], "values": [_NUMERIC], "suppressed": _COUNT}],
 }
 

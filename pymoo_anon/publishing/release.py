@@ -276,7 +276,14 @@ class Recoded:
         promises = self._promises()
         sensitive = self.problem.table.sensitive
         reads = {one.measure: one.measure.reads(sensitive) for one in promises}
-        read = dict.fromkeys(column for columns in reads.values() for column in columns if column not in names)
+        read = dict.fromkeys(c for one, own in reads.items() if not one.joint for c in own if c not in names)
+        joint = [c for one, own in reads.items() if one.joint for c in own if c not in names]
+        linked = None
+        if any(one.joint for one in reads):
+            # Few releases are made beside others.
+            from pymoo_anon.publishing.linked import linked_rows
+
+            linked = linked_rows(self._recoding, self.problem, self._complete, joint)
         outside = [column for column in read if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in read if column not in outside])
         self._check(own, written)
@@ -287,12 +294,15 @@ class Recoded:
 
         @cache
         def counted(measure: Objective) -> Recounted:
+            if linked is not None and measure.joint:
+                return measure.recount(linked)
             return measure.recount(beside if {*outside} & {*measure.reads(sensitive)} else own)
 
         rows = []
         for measure, words, promised, higher in promises:
             again, holds = None, None
-            if measure.recountable and not {*names} & {*reads[measure]}:
+            is_known = not measure.joint or linked is not None
+            if is_known and measure.recountable and not {*names} & {*reads[measure]}:
                 again, holds = shown(measure, counted(measure)), is_kept(counted(measure), promised, higher)
             rows.append((words, promised, again, holds))
         assert len(rows) == len(self.problem.measured) + len(self.requirements)

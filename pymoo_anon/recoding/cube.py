@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.compiled import kernel, njit
+from pymoo_anon.engine.compiled import inlined, kernel, njit
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join, shell_sort
 from pymoo_anon.typing import Floats, Ints, Ints32
 
@@ -29,7 +29,8 @@ class Cube(NamedTuple):
     """State of the search, allocated once. A depth is an attribute; attributes with dear nodes come first."""
 
     attributes: Ints  # (n_attributes,) int64, the attribute of each depth
-    sorted: Ints  # (n_attributes, n_tuples) int64, at each depth the tuples at hand by position
+    positions: Ints32  # (n_attributes, n_tuples) int32, the position of each tuple
+    sorted: Ints32  # (n_attributes, n_tuples) int32, at each depth the tuples at hand by position
     sums: Ints  # (n_attributes, n_tuples + 1) int64, the rows of the tuples before each of them
     nodes: Ints  # (n_attributes, room) int64, at each depth the nodes that hold them and are the smallest to do so
     begins: Ints  # (n_attributes, room) int64, where the tuples of each node begin in `sorted`
@@ -39,6 +40,7 @@ class Cube(NamedTuple):
     path: Ints  # (n_attributes,) int64, the node that is chosen at each depth
     spent: Floats  # (n_attributes + 1,) float, the cost of the nodes chosen before each depth
     stack: Ints  # (n_nodes, 2) int64, nodes that may hold more tuples, and where they begin
+    keys: Ints32  # (2, n_tuples) int32, positions as they come, and sorted
     counts: Ints  # (n_positions + 1,) int64, memory for sorting; 0 between steps
     best: Floats  # (n_tuples,) float, the least score of cells that cover each tuple, at first its limit
     owner: Ints  # (n_tuples,) int64, which cells that is, -1 for none
@@ -55,7 +57,8 @@ class Cube(NamedTuple):
         ints = np.int64
         return cls(
             attributes=by_first_step(trees),
-            sorted=np.empty((n_attributes, n_tuples), dtype=ints),
+            positions=np.ascontiguousarray(trees.positions.T),
+            sorted=np.empty((n_attributes, n_tuples), dtype=np.int32),
             sums=np.zeros((n_attributes, n_tuples + 1), dtype=ints),
             nodes=np.empty((n_attributes, room), dtype=ints),
             begins=np.empty((n_attributes, room), dtype=ints),
@@ -65,6 +68,7 @@ class Cube(NamedTuple):
             path=np.zeros(n_attributes, dtype=ints),
             spent=np.zeros(n_attributes + 1),
             stack=np.empty((int(widths.max()) + 1, 2), dtype=ints),
+            keys=np.empty((2, n_tuples), dtype=np.int32),
             counts=np.zeros(int(np.diff(trees.position_offsets).max()) + 1, dtype=ints),
             best=np.empty(n_tuples),
             owner=np.empty(n_tuples, dtype=ints),
@@ -87,37 +91,50 @@ def bottom_up(
     cube = Cube.of(trees)
     class_of = np.full(len(trees.rows), -1)
     scale = factor * _mean_weight(trees)
+    index = Index.of(trees, class_of)
     for cap in [*(band * scale for band in _BANDS if band < len(trees.offsets) - 1), np.inf]:
         waiting = class_of < 0
         if class_of.max() < 0 and cube.tally[1] > budget // _EARLY and cap < len(cube.attributes) * scale / _CHEAP:
             return class_of, False
         while trees.rows[class_of < 0].sum() >= k and cube.tally[1] < budget:
-            cube.best[:] = np.where(waiting, np.nextafter(cap, np.inf), -1.0)
+            limit = float(np.nextafter(cap, np.inf))
+            cube.best[:] = np.where(waiting, limit, -1.0)
             cube.owner[:] = -1
             cube.tally[0] = 0
             left = np.flatnonzero(class_of < 0)
-            _search_cube(int(k), float(price), left, int(budget), trees, cube)
-            # Cells in the order of their score, then of the first tuple that they are the best of.
-            candidates, first = np.unique(cube.owner, return_index=True)
-            known = candidates >= 0
-            candidates, first = candidates[known], first[known]
-            candidates = candidates[np.lexsort((first, cube.best[first]))]
-            index = Index.of(trees, left)
-            if _release(candidates, int(k), float(cap), float(price), index, class_of, trees, cube) == 0:
+            _search_cube(int(k), float(price), limit, left, int(budget), trees, cube)
+            candidates = _owners(cube)
+            if 2 * len(left) < index.tuples.shape[1]:
+                index = Index.of(trees, class_of)
+            n_released = _release(candidates, int(k), float(cap), float(price), index, class_of, trees, cube)
+            # What a band leaves is taken by the next one: to search it again releases little.
+            if n_released == 0 or cap < np.inf:
                 break
             # A tuple without cells finds none later either: fewer tuples wait then.
             waiting = (class_of < 0) & (cube.owner >= 0)
     return class_of, bool(cube.tally[1] < budget or trees.rows[class_of < 0].sum() < k)
 
 
+def _owners(cube: Cube) -> Ints:
+    """Return the cells that are the best of a tuple, by their score and the first such tuple."""
+    owned = np.flatnonzero(cube.owner >= 0)
+    first = np.full(cube.tally[0], -1)
+    first[cube.owner[owned[::-1]]] = owned[::-1]
+    found = np.flatnonzero(first >= 0)
+    order: Ints = found[np.lexsort((first[found], cube.best[first[found]]))]
+    return order
+
+
 @njit(allocates=False)
-def _search_cube(k, price, left, budget, trees, cube):  # type: ignore[no-untyped-def]
+def _search_cube(k, price, limit, left, budget, trees, cube):  # type: ignore[no-untyped-def]
     """Find the cheapest cells that cover k rows, within the budget.
 
     Invariant: each depth holds the tuples below the nodes chosen before it, and `turn` counts the nodes tried there.
     """
     deepest = len(cube.attributes) - 1
-    _sort_and_list(0, left, 0, len(left), trees, cube)
+    for i in range(len(left)):
+        cube.sorted[deepest, i] = left[i]
+    _sort_and_list(0, cube.sorted[deepest], 0, len(left), k, limit, trees, cube)
     depth = 0
     while depth >= 0 and cube.tally[1] < budget:
         turn = cube.turn[depth]
@@ -126,11 +143,8 @@ def _search_cube(k, price, left, budget, trees, cube):  # type: ignore[no-untype
             continue
         cube.turn[depth] += 1
         node, a, b = cube.nodes[depth, turn], cube.begins[depth, turn], cube.ends[depth, turn]
-        rows = cube.sums[depth, b] - cube.sums[depth, a]
         spent = cube.spent[depth] + trees.costs[node]
-        if rows < k or spent >= FORBIDDEN:
-            continue
-        score = spent + price / rows
+        score = spent + price / (cube.sums[depth, b] - cube.sums[depth, a])
         members = cube.sorted[depth]
         if not _is_better(members, a, b, score, cube.best):
             continue
@@ -140,10 +154,10 @@ def _search_cube(k, price, left, budget, trees, cube):  # type: ignore[no-untype
         else:
             depth += 1
             cube.spent[depth] = spent
-            _sort_and_list(depth, members, a, b, trees, cube)
+            _sort_and_list(depth, members, a, b, k, limit, trees, cube)
 
 
-@kernel
+@inlined
 def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
     for i in range(a, b):  # noqa: SIM110 (a generator is not compiled)
         if score < best[members[i]]:
@@ -151,7 +165,7 @@ def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel
+@inlined
 def _store_cells(a, b, score, cube):  # type: ignore[no-untyped-def]
     """Store the chosen cells as the best of each tuple that had worse ones."""
     deepest = len(cube.attributes) - 1
@@ -190,33 +204,34 @@ def _compact(cube):  # type: ignore[no-untyped-def]
     return n_kept
 
 
-@kernel
-def _sort_and_list(depth, source, a, b, trees, cube):  # type: ignore[no-untyped-def]
+@inlined
+def _sort_and_list(depth, source, a, b, k, limit, trees, cube):  # type: ignore[no-untyped-def]
     """Sort the tuples of a branch, and list the nodes of an attribute.
 
-    A node is listed only if no node below it holds the same tuples, and after the nodes below it, so that a tuple meets
-    cheap cells first. The stack holds nodes that lie above each other and contain the last position; each begins where
-    its first tuple stands.
+    A node is listed only if it has k rows and costs less than the limit, if no node below it holds the same tuples, and
+    after the nodes below it, so that a tuple meets cheap cells first. The stack holds nodes that lie above each other
+    and contain the last position; each begins where its first tuple stands.
     """
-    j, n = cube.attributes[depth], b - a
-    own, sums = cube.sorted[depth], cube.sums[depth]
-    _sort(source, a, n, j, own, trees, cube)
+    n, sums, keys, stack = b - a, cube.sums[depth], cube.keys[1], cube.stack
+    own = cube.sorted[depth]
+    _sort(source, a, n, cube.positions[cube.attributes[depth]], own, cube)
     cube.tally[1] += n
     cube.turn[depth] = 0
     n_nodes, height = np.int64(0), np.int64(0)
-    stack = cube.stack
+    limit = min(limit - cube.spent[depth], FORBIDDEN)
     for i in range(n + 1):
         if i < n:
             sums[i + 1] = sums[i] + trees.rows[own[i]]
-            position = np.int64(trees.positions[own[i], j])
-            if i > 0 and position == trees.positions[own[i - 1], j]:
+            position = np.int64(keys[i])
+            if i > 0 and position == keys[i - 1]:
                 continue
         begin, last = np.int64(i), np.int64(-1)
         while height > 0 and (i == n or position >= trees.stop[stack[height - 1, 0]]):
             height -= 1
             last, begin = stack[height, 0], stack[height, 1]
-            cube.nodes[depth, n_nodes], cube.begins[depth, n_nodes], cube.ends[depth, n_nodes] = last, begin, i
-            n_nodes += 1
+            if sums[i] - sums[begin] >= k and trees.costs[last] < limit:
+                cube.nodes[depth, n_nodes], cube.begins[depth, n_nodes], cube.ends[depth, n_nodes] = last, begin, i
+                n_nodes += 1
         if i < n:
             if last >= 0:
                 above = join(trees, last, position)
@@ -228,32 +243,35 @@ def _sort_and_list(depth, source, a, b, trees, cube):  # type: ignore[no-untyped
     cube.n_nodes[depth] = n_nodes
 
 
-@kernel
-def _sort(source, a, n, j, target, trees, cube):  # type: ignore[no-untyped-def]
+@inlined
+def _sort(source, a, n, positions, target, cube):  # type: ignore[no-untyped-def]
     """Sort n tuples from `a` on by position.
 
     Dense positions are counted, others sorted by Shell's sort.
     """
-    low = high = np.int64(trees.positions[source[a], j])
+    found, keys = cube.keys[0], cube.keys[1]
+    low = high = positions[source[a]]
     for i in range(n):
-        position = np.int64(trees.positions[source[a + i], j])
-        low, high = min(low, position), max(high, position)
+        found[i] = positions[source[a + i]]
+        low, high = min(low, found[i]), max(high, found[i])
     if high - low < 2 * n:
         counts = cube.counts
         for i in range(n):
-            counts[trees.positions[source[a + i], j] - low + 1] += 1
+            counts[found[i] - low + 1] += 1
         for p in range(high - low):
             counts[p + 1] += counts[p]
         for i in range(n):
-            p = trees.positions[source[a + i], j] - low
-            target[counts[p]] = source[a + i]
+            p = found[i] - low
+            target[counts[p]], keys[counts[p]] = source[a + i], found[i]
             counts[p] += 1
         for p in range(high - low + 2):
             counts[p] = 0
         return
     for i in range(n):
         target[i] = source[a + i]
-    shell_sort(n, target, trees.positions[:, j], 1)
+    shell_sort(n, target, positions, 1)
+    for i in range(n):
+        keys[i] = positions[target[i]]
 
 
 def _mean_weight(trees: Trees) -> float:
@@ -262,15 +280,16 @@ def _mean_weight(trees: Trees) -> float:
 
 
 class Index(NamedTuple):
-    """Waiting tuples, by position in each attribute."""
+    """Tuples that wait, or that waited when it was made, by position in each attribute."""
 
     tuples: Ints  # (n_attributes, n_left) int64, in each attribute's order
     # (n_positions + 1,) int64, how many of these tuples stand before each position, all attributes in a row.
     starts: Ints
 
     @classmethod
-    def of(cls, trees: Trees, left: Ints) -> Index:
-        """Index some tuples."""
+    def of(cls, trees: Trees, class_of: Ints) -> Index:
+        """Index the tuples without a class."""
+        left = np.flatnonzero(class_of < 0)
         positions = trees.positions[left]
         by_position = [left[np.argsort(own, kind="stable")] for own in positions.T]
         counts = np.bincount(positions.ravel(), minlength=int(trees.position_offsets[-1]))

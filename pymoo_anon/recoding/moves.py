@@ -6,6 +6,7 @@ and every class keeps its requirements. Repair merges classes that break one.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from pymoo_anon.typing import Bools, Floats, Ints, Ints32
 LEAST_SAVED = 1e-9
 
 # Classes that have changed are looked at one by one.
-_MOST_CHANGED = 100
+_MOST_CHANGED = 200
 
 
 class Classes(NamedTuple):
@@ -48,8 +49,8 @@ class Classes(NamedTuple):
     reached: Floats
     members: Ints  # (n_tuples,) int64, memory for the tuples of a class
     moving: Ints  # (n_tuples,) int64, memory for the tuples of a class that is dissolved
-    # (3,) int64, how many cells were compared, how many classes have changed since they were sorted, and how many
-    # tuples and classes were moved for good.
+    # (4,) int64, how many cells were compared, how many classes have changed since they were sorted, how many tuples
+    # and classes were moved for good, and how many classes are sorted.
     tally: Ints
     scratch: Histogram  # Memory for tests
 
@@ -82,7 +83,7 @@ class Classes(NamedTuple):
             reached=np.zeros((cells.shape[1] + 1, 2)),
             members=np.empty(n_tuples, dtype=np.int64),
             moving=np.empty(n_tuples, dtype=np.int64),
-            tally=np.zeros(3, dtype=np.int64),
+            tally=np.zeros(4, dtype=np.int64),
             scratch=histogram_for(tests),
         )
         classes.sort()
@@ -92,13 +93,14 @@ class Classes(NamedTuple):
         """Return the loss of all rows and the price of every class, in cells."""
         return float(self.rows @ self.costs + price * np.count_nonzero(self.rows))
 
-    def sort(self) -> None:
-        """Sort the classes by their cells, for fast searches."""
-        keys = self.cells[:, self.attributes]
-        self.order[:], self.shared[:], self.skip[:] = sort_by_cells(keys)
-        self.sorted[:] = keys[self.order]
+    def sort(self, among: Ints | None = None) -> None:
+        """Sort the classes by their cells, for fast searches: all of them, or some alone."""
+        chosen = np.arange(len(self.rows)) if among is None else among
+        keys, n = self.cells[np.ix_(chosen, self.attributes)], len(chosen)
+        order, self.shared[:n], self.skip[:n] = sort_by_cells(keys)
+        self.order[:n], self.sorted[:n] = chosen[order], keys[order]
         self.has_changed[:] = False
-        self.tally[1] = 0
+        self.tally[1], self.tally[3] = 0, n
 
 
 def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
@@ -181,7 +183,7 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
 @kernel
 def _place_of(node, classes):  # type: ignore[no-untyped-def]
     """Find the first class in order at or after a node."""
-    low, high = np.int64(0), np.int64(len(classes.order))
+    low, high = np.int64(0), classes.tally[3]
     while low < high:
         middle = (low + high) // 2
         if classes.sorted[middle, 0] < node:
@@ -327,24 +329,33 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
     the loss of its cells, in cells. The budget is about how many cells may be compared.
     """
     classes = Classes.of(trees, tests, class_of)
-    before = -1
-    while before < classes.tally[2] and classes.tally[0] < budget:
-        before, r, c = int(classes.tally[2]), 0, 0
-        while r < len(classes.class_of):
-            classes.sort()
-            r = _move(r, int(budget), trees, tests, classes)
-        while c < len(classes.rows):
-            classes.sort()
-            c = _dissolve(c, float(price), int(budget), trees, tests, classes)
+    recent = np.ones(len(classes.rows), dtype=np.bool_)
+    while recent.any() and classes.tally[0] < budget:
+        changed = np.zeros_like(recent)
+        anew = recent[classes.class_of]
+        moves = partial(_move, int(budget)), partial(_dissolve, float(price), int(budget))
+        # The others found nothing better before, so that only classes which have changed since can be.
+        for step, turns, of_all in (
+            (moves[0], np.flatnonzero(anew), True),
+            (moves[0], np.flatnonzero(~anew), False),
+            (moves[1], np.flatnonzero(recent), True),
+        ):
+            at = 0
+            while at < len(turns):
+                classes.sort(None if of_all else np.flatnonzero(recent | changed))
+                at = step(at, turns, trees, tests, classes)
+                changed |= classes.has_changed
+        recent = changed
     return classes.class_of
 
 
 @njit(allocates=False)
-def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Move tuples to nearer classes, and return the next one after a sort."""
-    for r in range(start, len(classes.class_of)):
+def _move(budget, start, turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Move tuples to nearer classes, and return the next turn after a sort."""
+    for turn in range(start, len(turns)):
         if classes.tally[1] > _MOST_CHANGED:
-            return np.int64(r)
+            return np.int64(turn)
+        r = turns[turn]
         c = classes.class_of[r]
         n = classes.rows[c] - trees.rows[r]
         if classes.costs[c] == 0.0 or n < tests.k or classes.tally[0] >= budget:
@@ -357,20 +368,21 @@ def _move(start, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
             leave(r, trees, classes)
             enter(r, other, trees, classes)
             classes.tally[2] += 1
-    return np.int64(len(classes.class_of))
+    return np.int64(len(turns))
 
 
 @njit(allocates=False)
-def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _dissolve(price, budget, start, turns, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Spread the tuples of each class, in order, over others where that saves loss.
 
     One tuple after the other joins another class. Where not all find one, or it does not pay, they go back. The result
-    is the class to go on with once the classes are sorted anew.
+    is the turn to go on with once the classes are sorted anew.
     """
     own = classes.moving
-    for c in range(start, len(classes.rows)):
+    for turn in range(start, len(turns)):
         if classes.tally[1] > _MOST_CHANGED:
-            return np.int64(c)
+            return np.int64(turn)
+        c = turns[turn]
         left = classes.rows[c] * classes.costs[c] + price - LEAST_SAVED
         if classes.rows[c] == 0 or left <= 0.0 or classes.tally[0] >= budget:
             continue
@@ -396,7 +408,7 @@ def _dissolve(start, price, budget, trees, tests, classes):  # type: ignore[no-u
         for i in range(n_changed, classes.tally[1]):
             classes.has_changed[classes.changed[i]] = False
         classes.tally[1] = n_changed
-    return np.int64(len(classes.rows))
+    return np.int64(len(turns))
 
 
 def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:

@@ -36,7 +36,7 @@ _CUBE_LOOKS = 1_000
 _GROWN = 16_000_000
 
 # Tuples that a cube leaves are recoded in blocks of about so many tuples, and again in blocks of so many classes.
-_LEFT = 1_000
+_LEFT = 2000
 _CLASSES = 16
 
 # Sequential clustering may compare so many cells in a block; with all requirements, so many for each tuple.
@@ -74,6 +74,7 @@ def recode(
     structure: str = "sizes",
     n_threads: int | None = None,
     n_improvements: int = 0,
+    units: Ints | None = None,
 ) -> Ints32:
     """Return a recoding in which every class holds all requirements.
 
@@ -92,6 +93,7 @@ def recode(
             sizes would have kept apart, break one.
         n_threads: How many parts of a large table are worked on at once, for the same cells; None is all processors.
         n_improvements: So many times a few classes are freed and built anew, and kept where they lose less.
+        units: (n_tuples,) int64 array from 0. Classes are made of whole units; only later moves part them.
 
     Returns:
         (n_tuples, n_attributes) int32 array, for every tuple of the table the numbers of its nodes in
@@ -104,10 +106,8 @@ def recode(
     class_of = trees.parts
     if tests.keeps_whole(trees.rows):
         sizes, direct = tests.by_sizes(), structure == "direct" and len(tests.kinds) > 0
-        if method in RULES:
-            class_of = top_down(trees, sizes.k, price, method=method)
-        else:
-            class_of = classes_by_sizes(trees, sizes, price, n_threads, 3 if n_improvements else 1)
+        own, group_of = (trees, slice(None)) if units is None else trees.merged(units)
+        class_of = _by_sizes(own, sizes, price, method, n_threads, 3 if n_improvements else 1)[group_of]
         if not direct:
             class_of = improved(sizes, class_of)
         if len(tests.kinds) > 0:
@@ -116,6 +116,12 @@ def recode(
             class_of = relocate(trees, tests, class_of, price, _COMPARED_OF_ALL * len(class_of))
             class_of = improved(tests, class_of)
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
+
+
+def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int | None, n_ladders: int) -> Ints:
+    if method in RULES:
+        return top_down(trees, sizes.k, price, method=method)
+    return classes_by_sizes(trees, sizes, price, n_threads, n_ladders)
 
 
 def classes_by_sizes(

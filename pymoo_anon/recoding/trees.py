@@ -120,6 +120,17 @@ class Trees(NamedTuple):
         rows = np.bincount(group_of, self.rows).astype(np.int64)
         return _joined(trees, np.column_stack(columns)[first], rows, np.arange(len(first))), group_of
 
+    def merged(self, unit_of: Ints) -> tuple[Trees, Ints]:
+        """Return the trees with each unit of tuples as one tuple, and the new tuple of each tuple.
+
+        Units are numbered from 0. Those in equal cells become one.
+        """
+        cells = cells_of_classes(self, unit_of, int(unit_of.max()) + 1) - self.offsets[:-1]
+        positions, number_of = np.unique(cells, axis=0, return_inverse=True)
+        group_of = number_of.reshape(-1)[unit_of]
+        rows = np.bincount(group_of, self.rows).astype(np.int64)
+        return _joined([*map(_with_own_leaves, self._each())], positions, rows, np.arange(len(rows))), group_of
+
     def weighted(self, weights: ArrayLike) -> Trees:
         """Return the trees with the costs of each attribute times its weight."""
         return self._replace(costs=self.costs * np.repeat(weights, np.diff(self.offsets)))
@@ -232,6 +243,17 @@ def _narrowed_tree(tree: _Tree, positions: Ints, rows: Ints, k: int) -> tuple[_T
     parent = np.where(above < 0, -1, new[above])
     kept = _Tree(first, stop, parent, tree.costs[nodes], tree.numbers[nodes])
     return kept, np.searchsorted(places, lowest)[positions]
+
+
+def _with_own_leaves(tree: _Tree) -> _Tree:
+    """Return a tree in which each node has a leaf of its own, as dear as the node, at the position of its number."""
+    places, below = np.arange(len(tree.first)), np.searchsorted(tree.first, tree.stop)
+    is_inner = below - places > 1
+    new = places + np.cumsum(is_inner) - is_inner
+    nodes = np.repeat(places, 1 + is_inner)
+    is_leaf = np.diff(nodes, prepend=-1) == 0
+    parent = np.where(is_leaf, new[nodes], np.where(tree.parent[nodes] < 0, -1, new[tree.parent[nodes]]))
+    return _Tree(nodes, np.where(is_leaf, nodes + 1, below[nodes]), parent, tree.costs[nodes], tree.numbers[nodes])
 
 
 def by_first_step(trees: Trees) -> Ints:

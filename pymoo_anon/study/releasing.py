@@ -15,6 +15,7 @@ import numpy as np
 from pymoo_anon._messages import listed
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.releases import Together, together
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import ANYWAY, Release
@@ -75,6 +76,16 @@ def checksum_at(study: Any, path: Path) -> str | None:
     return engines.checksum_of(source_at(study, path))
 
 
+def check_kind(study: Any, local: bool, lower_bound: int | None) -> None:
+    """Raise on options for the other kind of recoding."""
+    is_local = not isinstance(study.problem, LatticeProblem)
+    if lower_bound is not None and not is_local:
+        own = study.project.path
+        raise ValueError(f"lower_bound needs a local search; the front of {own} has levels of whole columns")
+    if local and is_local:
+        raise ValueError(f"local cannot refine the front of {study.project.path}, which is local already")
+
+
 def entry_of(study: Any, choice: Choice, made: Release, target: Source, sha256: str) -> Released:
     """Return the record of a release."""
     folder, x = study.project.path.parent, [int(one) for one in choice.x]
@@ -96,11 +107,11 @@ def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
 
 def search_of(study: Any, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
     """Return the facts about the search for the evidence."""
-    record, passes = study.record, asked["lower-bound"]
+    passes, found = asked["lower-bound"], study.record if study.audience is None else study.audience_search[1]
     return {
-        "algorithm": record["algorithm"]["name"],
-        "seed": record["options"]["seed"],
-        **{key: record[key] for key in ("certified", "n_undecided", "stopped")},
+        "algorithm": found["algorithm"]["name"],
+        "seed": study.record["options"]["seed"],
+        **{key: found[key] for key in ("certified", "n_undecided", "stopped")},
         "commands": commands_of(study.project.path, choice, {**asked, "audience": study.audience}),
         "bound": None if passes is None else study.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
         "joint": None if told is None else told.as_record(),
@@ -158,11 +169,37 @@ def beside_others(
 
 def all_together(study: Any) -> tuple[int, Together | None]:
     """Return the number of different releases whose files are there, and their joint classes."""
+    different = _different(study)
+    return len(different), _together(study, different)
+
+
+def of_today(study: Any, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return evidence with the other releases that are there by now, and the joint classes of all."""
+    different = _different(study)
+    joint, files = _together(study, different), told["checksums"]["output"]
+    if joint is None:
+        return dict(told)
+    others = [one for one in different if Path(one.file).name not in files]
+    return {**told, "earlier": records_of(others), "joint": joint.as_record()}
+
+
+def records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
+    """Return releases as evidence has them."""
+    return [{"point": None, **{key: getattr(one, key) for key in Released._fields[:4]}} for one in releases]
+
+
+def command_of(study: Any) -> str:
+    """Return the command of the release of a study."""
+    audience = [] if study.audience is None else ["--audience", study.audience]
+    return shlex.join(["pymoo-anon", "release", str(study.project.path), *audience])
+
+
+def _different(study: Any) -> list[Released]:
+    """Return the releases whose files are there, equal ones once."""
     there = [one for one in study.releases if is_there(study, study.project.path.parent / one.file)]
     # The last record of a file is of what it holds.
     latest = {one.file: one for one in there}.values()
-    different = list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
-    return len(different), _together(study, different)
+    return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
 
 
 def classes_of_file(study: Any, file: Path) -> EquivalenceClasses:

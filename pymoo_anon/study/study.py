@@ -23,6 +23,7 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import RefinementError, as_json, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.study.audiences import choice_for, problem_for, search_for
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
 from pymoo_anon.study.options import numeral
@@ -44,7 +45,6 @@ from pymoo_anon.study.tables import (
     open_again,
     open_released,
     population_of,
-    problem_for,
     problem_of,
     table_of,
 )
@@ -101,7 +101,7 @@ class Study:
         return cls(read_project(file), folder)
 
     def for_audience(self, name: str | None) -> Study:
-        """Return the study of an audience with its one point."""
+        """Return the study of an audience."""
         made, shared = Study(read_project(self.project.path), self.folder, name), ("record", "_stored", "table")
         vars(made).update({part: own for part, own in vars(self).items() if part in shared})
         return made
@@ -158,7 +158,7 @@ class Study:
     def problem(self) -> Any:
         """The problem that was searched."""
         own = problem_of(self.table, self.record["options"])
-        return own if self.audience is None else problem_for(own, self.project, self.audience)
+        return own if self.audience is None else problem_for(own, self)
 
     @cached_property
     def front(self) -> Front:
@@ -168,8 +168,7 @@ class Study:
             ValueError: It is damaged or of other data.
         """
         if self.audience is not None:
-            x = np.zeros((1, self.problem.n_var), dtype=np.int64)
-            return Front(self.problem, x)
+            return self.audience_search[0]
         # As text, so that every number is the one that was written.
         content, stored, certified = BytesIO(self._front_csv), self._stored, self.record["certified"]
         try:
@@ -190,6 +189,11 @@ class Study:
             return stored.front(self.problem, X, certified)
         except ValueError as error:
             raise ValueError(f"{self.folder / FRONT} must be a front of {self.project.path}: {error}") from None
+
+    @cached_property
+    def audience_search(self) -> tuple[Front, Mapping[str, Any]]:
+        """The front of the audience, and facts about its search."""
+        return search_for(self)
 
     @property
     def recodings(self) -> list[Decoded]:
@@ -270,7 +274,7 @@ class Study:
         """
         path, front = self.folder / CHOICE, self.front
         if self.audience is not None:
-            return front.choose(row=0)
+            return choice_for(self)
         if not path.is_file():
             raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
         with as_written(path, "pick wrote"):
@@ -352,9 +356,9 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        from pymoo_anon.study.releasing import beside_others, entry_of, target_of, written
+        from pymoo_anon.study.releasing import beside_others, check_kind, entry_of, target_of, written
 
-        self._check_kind(local, lower_bound)
+        check_kind(self, local, lower_bound)
         choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "table": table, "lower-bound": lower_bound}
         target, paths = target_of(self, output, table)
@@ -388,7 +392,7 @@ class Study:
         from pymoo_anon.publishing.codebook import codebook
         from pymoo_anon.publishing.evidence import evidence, write_evidence
         from pymoo_anon.study.engines import write_table
-        from pymoo_anon.study.releasing import checksums_of, search_of
+        from pymoo_anon.study.releasing import checksums_of, records_of, search_of
 
         content = evidence(
             self.problem,
@@ -397,20 +401,12 @@ class Study:
             release,
             checksums=checksums_of(self, {new.name: done.sha256}),
             search=search_of(self, choice, asked, told),
-            earlier=[{key: getattr(one, key) for key in Released._fields[:4]} for one in earlier],
+            earlier=records_of(earlier),
             made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
         write_evidence(beside(new, EVIDENCE), content)
         how: Any = {"suppressed": release.suppressed, "recoding": release.recoding, "keep": self.project.kept}
         write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
-
-    def _check_kind(self, local: bool, lower_bound: int | None) -> None:
-        is_local = not isinstance(self.problem, LatticeProblem)
-        if lower_bound is not None and not is_local:
-            own = self.project.path
-            raise ValueError(f"lower_bound needs a local search; the front of {own} has levels of whole columns")
-        if local and is_local:
-            raise ValueError(f"local cannot refine the front of {self.project.path}, which is local already")
 
     def _recoded(self, choice: Choice, kind: str, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
         """Recode the table for a release of a kind."""
@@ -507,10 +503,11 @@ class Study:
             own = [one.requirements for one in self.releases if self._path_of(one) == path]
             asked = self.choice.requirements if not own or own[-1] is None else self._constraints(own[-1])
             self.front.meet(asked)
-        rows = [row for row, one in enumerate(self.front.X.tolist()) if one == x]
+        front = self.front if self.audience is None else Front(self.problem, np.array([x]))
+        rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
         if not rows:
             raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
-        choice = replace(self.front.choose(row=rows[0]), requirements=asked)
+        choice = replace(front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
         is_refined = local is not None and local["refined"]
         return self._recoded(choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
@@ -583,12 +580,12 @@ class Study:
 
     def _evidence_of(self, choice: Choice) -> dict[str, Any] | None:
         """Return the evidence of the last release, which is of a point and holds."""
-        from pymoo_anon.study.releasing import checksum_at, is_there
+        from pymoo_anon.study.releasing import checksum_at, command_of, is_there, of_today
 
-        told, released, own = self.evidence, self.released, self.project.path
+        told, released = self.evidence, self.released
         if told is None:
             return None
-        path, again = beside(released, EVIDENCE), f"pymoo-anon release {own} --force"
+        path, again = beside(released, EVIDENCE), f"{command_of(self)} --force"
         if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
             raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
         if not is_there(self, released):
@@ -597,4 +594,4 @@ class Study:
             raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
         if broken := self._counted_again(released, told):
             raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
-        return told
+        return of_today(self, told)

@@ -230,21 +230,6 @@ def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
     return LatticeProblem(table, goals, suppression_of(asked["suppression"]), constraints, levels=levels)
 
 
-def problem_for(problem: Any, project: Project, audience: str) -> Any:
-    """Return the problem of an audience, inside the releases before it."""
-    if isinstance(problem, LatticeProblem):
-        raise ValueError(f'audience needs local recodings, recoding = "local" in [search] of {project.path}')
-    # No other release needs it.
-    from pymoo_anon.problems.nesting import nested
-
-    names = list(project.audiences)
-    demands = [
-        [constraint(text, problem.table, problem.measured) for text in project.audiences[name]["require"]]
-        for name in names[: names.index(audience) + 1]
-    ]
-    return nested(problem, demands)[-1].problem
-
-
 def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]:
     if not weights:
         return []

@@ -251,7 +251,7 @@ def _check_worst(objective: Objective, case: Case) -> None:
 def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -> None:
     table = case.problem.table
     read = objective.reads(table.sensitive)
-    if not objective.recountable or {*read} & {*table.quasi_identifiers}:
+    if objective.joint or not objective.recountable or {*read} & {*table.quasi_identifiers}:
         return
     tuples, names = table.tuples, list(table.quasi_identifiers)
     of_rows, columns = np.repeat(np.arange(len(tuples)), tuples.counts), {}

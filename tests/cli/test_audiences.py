@@ -1,15 +1,17 @@
-"""Releases for several audiences, each inside the one before."""
+"""Releases for several audiences that hold together."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import answer, command, run, search, write_persons, write_project_of_persons
+from command import answer, run, search, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import KAnonymity
-from pymoo_anon.problems import joint
+from pymoo_anon.problems import LatticeProblem, joint
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study import Study
+from pymoo_anon.study.releasing import all_together
 
 AUDIENCES = """
 [[audience]]
@@ -23,12 +25,20 @@ file = "fine.csv"
 """
 
 
-@pytest.fixture
-def project(folder):
-    """Search local recodings of 120 persons, for two audiences."""
+#: Kinds of searches, by what the project file says of them.
+KINDS = {"local": {"recoding": "local"}, "levels": {}, "violating": {"suppression": "violating:0.05"}}
+
+
+@pytest.fixture(params=KINDS)
+def project(request, folder):
+    """Search 120 persons, for two audiences."""
+    return searched(**KINDS[request.param])
+
+
+def searched(audiences=AUDIENCES, **options):
     write_persons()
-    write_project_of_persons(recoding="local")
-    add(AUDIENCES)
+    write_project_of_persons(**options)
+    add(audiences)
     assert search("mine.toml").exit_code == 0
     return "mine.toml"
 
@@ -61,18 +71,57 @@ def test_audiences_have_releases_that_hold_together(project):
         assert pd.read_csv(one.project.release.path).groupby(["age", "sex"]).size().min() >= k
         told = read_evidence(f"{one.project.release.path}.evidence.json")
         assert told["reproduce"][-1].endswith(f"release mine.toml --audience {one.audience}")
+        is_proven = isinstance(one.problem, LatticeProblem)
+        assert (told["search"]["certified"], len(told["front"]) > 1) == (is_proven, is_proven)
     assert told["joint"]["k"] == both
     lines = run("verify", project).splitlines()
     assert lines[:2] == ["out-public.csv: holds.", "fine.csv: holds."]
     assert lines[2].startswith(f"Whoever has the 2 releases and links their rows sees joint k = {both:g}")
-    Study.open(project).for_audience("research").report("report.html")
-    told_in_report = f"Whoever has all of them and links their rows sees joint k = {both:g}"
-    assert told_in_report in Path("report.html").read_text(encoding="utf-8")
     # They are no release of the chosen point.
     assert Study.open(project).released == Path("out.csv")
     written = Path("fine.csv").read_bytes()
     run(*told["reproduce"][-1].split()[1:], "--force")
     assert Path("fine.csv").read_bytes() == written
+
+
+def test_a_report_of_an_audience_counts_the_joint_classes(project):
+    assert "release mine.toml --audience public writes them" in answer("report", project, "--audience", "public")[1]
+    for name in ("public", "research"):
+        run("release", project, "--audience", name)
+    _, told = all_together(Study.open(project))
+    for file, name in (("out-public.csv", "public"), ("fine.csv", "research")):
+        _, said = answer("report", project, "--audience", name, "--force")
+        assert f"about {file}" in said
+        page = Path(file).with_suffix(".report.html").read_text(encoding="utf-8")
+        assert f"Whoever has all of them and links their rows sees {told}." in page
+        (row,) = re.findall(r'<tbody data-table="joint">\s*<tr>(.*?)</tr>', page, re.DOTALL)
+        cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row)
+        assert cells == ["all releases", *map(str, (told.k, told.least_l["diagnosis"], told.alone, told.below))]
+
+
+def test_an_audience_is_searched_beside_what_others_got(folder):
+    project = searched()
+    before = Study.open(project).for_audience("research").choice
+    run("release", project, "--audience", "public")
+    path = Path("mine.toml")
+    path.write_text(path.read_text(encoding="utf-8").replace("k>=20", "k>=3"), encoding="utf-8")
+    # The table that the first audience has is beside the second one, and not a new choice for it.
+    now = Study.open(project).for_audience("research")
+    assert now.choice.x == before.x
+    assert Study.open(project).for_audience("public").choice.x != tuple(Study.open(project).releases[0].x)
+    path.write_text(path.read_text(encoding="utf-8").replace("k>=3", "k>=100"), encoding="utf-8")
+    missed = (
+        "audience 'research' comes after 'public', whose release misses what it requires by now; release that again"
+    )
+    assert missed.replace("audience", "--audience", 1) in run("release", project, "--audience", "research", code=2)
+
+
+def test_bounds_of_an_audience_hold_jointly(folder):
+    first, second = AUDIENCES.split('name = "research"')
+    run("release", searched(f'{first}name = "research"{second}'), "--audience", "public")
+    problem = Study.open("mine.toml").for_audience("research").problem
+    bounds = [KAnonymity() >= 2, KAnonymity() >= 4]
+    assert list(problem.constraints) == [*bounds, *(KAnonymity(joint=True) >= one.bound for one in bounds)]
 
 
 @pytest.mark.parametrize(
@@ -94,11 +143,26 @@ def test_audiences_that_are_no_such_tables_are_refused(text, message, folder):
     assert f"mine.toml: {message}" in said
 
 
-def test_other_audiences_and_searches_are_refused(project):
-    assert "audience must be one of 'public', 'research', got 'press'" in run(
-        "release", project, "--audience", "press", code=2
-    )
-    path = Path("mine.toml")
-    path.write_text(path.read_text(encoding="utf-8").replace('recoding = "local"\n', ""), encoding="utf-8")
-    assert command("search", project).exit_code == 0
-    assert "audience needs local recodings" in run("release", project, "--audience", "public", code=2)
+def test_other_audiences_are_refused(project):
+    for name in ("release", "report"):
+        told = run(name, project, "--audience", "press", code=2)
+        assert "--audience must be one of 'public', 'research', got 'press'" in told
+    told = run("release", project, "--audience", "public", "--row", "1", code=2)
+    assert told == "Error: --row and --audience cannot be combined: each says which point to take\n"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        (("k>=4", "k>=60"), "needs a generalization with k >= 2 and k >= 60 and joint k >= 2 and joint k >= 60 beside"),
+        (("k>=121", "k>=5"), "'public' needs a generalization with k >= 2 and k >= 121, got none; require less"),
+        (("k>=20", "k[age|sex]>=5"), "needs bounds without background knowledge beside other releases, got KAnonymity"),
+    ],
+)
+def test_impossible_audiences_are_refused_in_a_sentence(bounds, message, folder):
+    first, second = bounds
+    project = searched(AUDIENCES.replace("k>=4", second).replace("k>=20", first), objectives="k,GLM")
+    told = run("release", project, "--audience", "research", code=2)
+    assert told.startswith("Error: --audience")
+    assert message in told
+    assert len(told.splitlines()) == 1

@@ -370,7 +370,7 @@ def test_another_point_of_the_same_front_warns_and_is_named_in_the_evidence():
     told = read_evidence(Path("out_other.csv.evidence.json"))
     earlier = told["earlier"]
     assert [one["file"] for one in earlier] == ["out.csv", "out_again.csv"]
-    assert told["joint"] == {"k": 1, "l": {"diagnosis": 1}, "alone": 1}
+    assert told["joint"] == {"k": 1, "l": {"diagnosis": 1}, "alone": 1, "below": 1, "single_k": 24}
     assert told["exceptions"] == ["joint k is 1 where at least 2 is required"]
     instead = command(*second, "--force", *ANYWAY)
     assert instead.stderr.startswith("Warning: out.csv was another release of this table until now. Whoever has all")

@@ -178,4 +178,4 @@ def test_the_project_file_says_whose_data_and_for_whom(with_release):
     # An option wins over the file.
     result = command("report", "mine.toml", "--population-size", "7", "--force")
     assert result.exit_code == 2
-    assert "population_size must be a whole number from" in result.stderr
+    assert "--population-size must be a whole number from" in result.stderr

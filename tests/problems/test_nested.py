@@ -11,7 +11,7 @@ from strategies import fewer, nodes, policies, rule_of, tables
 from pymoo_anon.algorithms import TargetSweep
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, any_of
-from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, joint, ladder
+from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, joint, ladder, ladders
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
@@ -73,6 +73,48 @@ def test_each_release_of_a_ladder_is_inside_the_one_before():
         assert len(fine.sizes) <= len(both.sizes) <= 1.02 * len(fine.sizes)
     first = problem.x_of(100)
     assert tiers[0].values["GLM"] == problem.measure(first[None])[0, 1]
+
+
+def test_kept_classes_stay_whole_in_the_first_release():
+    problem = LocalRecodingProblem(make_census(1000), GOALS)
+    alone = LocalRecodingProblem(problem.table, GOALS, [KAnonymity() >= 5])
+    fine, counts = alone.decode(alone.x_of(5)), problem.table.tuples.counts
+    found = []
+    for share in (0.0, 0.5, 1.0):
+        units = alone.kept_whole(alone.x_of(5), share)
+        tiers = ladder(problem, [50, 5], kept=share)
+        own = tiers[0].problem.decode(tiers[0].x).class_of
+        rows = pd.DataFrame({"unit": units, "fine": fine.class_of, "first": own, "n": counts})
+        assert rows.groupby("unit")["first"].nunique().max() == 1
+        in_one = rows.groupby("fine")["unit"].transform("nunique") == 1
+        assert rows.groupby("unit").fine.nunique().max() == 1
+        assert share - 0.05 <= rows.n[in_one].sum() / counts.sum()
+        assert all(one.values["k"] >= k for one, k in zip(tiers, (50, 5), strict=True))
+        assert KAnonymity().evaluate(joint(tiers)) >= 5
+        found.append([one.values["GLM"] for one in tiers])
+    assert found[0][0] < found[-1][0]
+    assert found[-1][1] < found[0][1]
+    apart = ladder(problem, [50, 5])
+    assert [one.x for one in apart] == [one.x for one in tiers]
+    assert apart[0].problem.space_fingerprint != tiers[0].problem.space_fingerprint
+
+
+def test_ladders_are_a_front_of_two_losses():
+    problem = LocalRecodingProblem(make_census(600), [*GOALS, DistinctLDiversity(make_census(600).sensitive[0])])
+    front = ladders(problem, [30, 10, 3])
+    F = np.array([[one.values["GLM"] for one in tiers] for tiers in front])
+    assert len(front) > 2
+    assert (np.diff(F[:, 0]) > 0).all()
+    assert (np.diff(F[:, 1]) < 0).all()
+    for kept in (0.0, 0.8, 1.0):
+        own = [one.values["GLM"] for one in ladder(problem, [30, 10, 3], kept)]
+        assert any((row[:2] <= own[:2]).all() for row in F)
+    with pytest.raises(ValueError, match="ladders need an objective that is a loss, and at least two ks"):
+        ladders(LocalRecodingProblem(make_census(200), [KAnonymity()]), [20, 5])
+    with pytest.raises(ValueError, match="at least two ks, got \\[20\\]"):
+        ladders(LocalRecodingProblem(make_census(200), GOALS), [20])
+    with pytest.raises(ValueError, match="kept must be a share of the rows from 0 to 1, got 2"):
+        ladder(problem, [20, 5], kept=2)
 
 
 @pytest.mark.parametrize(

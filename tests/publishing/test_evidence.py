@@ -95,7 +95,7 @@ def test_what_the_choice_asked_for_is_told_with_its_claim():
 
 def test_other_releases_of_the_table_are_named():
     first = {"file": "first.csv", "sha256": CHECKSUMS["hierarchies"]["age"], "x": [0, 1], "suppressed": "drop"}
-    assert told(earlier=[first])["earlier"] == [first]
+    assert told(earlier=[first])["earlier"] == [{**first, "point": None}]
     with pytest.raises(ValueError, match=r"evidence: earlier\[0\] must have the parts of evidence, and lacks 'x'"):
         told(earlier=[{key: value for key, value in first.items() if key != "x"}])
 

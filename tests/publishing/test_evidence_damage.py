@@ -17,7 +17,7 @@ from pymoo_anon.publishing.evidence import check_content
         (b"{}", "must have the parts of evidence, and lacks 'audience', 'format', 'version', 'made', 'table' and"),
         (b'{"format": NaN}', "got NaN, which JSON has not"),
         (b"[" * 100_000, "must be evidence, a JSON file, got"),
-        (b'{"format": "pymoo_anon evidence", "version": 1}', "must be evidence of version 7, got version 1"),
+        (b'{"format": "pymoo_anon evidence", "version": 1}', "must be evidence of version 8, got version 1"),
         (b"1" * 5000, "must be evidence, a JSON file, got"),
     ],
 )
@@ -51,7 +51,7 @@ def test_files_that_are_no_evidence(text, message, tmp_path):
         (("settings", "measures", 1, "name"), "k", "settings.measures must have different names, got 'k', 'k', 'GLM'"),
         (("settings", "measures", 0, "better"), "up", r"measures\[0\]\.better must be 'higher' or 'lower', got 'up'"),
         (("format",), "another", "format must be 'pymoo_anon evidence', got 'another'"),
-        (("version",), True, "must be evidence of version 7, got version True"),
+        (("version",), True, "must be evidence of version 8, got version True"),
         (("checksums", "output", "out.csv"), "0" * 63, "checksums.output.out.csv must be a sha256"),
         (("software", "packages", "numpy"), None, "software.packages.numpy must be text, got None"),
         (("search", "certified"), 1, "search.certified must be true or false, got 1"),

@@ -37,6 +37,22 @@ def test_sets_of_k_rows_have_the_same_cells_in_narrowed_trees(tables, k, seed):
     assert again.narrowed(k)[0].rows.tolist() == narrow.rows.tolist()
 
 
+@given(tables=microdata(max_rows=40), n_units=st.integers(1, 12), seed=st.integers(0, 99))
+def test_sets_of_units_have_the_same_cells_in_merged_trees(tables, n_units, seed):
+    table, _ = tables
+    _, trees = setting(table)
+    rng = np.random.default_rng(seed)
+    units = np.unique(rng.integers(0, n_units, len(trees.rows)), return_inverse=True)[1]
+    merged, group_of = trees.merged(units)
+    assert np.bincount(group_of, trees.rows).tolist() == merged.rows.tolist()
+    assert all(len(set(group_of[units == unit])) == 1 for unit in units)
+    chosen = rng.random(len(merged.rows)) < 0.5
+    if chosen.any():
+        own = cells_of_classes(merged, np.where(chosen, 0, -1), 1)
+        whole = cells_of_classes(trees, np.where(chosen[group_of], 0, -1), 1)
+        assert numbered(merged, own) == numbered(trees, whole)
+
+
 @given(tables=microdata(max_rows=40), k=st.integers(1, 8), n_classes=st.integers(1, 3), seed=st.integers(0, 99))
 def test_a_rest_is_filled_up_from_classes_that_keep_k_rows(tables, k, n_classes, seed):
     table, _ = tables

@@ -397,6 +397,27 @@ def test_no_relocation_costs_anything(price):
         assert costs[1] < costs[0]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_after_relocation_no_move_of_a_tuple_saves_anything(seed):
+    """Compute the loss of every single move that leaves k rows."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 8, 80)] for j in range(3)})
+    table = Microdata.from_frame(frame, {name: nested(8) for name in frame})
+    _, trees = setting(table)
+    before = random.permutation(np.arange(len(trees.rows)) // 5)
+
+    def loss(class_of):
+        rows = np.bincount(class_of, trees.rows)
+        cells = cells_of_classes(trees, class_of, len(rows))
+        return rows, rows @ np.where(cells < 0, 0.0, trees.costs[cells]).sum(axis=1)
+
+    made = relocate(trees, Requirements(3).tests(table.tuples, trees), before)
+    rows, least = loss(made)
+    for r in range(len(made)):
+        for c in np.flatnonzero(rows) if rows[made[r]] - trees.rows[r] >= 3 else ():
+            assert loss(np.where(np.arange(len(made)) == r, c, made))[1] >= least - 1e-8
+
+
 def test_persons_are_counted_and_not_rows():
     """Take four rows of two persons as a class of two."""
     frame = pd.DataFrame({"q": ["a", "a", "b", "b", "c", "d"], "who": [1, 1, 2, 2, 3, 4]})

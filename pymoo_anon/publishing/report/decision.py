@@ -195,7 +195,7 @@ def not_stated(missing: list[str]) -> str:
 def open_view(subject: Subject) -> View:
     """List the open questions and the missing entries."""
     earlier, own = subject.told.get("earlier"), subject.told.get("joint")
-    joint = own and Together(own["k"], own["l"], own["alone"], subject.table.n_rows)
+    joint = own and Together.of_record(own, subject.table.n_rows)
     missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
@@ -216,7 +216,18 @@ def open_view(subject: Subject) -> View:
         + (f": {len(earlier)} are known." if earlier else ": none is known."): True,
         f"Whoever has all of them and links their rows sees {joint}.": joint,
     }
-    return View(tuple(sentence for sentence, holds in words.items() if holds), ())
+    tables = () if not joint else (_joint_table(joint),)
+    return View(tuple(sentence for sentence, holds in words.items() if holds), tables)
+
+
+def _joint_table(found: Together) -> Table:
+    least = {f"joint l of {one_line(name)}": own for name, own in found.least_l.items()}
+    few = {"rows alone": found.alone, f"rows in joint classes below {found.single_k}": found.below}
+    values = {"joint k": found.k, **least, **few}
+    columns = (Heading("release"), *(Heading(title, "whole") for title in values))
+    return Table(
+        "joint", "Whoever has all releases and links their rows.", columns, (("all releases", *values.values()),)
+    )
 
 
 # ---------------------------------------------------------------- the evidence
