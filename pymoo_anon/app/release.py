@@ -142,7 +142,8 @@ def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
         text(f"Written: {desk.report.name}")
         # Without an origin of its own it reaches nothing of the screen.
         ui.element("iframe").props('src="report" title="The report" sandbox="allow-scripts"')
-    screen.same_as(command("report", desk.path.name, *["--external"] * bool(external.value)))
+    options = [*(["--audience", audience] if audience else []), *["--external"] * bool(external.value)]
+    screen.same_as(command("report", desk.path.name, *options))
 
 
 def _report(screen: Screen, study: Study, path: Path, force: bool) -> None:

@@ -3,7 +3,8 @@
 A property gives every tuple a value. A comparator finds the better of two such vectors, and `compare` applies them to
 many generalizations. `distribution`, `gains` and `worst_off` show whom an anonymization favours, `population_uniques`
 and `individual_risk` the persons of a population that can be found, `inference` the guesses that a release allows.
-`uniqueness` counts the rows that columns single out, `better_off` the people whom one of two releases favours.
+`uniqueness` counts the rows that columns single out and `special_uniques` scores them. `better_off` counts the people
+whom one of two releases favours.
 `CountQueries`, `CertainCounts`, `total_variation`, `means` and `classification` measure the remaining use. A property
 or a comparator of your own derives from `Property`, `Comparator` or `SetComparator`.
 """
@@ -44,7 +45,7 @@ from pymoo_anon.comparison.risk import (
     k_for_k_map,
     population_uniques,
 )
-from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
+from pymoo_anon.comparison.uniques import SpecialUniques, Uniqueness, special_uniques, uniqueness
 from pymoo_anon.comparison.utility import CertainCounts, CountQueries, classification, means, total_variation
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "Rank",
     "SensitiveCount",
     "SetComparator",
+    "SpecialUniques",
     "Spread",
     "Tournament",
     "TupleLoss",
@@ -91,6 +93,7 @@ __all__ = [
     "means",
     "population_uniques",
     "released",
+    "special_uniques",
     "total_variation",
     "uniqueness",
     "worst_off",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate, combinations
-from math import comb
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.frames import renamed, row_codes, rows_of
-from pymoo_anon.typing import Bools, Ints
+from pymoo_anon.typing import Bools, Floats, Ints
 
 #: Sizes of classes that are counted: a row in a class below 2 is unique; 12 is for a risk of 0.09 (EMA, Health Canada).
 BELOW = (2, 5, 12)
@@ -87,6 +87,81 @@ def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:
     [[('sex',), 1], [('zip', 'sex'), 1]]
     """
     names = tuple(columns)
+    return _counted(names, _coded(frame, names))
+
+
+@dataclass(frozen=True)
+class SpecialUniques:
+    """Scores of rows that are unique by few columns.
+
+    Attributes:
+        scores: (n_rows,) float array, the SUDA score of each row, 0 for a row that is not unique.
+        risks: (n_rows,) float array, the DIS-SUDA score: the probability that a unique match with the row is right.
+        contribution: By column, the share of all scores from minimal unique sets with it.
+    """
+
+    scores: Floats
+    risks: Floats
+    contribution: pd.Series
+
+
+def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0.01) -> SpecialUniques:
+    """Score rows by their minimal unique sets, of up to three columns as in `uniqueness`.
+
+    A set of s of the n columns scores the product of n - s, n - s - 1, ..., n - m for sets of at most m columns, and a
+    row scores the sum of its sets (SUDA; Elliot, Manning, Mayes, Gurd and Bane 2005). Risks divide the risk of the file
+    among its unique rows (Elliot and Manning 2003), as sdcMicro does with `original_scores=FALSE`.
+
+    Args:
+        frame: The table: pandas, or a frame that narwhals reads.
+        columns: The columns that others may know, at least one.
+        fraction: The share of the population in the table, above 0 and at most 1.
+
+    Raises:
+        KeyError: The frame lacks a column.
+        ValueError: The fraction is no share; no column is named, one is named twice, or the frame has no row.
+
+    >>> frame = pd.DataFrame({"zip": [1, 1, 2, 2], "sex": ["F", "M", "M", "M"]})
+    >>> found = special_uniques(frame, ["zip", "sex"])
+    >>> found.scores.tolist(), found.contribution.round(2).to_dict()
+    ([1.0, 1.0, 0.0, 0.0], {'zip': 0.5, 'sex': 1.0})
+    """
+    if not 0 < fraction <= 1:
+        raise ValueError(f"fraction must be above 0 and at most 1, got {fraction!r}")
+    names = tuple(columns)
+    coded, n = _coded(frame, names), len(names)
+    every = reduce(_both, coded).dense()
+    sizes = np.bincount(every.ids)[every.ids]
+    alone, largest = sizes == 1, _largest(n, len(sizes))
+    most = min(largest, n - 1)
+    scores, weights = np.zeros((2, int(alone.sum())))
+    shares = np.zeros(n)
+    for own, _, new in _sets(coded, alone, largest):
+        score = prod(n - size for size in range(len(own), most + 1))
+        scores[new] += score
+        weights[new] += (2 ** (n - len(own)) - 1) / comb(n, len(own))
+        shares[[*own]] += score * new.sum()
+    found = np.zeros((2, len(sizes)))
+    found[:, alone] = scores, _risks(weights, n, int((sizes == 2).sum()), fraction)
+    index = pd.Index(names, tupleize_cols=False)
+    return SpecialUniques(found[0], found[1], pd.Series(shares / max(scores.sum(), 1), index))
+
+
+def _risks(weights: Floats, n_columns: int, n_paired: int, fraction: float) -> Floats:
+    """Divide the risk of a file among its unique rows, by their weights."""
+    n_unique, chosen = len(weights), weights > 0
+    risks = np.zeros(n_unique)
+    if chosen.any():
+        of_file = n_unique * fraction / (n_unique * fraction + n_paired * (1 - fraction))
+        # Beyond 28 columns the exponent would turn the order of the rows around.
+        powers = weights[chosen] ** max(1 + (8 - n_columns) / 20, 0.0)
+        odds = n_unique * (1 / of_file - 1)
+        risks[chosen] = 1 / (1 + odds / (powers * (1 / powers).sum()))
+    return risks
+
+
+def _coded(frame: Any, names: Columns) -> list[_Numbers]:
+    """Return the numbers of the rows by each column."""
     if not names or repeated(names):
         raise ValueError(f"columns must name at least one column, each once, got {examples(names) or 'none'}")
     source = renamed(frame)
@@ -96,8 +171,7 @@ def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:
     rows, _ = rows_of(source.frame)
     if not len(rows):
         raise ValueError("frame must have at least one row, got none")
-    coded = [_Numbers.of(row_codes(rows[source.alias(name)]) + 1) for name in names]
-    return _counted(names, coded)
+    return [_Numbers.of(row_codes(rows[source.alias(name)]) + 1) for name in names]
 
 
 @dataclass(frozen=True)
@@ -161,35 +235,44 @@ def _both(first: _Numbers, second: _Numbers) -> _Numbers:
 
 
 def _counted(names: Columns, coded: Sequence[_Numbers]) -> Uniqueness:
-    every = reduce(_both, coded)
-    alone, places = every.alone(), tuple(range(len(names)))
-    below, minimal, with_minimal = {}, {}, {}
+    every, places = reduce(_both, coded), tuple(range(len(names)))
+    alone = every.alone()
+    n_alone, largest = int(alone.sum()), _largest(len(names), len(alone))
+    below, minimal = {}, {}
+    some = {size: np.zeros(n_alone, dtype=bool) for size in range(1, largest + 1)}
+    for own, numbers, new in _sets(coded, alone, largest):
+        if len(own) < MOST_COLUMNS:
+            below[own] = numbers.below()
+        some[len(own)] |= new
+        if new.any():
+            minimal[own] = [int(new.sum())]
+    below[places] = every.below()
+    return Uniqueness(
+        len(alone),
+        names,
+        _by_columns(names, below, [f"below {size}" for size in BELOW]),
+        _added(names, coded, n_alone),
+        _by_columns(names, dict(sorted(minimal.items(), key=lambda one: -one[1][0])), ["rows"]),
+        {size: int(own.sum()) for size, own in some.items()},
+    )
+
+
+def _sets(coded: Sequence[_Numbers], alone: Bools, largest: int) -> Iterator[tuple[tuple[int, ...], _Numbers, Bools]]:
+    """Yield sets of columns, with their numbers and the unique rows whose minimal set each is."""
     # Only a row that is unique by all columns can be unique by some. Each set keeps the rows that it singles out.
     singled: dict[tuple[int, ...], Bools] = {(): np.zeros(int(alone.sum()), dtype=bool)}
-    for size in range(1, _largest(len(names), len(alone)) + 1):
-        found, some = {}, np.zeros(int(alone.sum()), dtype=bool)
-        for own in combinations(places, size):
+    for size in range(1, largest + 1):
+        found = {}
+        for own in combinations(range(len(coded)), size):
             by_parts = np.logical_or.reduce([singled[part] for part in combinations(own, size - 1)])
             if size == MOST_COLUMNS and by_parts.all():
                 continue
             numbers = reduce(_both, (coded[j] for j in own))
             by_own = numbers.alone()[alone]
             if size < MOST_COLUMNS:
-                below[own], found[own] = numbers.below(), by_own
-            new = by_own & ~by_parts
-            some |= new
-            if new.any():
-                minimal[own] = [int(new.sum())]
-        singled, with_minimal[size] = found, int(some.sum())
-    below[places] = every.below()
-    return Uniqueness(
-        len(alone),
-        names,
-        _by_columns(names, below, [f"below {size}" for size in BELOW]),
-        _added(names, coded, int(alone.sum())),
-        _by_columns(names, dict(sorted(minimal.items(), key=lambda one: -one[1][0])), ["rows"]),
-        with_minimal,
-    )
+                found[own] = by_own
+            yield own, numbers, by_own & ~by_parts
+        singled = found
 
 
 def _largest(n_columns: int, n_rows: int) -> int:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pymoo_anon.comparison import uniques
-from pymoo_anon.comparison.uniques import BELOW, uniqueness
+from pymoo_anon.comparison.uniques import BELOW, special_uniques, uniqueness
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -83,6 +83,57 @@ def test_sets_that_would_take_too_long_are_left_out(monkeypatch):
         assert uniqueness(frame, NAMES).below(tuple(NAMES))
 
 
+def minimal_sets(rows, i, most):
+    """List the minimal unique sets of a row."""
+    found = []
+    for size in range(1, most + 1):
+        for own in combinations(range(len(rows[0])), size):
+            key = [rows[i][j] for j in own]
+            if sum([row[j] for j in own] == key for row in rows) == 1 and not any({*part} < {*own} for part in found):
+                found.append(own)
+    return found
+
+
+def test_scores_and_risks_are_those_of_the_published_example():
+    """Statistical Disclosure Control for Microdata: A Practice Guide (World Bank 2019), table on SUDA."""
+    rows = """Urban Female Secondary-incomplete Employed
+Urban Female Secondary-incomplete Employed
+Urban Female Primary-incomplete Non-LF
+Urban Male Secondary-complete Employed
+Rural Female Secondary-complete Unemployed
+Urban Male Secondary-complete Employed
+Urban Female Primary-complete Non-LF
+Urban Male Post-secondary Unemployed
+Urban Female Secondary-incomplete Non-LF
+Urban Female Secondary-incomplete Non-LF"""
+    frame = pd.DataFrame([row.split() for row in rows.splitlines()], columns=NAMES)
+    found = special_uniques(frame, NAMES, fraction=0.01)
+    assert found.scores.tolist() == [0, 0, 6, 0, 12, 0, 6, 10, 0, 0]
+    assert found.risks.round(4).tolist() == [0, 0, 0.0051, 0, 0.0107, 0, 0.0051, 0.0088, 0, 0]
+
+
+@given(st.integers(1, 5), st.integers(1, 20), st.integers(1, 4), st.integers(0, 10**6))
+def test_scores_are_sums_over_minimal_sets(n_columns, n_rows, n_values, seed):
+    rows = np.random.default_rng(seed).integers(0, n_values, (n_rows, n_columns)).tolist()
+    names = list("abcde"[:n_columns])
+    found = special_uniques(pd.DataFrame(rows, columns=names), names, fraction=0.1)
+    most = min(n_columns, 3)
+    by_row = [minimal_sets(rows, i, most) for i in range(n_rows)]
+
+    def score(own):
+        return np.prod([n_columns - size for size in range(len(own), min(most, n_columns - 1) + 1)])
+
+    scores = [sum(map(score, sets)) for sets in by_row]
+    assert found.scores.tolist() == scores
+    shares = {
+        name: sum(score(own) for sets in by_row for own in sets if j in own) / max(sum(scores), 1)
+        for j, name in enumerate(names)
+    }
+    assert found.contribution.to_dict() == pytest.approx(shares)
+    assert ((found.risks > 0) <= (found.scores > 0)).all()
+    assert (found.risks <= 1).all()
+
+
 def test_wrong_arguments_are_refused():
     frame = pd.DataFrame({"a": [1]})
     for names, said in (([], "got none"), (["a", "a"], "each once, got 'a'")):
@@ -92,3 +143,6 @@ def test_wrong_arguments_are_refused():
         uniqueness(frame, ["b"])
     with pytest.raises(ValueError, match="at least one row"):
         uniqueness(frame[:0], ["a"])
+    for wrong in (0, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="fraction must be above 0 and at most 1"):
+            special_uniques(frame, ["a"], wrong)
