@@ -9,44 +9,49 @@ whom one of two releases favours.
 or a comparator of your own derives from `Property`, `Comparator` or `SetComparator`.
 """
 
-from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off
-from pymoo_anon.comparison.comparators import (
-    Comparator,
-    Coverage,
-    Dominance,
-    Goal,
-    Hypervolume,
-    Lexicographic,
-    Minimum,
-    Rank,
-    SetComparator,
-    Spread,
-    Tournament,
-    Weighted,
-)
-from pymoo_anon.comparison.compare import Comparison, compare
-from pymoo_anon.comparison.properties import (
-    BreachProbability,
-    ClassSize,
-    DistinctValues,
-    Property,
-    PropertyVector,
-    SensitiveCount,
-    TupleLoss,
-    TupleUtility,
-    released,
-)
-from pymoo_anon.comparison.releases import BetterOff, better_off, class_sizes, compare_sizes, compare_uses
-from pymoo_anon.comparison.risk import (
-    PopulationUniqueness,
-    PopulationUniques,
-    individual_risk,
-    inference,
-    k_for_k_map,
-    population_uniques,
-)
-from pymoo_anon.comparison.uniques import SpecialUniques, Uniqueness, special_uniques, uniqueness
-from pymoo_anon.comparison.utility import CertainCounts, CountQueries, classification, means, total_variation
+from typing import TYPE_CHECKING
+
+from pymoo_anon._rooms import later
+
+if TYPE_CHECKING:
+    from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off
+    from pymoo_anon.comparison.comparators import (
+        Comparator,
+        Coverage,
+        Dominance,
+        Goal,
+        Hypervolume,
+        Lexicographic,
+        Minimum,
+        Rank,
+        SetComparator,
+        Spread,
+        Tournament,
+        Weighted,
+    )
+    from pymoo_anon.comparison.compare import Comparison, compare
+    from pymoo_anon.comparison.properties import (
+        BreachProbability,
+        ClassSize,
+        DistinctValues,
+        Property,
+        PropertyVector,
+        SensitiveCount,
+        TupleLoss,
+        TupleUtility,
+        released,
+    )
+    from pymoo_anon.comparison.releases import BetterOff, better_off, class_sizes, compare_sizes, compare_uses
+    from pymoo_anon.comparison.risk import (
+        PopulationUniqueness,
+        PopulationUniques,
+        individual_risk,
+        inference,
+        k_for_k_map,
+        population_uniques,
+    )
+    from pymoo_anon.comparison.uniques import SpecialUniques, Uniqueness, special_uniques, uniqueness
+    from pymoo_anon.comparison.utility import CertainCounts, CountQueries, classification, means, total_variation
 
 __all__ = [
     "BetterOff",
@@ -98,3 +103,47 @@ __all__ = [
     "uniqueness",
     "worst_off",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        "bias": ("distribution", "gains", "gini", "lorenz_curve", "worst_off"),
+        "comparators": (
+            "Comparator",
+            "Coverage",
+            "Dominance",
+            "Goal",
+            "Hypervolume",
+            "Lexicographic",
+            "Minimum",
+            "Rank",
+            "SetComparator",
+            "Spread",
+            "Tournament",
+            "Weighted",
+        ),
+        "compare": ("Comparison", "compare"),
+        "properties": (
+            "BreachProbability",
+            "ClassSize",
+            "DistinctValues",
+            "Property",
+            "PropertyVector",
+            "SensitiveCount",
+            "TupleLoss",
+            "TupleUtility",
+            "released",
+        ),
+        "releases": ("BetterOff", "better_off", "class_sizes", "compare_sizes", "compare_uses"),
+        "risk": (
+            "PopulationUniqueness",
+            "PopulationUniques",
+            "individual_risk",
+            "inference",
+            "k_for_k_map",
+            "population_uniques",
+        ),
+        "uniques": ("SpecialUniques", "Uniqueness", "special_uniques", "uniqueness"),
+        "utility": ("CertainCounts", "CountQueries", "classification", "means", "total_variation"),
+    },
+)

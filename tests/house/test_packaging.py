@@ -211,7 +211,7 @@ def test_one_command_builds_the_site():
 
 
 def test_the_container_installs_what_there_is_and_runs_a_command():
-    told = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    told = (GITHUB / "Dockerfile").read_text(encoding="utf-8")
     (extras,) = re.findall(r'"/src\[(.*)\]"', told)
     assert set(extras.split(",")) <= PROJECT["optional-dependencies"].keys()
     (python,) = re.findall(r"^FROM python:([\d.]+)-slim$", told, re.M)
