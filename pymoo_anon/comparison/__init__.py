@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Tournament,
         Weighted,
     )
-    from pymoo_anon.comparison.compare import Comparison, compare
+    from pymoo_anon.comparison.comparing import Comparison, compare
     from pymoo_anon.comparison.properties import (
         BreachProbability,
         ClassSize,
@@ -122,7 +122,7 @@ __getattr__ = later(
             "Tournament",
             "Weighted",
         ),
-        "compare": ("Comparison", "compare"),
+        "comparing": ("Comparison", "compare"),
         "properties": (
             "BreachProbability",
             "ClassSize",
