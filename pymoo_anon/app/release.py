@@ -135,7 +135,7 @@ def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
     with ui.element("div").classes("controls"):
         button("Count all releases again", screen.does(lambda: desk.start("Counting again", verify)))
         external = tick("Report for outsiders", value=screen.chosen.get("external", False))
-        external.on_value_change(lambda event: screen.shows("external", event.value))
+        external.on_value_change(lambda event: screen.shows(external=event.value))
         force = tick("Replace a report that is there", value=False)
         button("Write the report", screen.does(lambda: _report(screen, last, path, bool(force.value))))
     if desk.report is not None and desk.report.is_file():
