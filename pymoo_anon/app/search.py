@@ -101,11 +101,7 @@ def _start(desk: Desk, settings: Settings) -> None:
                 own.problem, settings.output / JOURNAL, settings=own.identity, resume=settings.resume
             ) as journal:
                 found = own.search(callback=lambda algorithm: _notify(job, own, algorithm))
-                if len(found.front) == 0:
-                    journal.remove()
-                own.write(found, temporary)
-                if not found.interrupted:
-                    journal.remove()
+                own.write(found, temporary, journal)
 
     desk.start("Searching", work, stops=True)
 
