@@ -134,7 +134,6 @@ def _show_levels(screen: Screen, hierarchy: Hierarchy, profile: Profile, change:
 
 
 def _rows_of(hierarchy: Hierarchy, profile: Profile) -> Ints:
-    """Return the number of rows of each value of the domain."""
     if profile.is_sampled:
         return np.zeros(hierarchy.n_values, dtype=np.int64)
     values = list(profile.values)

@@ -84,7 +84,6 @@ def _show_check(screen: Screen, desk: Desk) -> None:
 
 
 def _wrong(desk: Desk) -> list[str]:
-    """List the reasons against a search."""
     try:
         project = desk.project(decided=True)
         settings = project.settings(Settings(file=project.path, given=frozenset({"file"})))

@@ -89,7 +89,6 @@ def _typed(settings: Settings) -> list[str]:
 
 
 def _start(desk: Desk, settings: Settings) -> None:
-    """Search as the command does, step by step."""
 
     def work(job: Job) -> None:
         with searched_folder(settings) as temporary:

@@ -36,7 +36,7 @@ from pymoo_anon.comparison.properties import (
     TupleUtility,
     released,
 )
-from pymoo_anon.comparison.releases import BetterOff, better_off, class_sizes, compare_sizes, compare_uses
+from pymoo_anon.comparison.releases import BetterOff, better_off, compare_sizes, compare_uses
 from pymoo_anon.comparison.risk import (
     PopulationUniqueness,
     PopulationUniques,
@@ -78,7 +78,6 @@ __all__ = [
     "Uniqueness",
     "Weighted",
     "better_off",
-    "class_sizes",
     "classification",
     "compare",
     "compare_sizes",

@@ -138,7 +138,6 @@ class Study:
 
     @cached_property
     def _stored(self) -> Stored | None:
-        """Stored search, or None if there is none."""
         path, sha256 = self.folder / STORED, self.record["front"].get(STORED)
         if sha256 is None:
             return None
@@ -409,7 +408,6 @@ class Study:
         write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
 
     def _recoded(self, choice: Choice, kind: str, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
-        """Recode the table for a release of a kind."""
         from pymoo_anon.publishing.release import Asked, recode
 
         project = self.project
