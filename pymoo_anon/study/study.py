@@ -101,7 +101,9 @@ class Study:
         return cls(read_project(file), folder)
 
     def for_audience(self, name: str | None) -> Study:
-        """Return the study of an audience."""
+        """Return the study of an audience, or of none."""
+        if name == self.audience:
+            return self
         made, shared = Study(read_project(self.project.path), self.folder, name), ("record", "_stored", "table")
         vars(made).update({part: own for part, own in vars(self).items() if part in shared})
         return made
@@ -449,7 +451,7 @@ class Study:
         for path in paths:
             show(f"Recoding and counting {path} again")
             (*_, audience) = [one.audience for one in self.releases if self._path_of(one) == path] or [None]
-            found[path] = (self if audience == self.audience else self.for_audience(audience))._broken(path)
+            found[path] = self.for_audience(audience)._broken(path)
         return found
 
     def _broken(self, path: Path) -> list[str]:
