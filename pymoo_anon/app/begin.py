@@ -65,9 +65,9 @@ def _begin(screen: Screen, table: Path, stem: str, force: bool) -> None:
 
     def work(job: Job) -> None:
         source = source_of(table.name, table.parent)
-        proposer = Proposer(reading_of(source, "auto", None), table.parent, stem)
+        proposer = Proposer(reading_of(source, "auto", None))
         job.show("Guessing roles and drafting hierarchies")
-        write_new(table.parent, proposer.propose([], None, None).texts, [table], force)
+        write_new(table.parent, proposer.propose(table.parent / f"{stem}.toml").texts, [table], force)
         desk.open(f"{stem}.toml")
 
     desk.start(f"Reading {table.name}", work)

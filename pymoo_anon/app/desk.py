@@ -145,8 +145,7 @@ class Desk:
         """The guesses about the table, counted once."""
         project = self.project()
         files = [] if project.data.path is None else [project.data.path]
-        make = partial(Proposer, project.reading, self.folder, "")
-        made: Proposer = self._once("proposer", files, make, project.reading)
+        made: Proposer = self._once("proposer", files, partial(Proposer, project.reading), project.reading)
         return made
 
     @property

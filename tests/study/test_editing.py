@@ -49,7 +49,7 @@ def test_a_file_that_changed_meanwhile_or_would_be_none_is_left_alone():
 
 def test_a_quasi_identifier_gets_a_draft_and_other_roles_lose_their_wishes():
     own(zip={"role": "quasi-identifier", "hierarchy": "trees/zip.csv", "levels": [0, 1], "weight": 2})
-    proposer = Proposer(reading_of(source_of("mine.csv", Path()), "auto", None), Path(), "mine")
+    proposer = Proposer(reading_of(source_of("mine.csv", Path()), "auto", None))
     change_role(read_project(MINE), proposer, "zip", "drop")
     assert read_project(MINE).columns["zip"].role == "drop"
     change_role(read_project(MINE), proposer, "zip", "quasi-identifier")
