@@ -59,7 +59,7 @@ class Uniqueness:
         return max(self.with_minimal)
 
     def worst(self, most: int) -> list[Columns]:
-        """Return all columns together, and so many pairs and columns with most unique rows."""
+        """Return all columns, and the pairs and columns with most unique rows."""
         sets = [own for own in self.sets["columns"] if own != self.columns]
         return [self.columns, *(own for n in (2, 1) for own in [one for one in sets if len(one) == n][:most])]
 
@@ -233,7 +233,7 @@ def _counted(names: Columns, coded: Sequence[_Numbers]) -> Uniqueness:
 
 
 def _sets(coded: Sequence[_Numbers], alone: Bools, largest: int) -> Iterator[tuple[tuple[int, ...], Ints, Bools]]:
-    """Yield sets of columns, with the size of each row's class and the unique rows whose minimal set each is."""
+    """Yield sets of columns, the sizes of rows' classes, and the rows that become unique."""
     # Only a row that is unique by all columns can be unique by some. Each set keeps the rows that it singles out.
     singled: dict[tuple[int, ...], Bools] = {(): np.zeros(int(alone.sum()), dtype=bool)}
     for size in range(1, largest + 1):

@@ -13,9 +13,9 @@ from pymoo_anon.table.hierarchy import Hierarchy
 
 
 def merged(hierarchy: Hierarchy, level: int, labels: Sequence[Hashable], new: Hashable) -> Hierarchy:
-    """Return the hierarchy with one or several groups of a level as one of a new label.
+    """Return the hierarchy with groups of a level as one group.
 
-    Above, all of them join the groups of the first one.
+    Of a single group only the label changes. Above, all of them join the groups of the first one.
 
     Args:
         hierarchy: The hierarchy.

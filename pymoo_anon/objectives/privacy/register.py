@@ -161,7 +161,7 @@ class KMap(WithPopulation, WorstClassObjective):
 
 
 class AgainstRegister(Objective):
-    """A measure against attackers who hold a register, or know who is in the table."""
+    """A measure against attackers with or without a register."""
 
     def __init__(self, population: Microdata | None = None) -> None:
         self.register = None if population is None else KMap(population)
@@ -181,7 +181,7 @@ class AgainstRegister(Objective):
         return n_rows if self.register is None else max(self.register.population.n_rows, n_rows)
 
     def fitting(self, recount: Recount) -> list[tuple[int, int]]:
-        """Return the rows of each kept class of a release, and the persons that it fits."""
+        """Return rows and fitting persons of each kept class of a release."""
         sizes = recount.cells[~recount.marked].n.tolist()
         persons = sizes if self.register is None else self.register.fitting(recount)
         return [(n, max(n, fit)) for n, fit in zip(sizes, persons, strict=True)]
