@@ -171,7 +171,7 @@ class AgainstRegister(Objective):
             self.register.check(table)
 
     def persons(self, classes: EquivalenceClasses) -> Ints:
-        """Return the persons that each class fits, at least its tuples. (n_classes,) int64 array."""
+        """Return each class's fitting persons, at least its tuples. (n_classes,) int64 array."""
         if self.register is None:
             return classes.sizes
         return np.maximum(self.register.persons(classes).astype(np.int64), classes.sizes)
