@@ -65,9 +65,9 @@ def _begin(screen: Screen, table: Path, stem: str, force: bool) -> None:
 
     def work(job: Job) -> None:
         source = source_of(table.name, table.parent)
-        proposer = Proposer(reading_of(source, "auto", None), table.parent, stem)
+        proposer = Proposer(reading_of(source, "auto", None))
         job.show("Guessing roles and drafting hierarchies")
-        write_new(table.parent, proposer.propose([], None, None).texts, [table], force)
+        write_new(table.parent, proposer.propose(table.parent / f"{stem}.toml").texts, [table], force)
         desk.open(f"{stem}.toml")
 
     desk.start(f"Reading {table.name}", work)
@@ -77,19 +77,15 @@ def show_risk(found: Uniqueness) -> None:
     """Show the unique rows of a table by sets of its columns."""
     unique, whole = found.below(found.columns)[2], listed(map(str, found.columns))
     text(f"{unique:,} of {found.n_rows:,} rows ({percent(unique / found.n_rows)}) are unique by {whole}.")
-    ordered = found.sets.sort_values([f"below {least}" for least in BELOW], ascending=False, kind="stable")
-    sets = ordered["columns"].tolist()
-    shown = [found.columns, *(own for size in (2, 1) for own in [one for one in sets if len(one) == size][:_MOST_SETS])]
-    rows = [[listed(map(str, own)), *(f"{n:,}" for n in found.below(own).values())] for own in dict.fromkeys(shown)]
+    rows = [[listed(map(str, own)), *(f"{n:,}" for n in found.below(own).values())] for own in found.worst(_MOST_SETS)]
     titles = [
         ("by", "left"),
         ("unique rows", "right"),
         *((f"in classes below {least}", "right") for least in BELOW[1:]),
     ]
     rows_of(titles, rows, "Unique rows")
-    added = found.added[found.added > 0].sort_values(ascending=False, kind="stable")
-    if len(added):
-        text(f"Fewer unique rows without: {', '.join(f'{name} ({n:,})' for name, n in added.items())}.")
+    if added := [f"{name} ({n:,})" for name, n in found.added.items() if n]:
+        text(f"Fewer unique rows without: {', '.join(added)}.")
     minimal = found.minimal.head(_MOST_MINIMAL).itertuples(index=False, name=None)
     if told := [f"{listed(map(str, own))} ({n:,})" for own, n in minimal]:
         text(f"Smallest sets that single rows out: {'; '.join(told)}.")

@@ -64,25 +64,23 @@ class Job:
 
 
 class Desk:
-    """A folder, its chosen project, and the work on it."""
+    """A folder, its chosen project, and the work on it.
 
-    def __init__(self, folder: Path, file: Path | None = None) -> None:
-        self.folder, self.file = folder, file
+    Its path is that of the folder, or of a project file in it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        is_file = path.is_file() and is_project(path)
+        if not (is_file or path.is_dir()):
+            raise ValueError(f"{path} must be a folder or a project file, NAME.toml, got neither")
+        self.folder = path.parent if is_file else path
+        self.file = path if is_file else None
         self.version = 0
         self.job = Job("")
         self.found: dict[str, Any] = {}  # Results of work by name, until the project changes
         self.undo: dict[str, list[str]] = {}  # Earlier texts of hierarchies by column
         self.report: Path | None = None  # The report that was written last
         self._known: dict[str, tuple[Any, Any]] = {}
-
-    @classmethod
-    def at(cls, path: Path) -> Desk:
-        """Return the desk of a folder or a project file."""
-        if path.is_dir():
-            return cls(path)
-        if not path.is_file() or not is_project(path):
-            raise ValueError(f"{path} must be a folder or a project file, NAME.toml, got neither")
-        return cls(path.parent, path)
 
     # --- files --------------------------------------------------------------------------------------------------------
 
@@ -94,11 +92,7 @@ class Desk:
 
     def named(self, source: Source) -> str:
         """Return the name of a table as one types it in the folder."""
-        return (
-            str(source)
-            if source.path is None
-            else str(source).replace(str(source.path), path_from(self.folder, source.path))
-        )
+        return str(source if source.path is None else source._replace(path=Path(path_from(self.folder, source.path))))
 
     def files(self) -> tuple[list[str], list[str]]:
         """Return the names of the projects and of the tables in the folder."""
@@ -143,10 +137,7 @@ class Desk:
         made: Study = self._once("study", [*project.files, output / FRONT, output / RECORD], lambda: Study(project))
         # These change with every choice and release, also of a command: they alone are read anew.
         for part, file in (("choice", CHOICE), ("releases", RELEASES)):
-            own = self._once(part, [output / file], object, id(made))
-            if vars(made).get("_seen", {}).get(part) is not own:
-                vars(made).pop(part, None)
-                vars(made).setdefault("_seen", {})[part] = own
+            self._once(part, [output / file], partial(vars(made).pop, part, None), id(made))
         return made
 
     @property
@@ -154,8 +145,7 @@ class Desk:
         """The guesses about the table, counted once."""
         project = self.project()
         files = [] if project.data.path is None else [project.data.path]
-        make = partial(Proposer, project.reading, self.folder, "")
-        made: Proposer = self._once("proposer", files, make, project.reading)
+        made: Proposer = self._once("proposer", files, partial(Proposer, project.reading), project.reading)
         return made
 
     @property

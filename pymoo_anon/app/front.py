@@ -9,11 +9,10 @@ from nicegui import ui
 from pymoo_anon._messages import counted
 from pymoo_anon.app.chart import chart_of, draw, place_for, subject_of
 from pymoo_anon.app.desk import Desk, Job, command
-from pymoo_anon.app.screen import Screen, button, heading, rows_of, text
+from pymoo_anon.app.screen import Screen, button, heading, parts, rows_of, text
 from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.study.names import CHOICE
-from pymoo_anon.study.options import parts_of
 from pymoo_anon.study.stored import bound_text
 from pymoo_anon.study.study import Study
 from pymoo_anon.study.tables import constraint
@@ -119,27 +118,16 @@ def _show_choice(screen: Screen, study: Study, rows: list[int]) -> None:
     with ui.element("div").classes("controls"):
         bounds = ui.input("What must hold", value=screen.chosen.get("bounds", ""), placeholder="k>=5, l>=2")
         way = ui.select(_WAYS, value=screen.chosen.get("way", "least loss"), label="Take")
-        button("Choose by rule", screen.does(lambda: _by_rule(screen, bounds.value, way.value)), True)
+        button("Choose by rule", screen.does(lambda: _pick(screen, bounds, way.value)), True)
         for row in rows:
-            button(f"Choose row {row}", screen.does(lambda row=row: _by_row(screen, row, bounds.value)))
+            button(f"Choose row {row}", screen.does(lambda row=row: _pick(screen, bounds, row=row)))
     screen.same_as(command("pick", screen.desk.path.name, *screen.chosen.get("typed", typed)))
 
 
-def _by_rule(screen: Screen, bounds: str, way: str) -> None:
-    screen.chosen |= {"bounds": bounds, "way": way}
-    ways = {"knee": True} if way == "knee" else {}
-    _pick(screen, bounds, ["--knee"] if ways else [], **ways)
-
-
-def _by_row(screen: Screen, row: int, bounds: str) -> None:
-    screen.chosen["bounds"] = bounds
-    _pick(screen, bounds, ["--row", str(row)], row=row)
-
-
-def _pick(screen: Screen, bounds: str, typed: list[str], **ways: Any) -> None:
-    study = screen.desk.study
-    texts = [part for part in parts_of(bounds) if part]
-    asked = [constraint(part, study.table, study.problem.measured) for part in texts]
-    study.pick(asked, **ways)
-    screen.chosen["typed"] = [*(part for own in texts for part in ("--require", own)), *typed]
+def _pick(screen: Screen, bounds: ui.input, way: str = "", row: int | None = None) -> None:
+    screen.chosen |= {"bounds": bounds.value, **({"way": way} if way else {})}
+    study, texts, knee = screen.desk.study, parts(bounds), way == "knee"
+    study.pick([constraint(part, study.table, study.problem.measured) for part in texts], row=row, knee=knee)
+    typed = [part for own in texts for part in ("--require", own)]
+    screen.chosen["typed"] = [*typed, *["--knee"] * knee, *([] if row is None else ["--row", str(row)])]
     screen.desk.changed()

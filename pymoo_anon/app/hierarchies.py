@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from nicegui import ui
 
 from pymoo_anon._messages import counted, label_words, percent, plain
 from pymoo_anon.app.desk import Desk, command
-from pymoo_anon.app.screen import Screen, button, heading, text
+from pymoo_anon.app.screen import Screen, button, heading, parts, text
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study.editing import change_hierarchy
 from pymoo_anon.study.names import path_from
-from pymoo_anon.study.options import parts_of
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import text_of_file
 from pymoo_anon.table.findings import check_hierarchy
 from pymoo_anon.table.guesses import Profile, kind_of
 from pymoo_anon.table.hierarchy import Hierarchy, matched
 from pymoo_anon.typing import Ints
+
+Change: TypeAlias = Callable[[Hierarchy], None]
 
 # So many groups of a level, and values of a group, are listed.
 _MOST_GROUPS, _MOST_MEMBERS = 300, 2000
@@ -51,41 +52,21 @@ def show(screen: Screen) -> None:
     file = desk.inside(files[name])
     with ui.element("div").classes("controls"):
         chooser = ui.select({own: plain(own) for own in files}, value=name, label="Column")
-        chooser.on_value_change(lambda event: _chose(screen, event.value))
+        chooser.on_value_change(lambda event: screen.shows(column=event.value, level=1, groups=[]))
         _show_file(screen, name, file)
     before = text_of_file(file, str(file))[1]
     profile = next(own for own in desk.proposer.profiles if own.name == name)
     _show_findings(before, profile)
-    _show_levels(screen, _Edited(desk, name, file, before), profile)
+    hierarchy = Hierarchy.from_csv(StringIO(before))
+    _show_levels(screen, hierarchy, profile, lambda made: _write(desk, name, file, str(made.to_csv()), before))
     screen.same_as(*(command("hierarchy", part, path_from(desk.folder, file)) for part in ("check", "show")))
 
 
-def _chose(screen: Screen, name: str) -> None:
-    screen.chosen |= {"level": 1, "groups": []}
-    screen.shows("column", name)
-
-
-def _go_to(screen: Screen, level: int) -> None:
-    screen.chosen["groups"] = []
-    screen.shows("level", level)
-
-
-class _Edited:
-    """The hierarchy of a column, which a change writes at once."""
-
-    def __init__(self, desk: Desk, name: str, file: Path, before: str) -> None:
-        self._desk, self._name, self._file, self._before = desk, name, file, before
-        self.hierarchy = Hierarchy.from_csv(StringIO(before))
-
-    def change(self, made: Hierarchy) -> None:
-        """Write the hierarchy anew, and keep the one before for undo."""
-        self.write(str(made.to_csv()))
-
-    def write(self, text: str) -> None:
-        """Write a text as the hierarchy."""
-        change_hierarchy(self._file, text, self._before)
-        self._desk.undo.setdefault(self._name, []).append(self._before)
-        self._desk.changed()
+def _write(desk: Desk, name: str, file: Path, text: str, before: str) -> None:
+    """Write a hierarchy at once, and keep the one before for undo."""
+    change_hierarchy(file, text, before)
+    desk.undo.setdefault(name, []).append(before)
+    desk.changed()
 
 
 def _show_file(screen: Screen, name: str, file: Path) -> None:
@@ -99,7 +80,7 @@ def _show_file(screen: Screen, name: str, file: Path) -> None:
     async def take(event: Any) -> None:
         with screen.told():
             given = text_of_file(StringIO((await event.file.read()).decode("utf-8-sig")), event.file.name)[1]
-            _Edited(desk, name, file, text_of_file(file, str(file))[1]).write(given)
+            _write(desk, name, file, given, text_of_file(file, str(file))[1])
         screen.show()
 
     n_undo = len(desk.undo.get(name, []))
@@ -119,8 +100,7 @@ def _show_findings(before: str, profile: Profile) -> None:
         text("The check finds nothing.", "good")
 
 
-def _show_levels(screen: Screen, edited: _Edited, profile: Profile) -> None:
-    hierarchy = edited.hierarchy
+def _show_levels(screen: Screen, hierarchy: Hierarchy, profile: Profile, change: Change) -> None:
     levels = {
         level: f"Level {level}: {counted(int(n), 'group', 'groups')}"
         for level, n in enumerate(hierarchy.n_groups)
@@ -133,7 +113,7 @@ def _show_levels(screen: Screen, edited: _Edited, profile: Profile) -> None:
     heading("Levels")
     with ui.element("div").classes("controls"):
         for own, words in levels.items():
-            chooses = ui.button(words, on_click=lambda own=own: _go_to(screen, own))
+            chooses = ui.button(words, on_click=lambda own=own: screen.shows(level=own, groups=[]))
             chooses.props(f"no-caps dense {'unelevated aria-pressed=true' if own == level else 'outline'}")
     table = _groups_of(hierarchy, level, _rows_of(hierarchy, profile))
     if len(table.rows) < hierarchy.n_groups[level]:
@@ -145,16 +125,15 @@ def _show_levels(screen: Screen, edited: _Edited, profile: Profile) -> None:
         # The table stays, and with it the focus.
         below.clear()
         with below:
-            _show_changes(screen, edited, level)
+            _show_changes(screen, hierarchy, level, change)
 
     table.on_select(lambda event: choose(sorted(int(own["id"]) for own in event.selection)))
     choose([])
     if kind_of(profile) == "numbers":
-        _show_widths(screen, edited)
+        _show_widths(screen, hierarchy, change)
 
 
 def _rows_of(hierarchy: Hierarchy, profile: Profile) -> Ints:
-    """Return the number of rows of each value of the domain."""
     if profile.is_sampled:
         return np.zeros(hierarchy.n_values, dtype=np.int64)
     values = list(profile.values)
@@ -190,8 +169,7 @@ def _groups_of(hierarchy: Hierarchy, level: int, rows: Ints) -> ui.table:
     return table
 
 
-def _show_changes(screen: Screen, edited: _Edited, level: int) -> None:
-    hierarchy = edited.hierarchy
+def _show_changes(screen: Screen, hierarchy: Hierarchy, level: int, change: Change) -> None:
     labels = hierarchy.labels[level]
     chosen = [labels[place] for place in screen.chosen.get("groups", []) if place < len(labels)]
     if not chosen:
@@ -200,7 +178,7 @@ def _show_changes(screen: Screen, edited: _Edited, level: int) -> None:
 
     def does(make: Callable[[], Hierarchy]) -> Callable[..., None]:
         def act() -> None:
-            edited.change(make())
+            change(make())
             screen.chosen["groups"] = []
 
         return screen.does(act)
@@ -233,13 +211,13 @@ def _show_changes(screen: Screen, edited: _Edited, level: int) -> None:
             button("Move there", move)
 
 
-def _show_widths(screen: Screen, edited: _Edited) -> None:
+def _show_widths(screen: Screen, hierarchy: Hierarchy, change: Change) -> None:
     heading("Intervals")
 
-    def make(widths: str) -> None:
-        edited.change(edits.with_widths(edited.hierarchy, [float(part) for part in parts_of(widths)]))
+    def make() -> None:
+        change(edits.with_widths(hierarchy, list(map(float, parts(widths)))))
         screen.chosen |= {"groups": [], "level": 1}
 
     with ui.element("div").classes("controls"):
         widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")
-        button("Make intervals", screen.does(lambda: make(widths.value or "")))
+        button("Make intervals", screen.does(make))

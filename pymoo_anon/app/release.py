@@ -89,7 +89,7 @@ def _typed(screen: Screen, file: str) -> list[str]:
 
 def _release(screen: Screen, force: bool) -> None:
     desk, chosen = screen.desk, screen.chosen
-    study = desk.study if chosen["audience"] is None else desk.study.for_audience(chosen["audience"])
+    study = desk.study.for_audience(chosen["audience"])
     default = chosen["output"] == desk.study.project.documents.name
     output = None if default else study.project.path.parent / chosen["output"]
     # A wrong place is refused before any work.
@@ -107,7 +107,7 @@ def _release(screen: Screen, force: bool) -> None:
 def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
     heading("Released")
     audience = study.releases[-1].audience
-    last = study if audience is None else study.for_audience(audience)
+    last = study.for_audience(audience)
     path = last.released
     if (told := last.evidence) is not None:
         claims = [
@@ -135,7 +135,7 @@ def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
     with ui.element("div").classes("controls"):
         button("Count all releases again", screen.does(lambda: desk.start("Counting again", verify)))
         external = tick("Report for outsiders", value=screen.chosen.get("external", False))
-        external.on_value_change(lambda event: screen.shows("external", event.value))
+        external.on_value_change(lambda event: screen.shows(external=event.value))
         force = tick("Replace a report that is there", value=False)
         button("Write the report", screen.does(lambda: _report(screen, last, path, bool(force.value))))
     if desk.report is not None and desk.report.is_file():

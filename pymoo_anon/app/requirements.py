@@ -11,13 +11,13 @@ from nicegui import ui
 
 from pymoo_anon._messages import error_text
 from pymoo_anon.app.desk import Desk, command
-from pymoo_anon.app.screen import Screen, button, heading, text
+from pymoo_anon.app.screen import Screen, button, heading, parts, text
 from pymoo_anon.objectives import Constraint, DistinctLDiversity, KAnonymity, Objective, TCloseness
 from pymoo_anon.objectives.knowledge import knowledge_in_words
 from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.names import MEASURES
-from pymoo_anon.study.options import bound_parts, bounds_of_adversary, parts_of
+from pymoo_anon.study.options import bound_parts, bounds_of_adversary
 from pymoo_anon.study.project import Project
 from pymoo_anon.study.settings import Settings
 from pymoo_anon.study.tables import Roles, constraint, problem_of, table_of
@@ -84,7 +84,6 @@ def _show_check(screen: Screen, desk: Desk) -> None:
 
 
 def _wrong(desk: Desk) -> list[str]:
-    """List the reasons against a search."""
     try:
         project = desk.project(decided=True)
         settings = project.settings(Settings(file=project.path, given=frozenset({"file"})))
@@ -102,8 +101,9 @@ def _wrong(desk: Desk) -> list[str]:
         return [error_text(error)]
 
 
-def _changes(screen: Screen, key: tuple[str, ...], value: Any) -> None:
-    change_project(screen.desk.path, {key: value or None}, screen.chosen["text"])
+def _changes(screen: Screen, changes: dict[tuple[str, ...], Any]) -> None:
+    # An empty value leaves the key out.
+    change_project(screen.desk.path, {key: value or None for key, value in changes.items()}, screen.chosen["text"])
     screen.desk.changed()
 
 
@@ -113,12 +113,11 @@ def _lines(screen: Screen, key: tuple[str, ...], values: list[Any], words: Seque
         left = [*values[:place], *values[place + 1 :]]
         with ui.element("div").classes("controls"):
             text(told)
-            remove = screen.does(lambda left=left: _changes(screen, key, left))
+            remove = screen.does(lambda left=left: _changes(screen, {key: left}))
             ui.button("Remove", on_click=remove).props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
 
 
 def _in_words(project: Project, bounds: Sequence[str]) -> str:
-    """Say bounds in sentences."""
     return " ".join(_said(project, bound) for bound in bounds)
 
 
@@ -131,12 +130,12 @@ def _said(project: Project, bound: str) -> str:
 
 
 def _show_bounds(screen: Screen, project: Project, bounds: list[str]) -> None:
-    _lines(screen, ("search", "require"), bounds, [f"{_in_words(project, [bound])} ({bound})" for bound in bounds])
+    _lines(screen, ("search", "require"), bounds, [f"{_said(project, bound)} ({bound})" for bound in bounds])
     if not bounds:
         text("Nothing is required yet: the search then shows the whole front.")
     with ui.element("div").classes("controls"):
         made = _bound_fields(project)
-        add = screen.does(lambda: _changes(screen, ("search", "require"), [*bounds, made()]))
+        add = screen.does(lambda: _changes(screen, {("search", "require"): [*bounds, made()]}))
         button("Require", add, True)
 
 
@@ -179,7 +178,7 @@ def _show_adversaries(screen: Screen, project: Project, adversaries: list[dict[s
         def add() -> None:
             if not known.value:
                 raise ValueError("known columns must be at least one, got none")
-            _changes(screen, ("adversary",), [*adversaries, {"known": [*known.value], "require": [made()]}])
+            _changes(screen, {("adversary",): [*adversaries, {"known": [*known.value], "require": [made()]}]})
 
         button("Add the adversary", screen.does(add))
 
@@ -193,10 +192,10 @@ def _show_audiences(screen: Screen, project: Project, audiences: list[dict[str, 
         bounds = ui.input("Requires", placeholder="k>=100, l>=3")
 
         def add() -> None:
-            made = {"name": name.value or "", "require": [part for part in parts_of(bounds.value or "") if part]}
+            made = {"name": name.value, "require": parts(bounds)}
             if not made["name"] or not made["require"]:
                 raise ValueError("an audience must have a name and what it requires, such as k>=100")
-            _changes(screen, ("audience",), [*audiences, made])
+            _changes(screen, {("audience",): [*audiences, made]})
 
         button("Add the audience", screen.does(add))
 
@@ -213,11 +212,12 @@ def _show_recoding(screen: Screen, search: dict[str, Any]) -> None:
         )
 
         def change() -> None:
-            own: dict[tuple[str, ...], Any] = {("search", "recoding"): recoding.value}
             # Where classes have levels of their own, nothing is suppressed.
-            own[("search", "suppression")] = None if recoding.value == "local" else rule.value or None
-            own[("search", "objectives")] = [part for part in parts_of(objectives.value or "") if part] or None
-            change_project(screen.desk.path, own, screen.chosen["text"])
-            screen.desk.changed()
+            own = {
+                "recoding": recoding.value,
+                "suppression": None if recoding.value == "local" else rule.value,
+                "objectives": parts(objectives),
+            }
+            _changes(screen, {("search", key): value for key, value in own.items()})
 
         button("Change", screen.does(change))

@@ -12,6 +12,7 @@ from nicegui import ui
 from pymoo_anon._messages import error_text, plain
 from pymoo_anon.app.chart import draw
 from pymoo_anon.app.desk import TOLD, Desk, Job
+from pymoo_anon.study.options import parts_of
 
 #: The function of a step, which fills the page.
 Step: TypeAlias = "Callable[[Screen], None]"
@@ -56,9 +57,9 @@ class Screen:
 
         return handle
 
-    def shows(self, name: str, value: Any) -> None:
+    def shows(self, **chosen: Any) -> None:
         """Choose something on this page, and show the page anew."""
-        self.chosen[name] = value
+        self.chosen |= chosen
         self.show()
 
     def same_as(self, *commands: str) -> None:
@@ -200,6 +201,11 @@ def rows_of(columns: Sequence[tuple[str, str]], rows: list[list[Any]], caption: 
     ]
     shown = ui.table(columns=made, rows=cells, row_key="id", pagination=0)
     return shown.props(f'flat dense wrap-cells hide-pagination aria-label="{caption}"')
+
+
+def parts(field: ui.input) -> list[str]:
+    """Return the texts between the commas of a field."""
+    return [part for part in parts_of(field.value or "") if part]
 
 
 def tick(words: str, value: bool = False) -> ui.checkbox:

@@ -17,6 +17,7 @@ from pymoo_anon.app.screen import Screen, button, text
 from pymoo_anon.problems.journal import journaled
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import ALGORITHMS, JOURNAL
+from pymoo_anon.study.options import dashed
 from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.settings import Settings
 
@@ -36,11 +37,11 @@ def show(screen: Screen) -> None:
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, local)}
     with ui.element("div").classes("controls"):
         algorithm = ui.select(fitting, value=settings.algorithm, label="Algorithm")
-        algorithm.on_value_change(lambda event: screen.shows("algorithm", event.value))
+        algorithm.on_value_change(lambda event: screen.shows(algorithm=event.value))
         limit = ui.number("Time limit in seconds", value=settings.time_limit, min=1, placeholder="none")
-        limit.on("blur", lambda: screen.shows("time-limit", limit.value))
+        limit.on("blur", lambda: screen.shows(time_limit=limit.value))
         seed = ui.number("Seed", value=settings.seed, min=0, precision=0)
-        seed.on("blur", lambda: screen.shows("seed", seed.value))
+        seed.on("blur", lambda: screen.shows(seed=seed.value))
     journal = project.output / JOURNAL
     with ui.element("div").classes("controls"):
         again = "Search again" if desk.has_front() else "Search"
@@ -68,8 +69,8 @@ def _settings(screen: Screen) -> Settings:
     chosen: dict[str, Any] = {}
     if screen.chosen.get("algorithm", "auto") != "auto":
         chosen["algorithm"] = screen.chosen["algorithm"]
-    if screen.chosen.get("time-limit"):
-        chosen["time_limit"] = float(screen.chosen["time-limit"])
+    if screen.chosen.get("time_limit"):
+        chosen["time_limit"] = float(screen.chosen["time_limit"])
     if screen.chosen.get("seed") is not None:
         chosen["seed"] = int(screen.chosen["seed"])
     project = screen.desk.project(decided=True)
@@ -79,22 +80,15 @@ def _settings(screen: Screen) -> Settings:
 
 
 def _typed(settings: Settings) -> list[str]:
-    own = {"algorithm": settings.algorithm, "time-limit": settings.time_limit, "seed": settings.seed}
-    project = settings.project.search
-    parts = [
-        (name, value)
-        for name, value in own.items()
-        if value != project.get(name.replace("-", "_"), getattr(Settings, name.replace("-", "_")))
-    ]
-    return [
-        part
-        for name, value in parts
-        for part in (f"--{name}", f"{value:g}" if isinstance(value, float) else str(value))
-    ]
+    typed: list[str] = []
+    for name in ("algorithm", "time_limit", "seed"):
+        value = getattr(settings, name)
+        if value != settings.project.search.get(name, getattr(Settings, name)):
+            typed += [f"--{dashed(name)}", f"{value:g}" if isinstance(value, float) else str(value)]
+    return typed
 
 
 def _start(desk: Desk, settings: Settings) -> None:
-    """Search as the command does, step by step."""
 
     def work(job: Job) -> None:
         with searched_folder(settings) as temporary:
@@ -106,11 +100,7 @@ def _start(desk: Desk, settings: Settings) -> None:
                 own.problem, settings.output / JOURNAL, settings=own.identity, resume=settings.resume
             ) as journal:
                 found = own.search(callback=lambda algorithm: _notify(job, own, algorithm))
-                if len(found.front) == 0:
-                    journal.remove()
-                own.write(found, temporary)
-                if not found.interrupted:
-                    journal.remove()
+                own.write(found, temporary, journal)
 
     desk.start("Searching", work, stops=True)
 

@@ -95,7 +95,7 @@ def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:
         ImportError: The packages of the extra `app` are not installed.
         ValueError: The path is neither a folder nor a project file.
     """
-    desk = Desk.at(Path(path))
+    desk = Desk(Path(path))
     token = secrets.token_urlsafe(24)
     with TemporaryDirectory() as scratch, socket.socket() as listening:
         # NiceGUI would keep its storage in the current folder.

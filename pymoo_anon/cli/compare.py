@@ -11,7 +11,7 @@ from rich.table import Table
 from pymoo_anon._messages import listed, number, percent, plain, told_apart
 from pymoo_anon.cli.console import new_table, tell, working
 from pymoo_anon.cli.options import CompareRequest
-from pymoo_anon.comparison.releases import BetterOff, better_off, class_sizes, compare_sizes, compare_uses
+from pymoo_anon.comparison.releases import BetterOff, better_off, compare_sizes, compare_uses
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.study.proposal import known_columns
 from pymoo_anon.study.releasing import classes_of_file
@@ -34,9 +34,7 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
         study = None if asked.project is None else Study.open(asked.project)
         columns = asked.quasi_identifiers if study is None else list(study.project.quasi_identifiers)
         columns = columns or known_columns(asked.first).columns
-        found = compare_sizes(
-            {name: class_sizes(table_at(file), columns) for name, file in zip(names, files, strict=True)}
-        )
+        found = compare_sizes(dict(zip(names, map(table_at, files), strict=True)), columns)
         if study is not None:
             show("Counting queries and people")
             first, second = (classes_of_file(study, Path(file)) for file in files)

@@ -37,16 +37,17 @@ def run_init(request: InitRequest, console: Console) -> None:
     reading = reading_of(source, request.engine, request.names, request.encoding)
     source = reading.source
     stem = Path(file_names([source.table or (source.path.stem if source.path is not None else "")])[0]).stem
+    project = request.output / f"{stem}.toml"
     with working("Step 1 of 2: reading the table") as show:
-        proposer = Proposer(reading, request.output, stem)
+        proposer = Proposer(reading)
         show("Step 2 of 2: guessing roles and drafting hierarchies")
-        made = proposer.propose(request.role, request.hierarchies, request.missing)
+        made = proposer.propose(project, request.role, request.hierarchies, request.missing)
     _write(request, source, made.texts)
     for name, words in islice(made.questions.items(), _MOST_QUESTIONS):
         tell(console, f"{name}: {words}")
     if others := [*made.questions][_MOST_QUESTIONS:]:
         tell_some(console, "Odd values in more columns", others)
-    _say(console, made, request.output / f"{stem}.toml")
+    _say(console, made, project)
 
 
 def _take_over(request: InitRequest, source: Source, path: Path, console: Console) -> None:

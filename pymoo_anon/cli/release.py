@@ -22,9 +22,8 @@ from pymoo_anon.study.study import Study
 def run_release(asked: ReleaseRequest, console: Console) -> None:
     """Write a release, its evidence and its codebook."""
     study = Study.open(asked.file)
-    if asked.audience is not None:
-        with options_named(asked):
-            study = study.for_audience(asked.audience)
+    with options_named(asked):
+        study = study.for_audience(asked.audience)
     # A wrong place is refused before any work.
     target, paths = target_of(study, asked.output, asked.table)
     check_free(paths, asked.force)

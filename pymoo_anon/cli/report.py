@@ -19,9 +19,8 @@ from pymoo_anon.study.study import Study
 def run_report(asked: ReportRequest, console: Console) -> None:
     """Write the report of the chosen point."""
     study = Study.open(asked.file)
-    if asked.audience is not None:
-        with options_named(asked):
-            study = study.for_audience(asked.audience)
+    with options_named(asked):
+        study = study.for_audience(asked.audience)
     released, target = study.released, asked.output
     if target is None:
         target = released.with_suffix(".external.html" if asked.external else ".report.html")

@@ -25,9 +25,8 @@ def run_risk(asked: RiskRequest, console: Console) -> None:
     tell(console, f"{asked.data}: {counted(found.n_rows, 'row', 'rows')}.")
     tell_some(console, f"Quasi-identifiers, {known.who} ({len(known.columns):,})", known.columns)
     console.print(_table(found), soft_wrap=False)
-    added = found.added[found.added > 0].sort_values(ascending=False, kind="stable")
-    if len(added):
-        tell_some(console, "Fewer unique rows without", [f"{name} ({n:,})" for name, n in added.items()])
+    if added := [f"{name} ({n:,})" for name, n in found.added.items() if n]:
+        tell_some(console, "Fewer unique rows without", added)
     sizes = [f"{rows:,} by {counted(size, 'column', 'columns')}" for size, rows in found.with_minimal.items()]
     tell(console, f"Rows with a minimal set that singles them out: {listed(sizes)}.")
     for columns, rows in found.minimal.head(_MOST_MINIMAL).itertuples(index=False, name=None):
@@ -41,19 +40,11 @@ def run_risk(asked: RiskRequest, console: Console) -> None:
 def _table(found: Uniqueness) -> Table:
     headings = ["unique", "", *(f"below {least}" for least in BELOW[1:])]
     table = new_table(["rows", *headings], right=headings)
-    for columns in _shown(found):
+    for columns in found.worst(_MOST_SETS):
         unique, *others = found.below(columns).values()
         named = "by all" if columns == found.columns else f"by {_named(columns)}"
         table.add_row(named, f"{unique:,}", percent(unique / found.n_rows), *(f"{n:,}" for n in others))
     return table
-
-
-def _shown(found: Uniqueness) -> list[Columns]:
-    """Return all columns together, and the pairs and columns with most unique rows."""
-    ordered = found.sets.sort_values([f"below {least}" for least in BELOW], ascending=False, kind="stable")
-    sets = [columns for columns in ordered["columns"] if columns != found.columns]
-    by_size = [[columns for columns in sets if len(columns) == size][:_MOST_SETS] for size in (2, 1)]
-    return [found.columns, *by_size[0], *by_size[1]]
 
 
 def _named(columns: Columns) -> str:

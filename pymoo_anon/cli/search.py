@@ -47,12 +47,8 @@ def run_search(settings: Settings, console: Console) -> None:
             own.compile()
         with _kept(console, own) as journal:
             found = _searched(own)
-            if len(found.front) == 0:
-                journal.remove()
             with working("Drawing and writing the front"):
-                own.write(found, temporary)
-            if not found.interrupted:
-                journal.remove()
+                own.write(found, temporary, journal)
     front = found.front
     console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
     _say_the_end(console, found, settings, settings.output / FILES[0])

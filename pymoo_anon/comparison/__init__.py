@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         TupleUtility,
         released,
     )
-    from pymoo_anon.comparison.releases import BetterOff, better_off, class_sizes, compare_sizes, compare_uses
+    from pymoo_anon.comparison.releases import BetterOff, better_off, compare_sizes, compare_uses
     from pymoo_anon.comparison.risk import (
         PopulationUniqueness,
         PopulationUniques,
@@ -83,7 +83,6 @@ __all__ = [
     "Uniqueness",
     "Weighted",
     "better_off",
-    "class_sizes",
     "classification",
     "compare",
     "compare_sizes",
@@ -134,7 +133,7 @@ __getattr__ = later(
             "TupleUtility",
             "released",
         ),
-        "releases": ("BetterOff", "better_off", "class_sizes", "compare_sizes", "compare_uses"),
+        "releases": ("BetterOff", "better_off", "compare_sizes", "compare_uses"),
         "risk": (
             "PopulationUniqueness",
             "PopulationUniques",

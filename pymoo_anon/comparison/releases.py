@@ -14,7 +14,6 @@ from pymoo_anon.comparison.uniques import BELOW
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.frames import combinations_of
-from pymoo_anon.typing import Ints
 
 #: Comparators that judge two releases, each in another way (Dewri et al. 2009).
 JUDGES: tuple[Comparator, ...] = (Minimum(), Coverage(), Spread(), Hypervolume(), Dominance())
@@ -30,27 +29,12 @@ class BetterOff(NamedTuple):
     verdicts: dict[str, str]  # Verdict on the first release by each comparator: better, worse, equal, incomparable
 
 
-def class_sizes(frame: Any, quasi_identifiers: Sequence[Hashable]) -> Ints:
-    """Return the rows of each class of a table, as it stands.
-
-    Args:
-        frame: A released table: pandas, or a frame that narwhals reads.
-        quasi_identifiers: The columns that others may know.
-
-    Returns:
-        (n_classes,) int64 array, ascending.
-
-    Raises:
-        KeyError: The frame lacks a column.
-    """
-    return np.sort(combinations_of(frame, list(quasi_identifiers)).weights)
-
-
-def compare_sizes(sizes: Mapping[str, Ints]) -> pd.DataFrame:
+def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Sequence[Hashable]) -> pd.DataFrame:
     """Compare releases by the sizes of their classes.
 
     Args:
-        sizes: By name of a release the rows of each class, (n_classes,) int64.
+        releases: By name a released table: pandas, or a frame that narwhals reads.
+        quasi_identifiers: The columns that others may know.
 
     Returns:
         One row for each release. Columns: rows; classes; k, the smallest class; mean risk, the share of rows that
@@ -58,18 +42,21 @@ def compare_sizes(sizes: Mapping[str, Ints]) -> pd.DataFrame:
         in classes of fewer rows.
 
     Raises:
+        KeyError: A release lacks a column.
         ValueError: A release has no row.
 
-    >>> compare_sizes({"a": np.array([1, 3]), "b": np.array([4])}).to_numpy().tolist()
+    >>> tables = {"a": pd.DataFrame({"zip": [1, 2, 2, 2]}), "b": pd.DataFrame({"zip": ["*"] * 4})}
+    >>> compare_sizes(tables, ["zip"]).to_numpy().tolist()
     [[4.0, 2.0, 1.0, 0.5, 1.0, 4.0, 4.0], [4.0, 1.0, 4.0, 0.25, 0.0, 4.0, 4.0]]
     """
     rows = []
-    for name, own in sizes.items():
+    for name, frame in releases.items():
+        own = combinations_of(frame, list(quasi_identifiers)).weights
         if not len(own):
             raise ValueError(f"{name} must have at least one row, got none")
         n, below = int(own.sum()), {f"below {least}": int(own[own < least].sum()) for least in BELOW}
         rows.append({"rows": n, "classes": len(own), "k": int(own.min()), "mean risk": len(own) / n, **below})
-    return pd.DataFrame(rows, index=pd.Index(list(sizes), name="release", tupleize_cols=False))
+    return pd.DataFrame(rows, index=pd.Index(list(releases), name="release", tupleize_cols=False))
 
 
 def compare_uses(queries: CountQueries, classes: Mapping[str, EquivalenceClasses]) -> pd.DataFrame:

@@ -38,9 +38,9 @@ class Uniqueness:
     Attributes:
         n_rows: Number of rows.
         columns: The columns that are counted.
-        sets: One row for each column, each pair, and all columns. Columns: columns, a tuple of names; below 2, below 5
-            and below 12, the numbers of rows in classes of fewer rows.
-        added: By column, how many unique rows there are less without it.
+        sets: One row for each column, each pair, and all columns, with most unique rows first. Columns: columns, a
+            tuple of names; below 2, below 5 and below 12, the numbers of rows in classes of fewer rows.
+        added: By column, how many unique rows there are less without it, the most first.
         minimal: One row for each minimal unique set, with most rows first. Columns: columns, a tuple of names; rows,
             the number of rows that it singles out and no part of it does.
         with_minimal: By number of columns, how many rows have a minimal unique set of so many.
@@ -57,6 +57,11 @@ class Uniqueness:
     def largest(self) -> int:
         """The number of columns in the largest counted sets."""
         return max(self.with_minimal)
+
+    def worst(self, most: int) -> list[Columns]:
+        """Return all columns, and the pairs and columns with most unique rows."""
+        sets = [own for own in self.sets["columns"] if own != self.columns]
+        return [self.columns, *(own for n in (2, 1) for own in [one for one in sets if len(one) == n][:most])]
 
     def below(self, columns: Columns) -> dict[int, int]:
         """Return the numbers of rows in small classes by a set of columns."""
@@ -82,7 +87,7 @@ def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:
     >>> frame = pd.DataFrame({"zip": [1, 1, 2, 2], "sex": ["F", "M", "M", "M"]})
     >>> found = uniqueness(frame, ["zip", "sex"])
     >>> found.below(("zip", "sex")), found.added.to_dict(), found.with_minimal
-    ({2: 2, 5: 4, 12: 4}, {'zip': 1, 'sex': 2}, {1: 1, 2: 1})
+    ({2: 2, 5: 4, 12: 4}, {'sex': 2, 'zip': 1}, {1: 1, 2: 1})
     >>> found.minimal.to_numpy().tolist()
     [[('sex',), 1], [('zip', 'sex'), 1]]
     """
@@ -130,8 +135,8 @@ def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0
         raise ValueError(f"fraction must be above 0 and at most 1, got {fraction!r}")
     names = tuple(columns)
     coded, n = _coded(frame, names), len(names)
-    every = reduce(_both, coded).dense()
-    sizes = np.bincount(every.ids)[every.ids]
+    every = reduce(_both, coded)
+    sizes = every.sizes()
     alone, largest = sizes == 1, _largest(n, len(sizes))
     most = min(largest, n - 1)
     scores, weights = np.zeros((2, int(alone.sum())))
@@ -188,77 +193,47 @@ class _Numbers:
 
     def dense(self) -> _Numbers:
         """Return numbers without gaps."""
-        if self.n <= _SLOTS_OF_A_ROW * len(self.ids):
-            taken = np.zeros(self.n, dtype=bool)
-            taken[self.ids] = True
-            numbers = np.cumsum(taken)
-            return _Numbers(numbers[self.ids] - 1, int(numbers[-1]))
-        rows, begins = self._sorted()
-        ids = np.empty(len(rows), dtype=np.int64)
-        ids[rows] = np.cumsum(begins) - 1
-        return _Numbers(ids, int(begins.sum()))
+        return _Numbers.of(pd.factorize(self.ids)[0])
 
-    def below(self) -> list[int]:
-        """Return the numbers of rows in classes of fewer rows than each of `BELOW`."""
-        own = self.dense()
-        sizes = np.bincount(own.ids)
-        return [int(sizes[sizes < least].sum()) for least in BELOW]
-
-    def alone(self) -> Bools:
-        """(n_rows,) bool, whether no other row is equal."""
-        if self.n <= _SLOTS_OF_A_ROW * len(self.ids):
-            return np.asarray((np.bincount(self.ids, minlength=self.n) == 1)[self.ids])
-        rows, begins = self._sorted()
-        found = np.zeros(len(rows), dtype=bool)
-        found[rows[begins & np.append(begins[1:], True)]] = True
-        return found
-
-    def _sorted(self) -> tuple[Ints, Bools]:
-        """Return the rows in the order of their numbers, and where a number begins."""
-        if self.n * len(self.ids) < 2**62:
-            # Rows within keys: to sort numbers is many times as quick as to sort places by them.
-            bits = len(self.ids).bit_length()
-            keys = np.sort((self.ids << bits) | np.arange(len(self.ids)))
-            rows, ids = keys & ((1 << bits) - 1), keys >> bits
-        else:
-            rows = np.argsort(self.ids, kind="stable")
-            ids = self.ids[rows]
-        return rows, np.append(True, ids[1:] != ids[:-1])
+    def sizes(self) -> Ints:
+        """(n_rows,) int64, the number of rows that equal each one."""
+        ids = self.ids if self.n <= _SLOTS_OF_A_ROW * len(self.ids) else self.dense().ids
+        return np.bincount(ids)[ids]
 
 
 def _both(first: _Numbers, second: _Numbers) -> _Numbers:
     """Return numbers by the columns of both."""
-    if first.n * second.n * len(first.ids) >= 2**62:
-        # Keys and places of rows must fit into 64 bits together.
+    if first.n * second.n >= 2**63:
         first, second = first.dense(), second.dense()
     return _Numbers(first.ids * second.n + second.ids, first.n * second.n)
 
 
 def _counted(names: Columns, coded: Sequence[_Numbers]) -> Uniqueness:
     every, places = reduce(_both, coded), tuple(range(len(names)))
-    alone = every.alone()
+    sizes = every.sizes()
+    alone = sizes == 1
     n_alone, largest = int(alone.sum()), _largest(len(names), len(alone))
     below, minimal = {}, {}
     some = {size: np.zeros(n_alone, dtype=bool) for size in range(1, largest + 1)}
-    for own, numbers, new in _sets(coded, alone, largest):
+    for own, of_own, new in _sets(coded, alone, largest):
         if len(own) < MOST_COLUMNS:
-            below[own] = numbers.below()
+            below[own] = [int((of_own < least).sum()) for least in BELOW]
         some[len(own)] |= new
         if new.any():
             minimal[own] = [int(new.sum())]
-    below[places] = every.below()
+    below[places] = [int((sizes < least).sum()) for least in BELOW]
     return Uniqueness(
         len(alone),
         names,
-        _by_columns(names, below, [f"below {size}" for size in BELOW]),
+        _by_columns(names, below, [f"below {least}" for least in BELOW]),
         _added(names, coded, n_alone),
-        _by_columns(names, dict(sorted(minimal.items(), key=lambda one: -one[1][0])), ["rows"]),
+        _by_columns(names, minimal, ["rows"]),
         {size: int(own.sum()) for size, own in some.items()},
     )
 
 
-def _sets(coded: Sequence[_Numbers], alone: Bools, largest: int) -> Iterator[tuple[tuple[int, ...], _Numbers, Bools]]:
-    """Yield sets of columns, with their numbers and the unique rows whose minimal set each is."""
+def _sets(coded: Sequence[_Numbers], alone: Bools, largest: int) -> Iterator[tuple[tuple[int, ...], Ints, Bools]]:
+    """Yield sets of columns, the sizes of rows' classes, and the rows that become unique."""
     # Only a row that is unique by all columns can be unique by some. Each set keeps the rows that it singles out.
     singled: dict[tuple[int, ...], Bools] = {(): np.zeros(int(alone.sum()), dtype=bool)}
     for size in range(1, largest + 1):
@@ -267,11 +242,11 @@ def _sets(coded: Sequence[_Numbers], alone: Bools, largest: int) -> Iterator[tup
             by_parts = np.logical_or.reduce([singled[part] for part in combinations(own, size - 1)])
             if size == MOST_COLUMNS and by_parts.all():
                 continue
-            numbers = reduce(_both, (coded[j] for j in own))
-            by_own = numbers.alone()[alone]
+            sizes = reduce(_both, (coded[j] for j in own)).sizes()
+            by_own = sizes[alone] == 1
             if size < MOST_COLUMNS:
                 found[own] = by_own
-            yield own, numbers, by_own & ~by_parts
+            yield own, sizes, by_own & ~by_parts
         singled = found
 
 
@@ -288,12 +263,13 @@ def _added(names: Columns, coded: Sequence[_Numbers], n_alone: int) -> pd.Series
     for j in range(len(coded)):
         beside = [*before[max(j - 1, 0) : j], *after[j + 1 : j + 2]]
         # Without any column no row differs from another.
-        n_left = int(reduce(_both, beside).alone().sum()) if beside else int(len(coded[0].ids) == 1)
+        n_left = int((reduce(_both, beside).sizes() == 1).sum()) if beside else int(len(coded[0].ids) == 1)
         found.append(n_alone - n_left)
-    return pd.Series(found, pd.Index(names, tupleize_cols=False), dtype="int64")
+    by_column = pd.Series(found, pd.Index(names, tupleize_cols=False), dtype="int64")
+    return by_column.sort_values(ascending=False, kind="stable")
 
 
 def _by_columns(names: Columns, rows: dict[tuple[int, ...], list[int]], counts: list[str]) -> pd.DataFrame:
     found = pd.DataFrame([*rows.values()], columns=counts, dtype="int64")
     found.insert(0, "columns", pd.Series([tuple(names[j] for j in own) for own in rows], dtype=object))
-    return found
+    return found.sort_values(counts, ascending=False, kind="stable", ignore_index=True)

@@ -194,7 +194,6 @@ def logs_up_to(most: int) -> Floats:
 
 @lru_cache(maxsize=16)
 def _logs(m: int) -> Floats:
-    """Return the table of logarithms."""
     logs: Floats = _fill_logs(np.zeros((m, 4)))
     return logs
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -48,16 +47,15 @@ def averaged(
     for name in names:
         column = source.alias(name)
         means = _means(frame, column, name, kept[name])
-        found: dict[str, list[Any]] = {"known": list(means), "mean": [_text(float(one)) for one in means.values()]}
+        found: dict[str, list[Any]] = {
+            "known": list(means),
+            "mean": [np.format_float_positional(float(one), trim="-") for one in means.values()],
+        }
         small = lookup(values, found, {"known": nw.Int64, "mean": nw.String})
         joined = frame.join(small, left_on="class", right_on="known", how="left")
         mean = nw.col("mean").cast(nw.Float64) if frame.collect_schema()[column].is_numeric() else nw.col("mean")
         frame = joined.with_columns(mean.alias(column)).select(columns)
     return replace(source, frame=frame.select(source.frame.collect_schema().names()))
-
-
-def _text(number: float) -> str:
-    return format(Decimal(repr(number)).normalize(), "f")
 
 
 def _means(frame: Frame, column: str, name: Name, own: Kept) -> dict[int, Fraction]:

@@ -176,7 +176,6 @@ def _check(names: Sequence[Name], roles: Sequence[Name], constraints: Sequence[C
 def _split(
     source: Renamed, quasi_identifiers: Mapping[Name, Hierarchy], max_rows: int, least: int
 ) -> tuple[_Splits, int]:
-    """Return the splits of a table, and its number of rows."""
     columns = {}
     for name, own in quasi_identifiers.items():
         found = groups_by_text(source.frame, source.alias(name), name, own, np.arange(own.n_values))

@@ -90,7 +90,6 @@ def verify(
 
 
 def _row(measure: Objective | Constraint, recount: Recount) -> tuple[Any, ...]:
-    """Return the row of a measure."""
     if isinstance(measure, Objective):
         return measure.full_name, shown(measure, measure.recount(recount)), "", None
     found = measure.objective.recount(recount)
@@ -105,7 +104,6 @@ def object_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.Da
 
 
 def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
-    """Return the objectives of measures and constraints, or raise."""
     if isinstance(measures, Objective | Constraint):
         raise TypeError(f"measures must be a list of them, got {measures!r}; [{measures!r}] is one")
     objectives = [measure.objective if isinstance(measure, Constraint) else measure for measure in measures]

@@ -40,8 +40,6 @@ def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: st
             table = table.setdefault(name, tomlkit.table())
         if value is None:
             table.pop(key, None)
-        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            table[key] = _tables(value)
         else:
             table[key] = value
     with replaced(path) as temporary:
@@ -52,7 +50,7 @@ def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: st
             raise ValueError(str(error).replace(str(temporary), str(path))) from None
 
 
-def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> list[Path]:
+def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> None:
     """Write the role of a column, and draft its hierarchy if it needs one.
 
     Args:
@@ -62,14 +60,10 @@ def change_role(project: Project, proposer: Proposer, name: str, role: str, know
         role: Its new role.
         known: The content of the project file that is changed, or None for any.
 
-    Returns:
-        The hierarchies that were written.
-
     Raises:
         ValueError: The column has no hierarchy, or the project file has changed meanwhile.
     """
     changes: dict[tuple[str, ...], Any] = {("columns", name, "role"): role}
-    written: list[Path] = []
     if role != "keep":
         changes[("columns", name, "reason")] = None
     given = tomlkit.parse(content_of(project.path).decode("utf-8-sig")).unwrap()["columns"].get(name, {})
@@ -78,12 +72,11 @@ def change_role(project: Project, proposer: Proposer, name: str, role: str, know
         file = f"{HIERARCHIES}/{dict(zip(columns, file_names(columns), strict=True))[name]}"
         changes[("columns", name, "hierarchy")] = file
         if not (project.path.parent / file).exists():
-            written = write_new(project.path.parent, {file: proposer.draft(name)}, project.files, False)
+            write_new(project.path.parent, {file: proposer.draft(name)}, project.files, False)
     elif role != "quasi-identifier":
         # Only these roles have a hierarchy.
         changes |= {("columns", name, key): None for key in ("levels", "weight")}
     change_project(project.path, changes, known)
-    return written
 
 
 def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
@@ -102,12 +95,3 @@ def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
         raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
     with replaced(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
-
-
-def _tables(values: list[Mapping[str, Any]]) -> Any:
-    made = tomlkit.aot()
-    for value in values:
-        table = tomlkit.table()
-        table.update(value)
-        made.append(table)
-    return made

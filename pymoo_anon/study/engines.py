@@ -142,7 +142,6 @@ def engine_of(reading: Reading) -> str:
 
 
 def _typed(source: Source, engine: str) -> Any:
-    """Return a table with typed columns."""
     if source.kind == "spark":
         return _spark().table(source.table)
     if source.kind == "duckdb":
@@ -160,7 +159,6 @@ def _typed(source: Source, engine: str) -> Any:
 
 
 def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Sequence[str]]) -> Any:
-    """Return some columns of a CSV file."""
     path = reading.source.path
     assert path is not None
     dialect = dialect_of(path, reading.names, reading.strip, reading.encoding)

@@ -120,12 +120,10 @@ class Proposer:
 
     Args:
         reading: How the table is read.
-        folder: The folder of the project file.
-        stem: The name of the project file, without its ending.
     """
 
-    def __init__(self, reading: Reading, folder: Path, stem: str) -> None:
-        self._reading, self._folder, self._stem = reading, folder, stem
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
         frame = open_frame(reading, list)
         #: The table, read once.
         self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
@@ -154,16 +152,19 @@ class Proposer:
             raise ValueError(f"column {name!r} has no hierarchy: {levels}")
         return text
 
-    def propose(self, roles: Sequence[str], hierarchies: Path | None, missing: str | None) -> Proposal:
+    def propose(
+        self, project: Path, roles: Sequence[str] = (), hierarchies: Path | None = None, missing: str | None = None
+    ) -> Proposal:
         """Decide on all columns.
 
         Args:
+            project: The project file to be.
             roles: Texts PATTERN=ROLE, of which the last that fits a column counts.
             hierarchies: A folder with hierarchies of quasi-identifiers, or None.
             missing: Treatment of rows without a value, or None for one that fits.
         """
         names = [profile.name for profile in self.profiles]
-        given = {} if hierarchies is None else self._given(hierarchies, names)
+        given = {} if hierarchies is None else self._given(hierarchies, names, project.parent)
         asked = _asked(roles, names) | dict.fromkeys(given, ("quasi-identifier", "--hierarchies has a file for it"))
         redundant = self._redundant(asked)
         columns = first = self._columns(asked, redundant, given)
@@ -173,7 +174,7 @@ class Proposer:
             columns = self._columns(asked, redundant, given)
         questions = _questions(first, proposed)
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
-        texts[f"{self._stem}.toml"] = self._text(columns, missing, questions)
+        texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
         return Proposal(columns, texts, proposed, others)
 
@@ -187,7 +188,7 @@ class Proposer:
         counted_again = {profile.name: profile for profile in again}
         return [counted_again.get(profile.name) or profile.without(self._empty) for profile in profiles]
 
-    def _given(self, folder: Path, names: Sequence[str]) -> dict[str, str]:
+    def _given(self, folder: Path, names: Sequence[str], beside: Path) -> dict[str, str]:
         # It loads all measures.
         from pymoo_anon.study.tables import by_column, check_known, csv_files
 
@@ -198,7 +199,7 @@ class Proposer:
         table = source.path if source.path is not None and source.table is None else Path(source.table or "")
         found = by_column(files, table, names)
         check_known(source, found, names)
-        return {name: path_from(self._folder, path) for name, path in found.items()}
+        return {name: path_from(beside, path) for name, path in found.items()}
 
     def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
         """Return the role of every column, with the reason."""
@@ -259,10 +260,12 @@ class Proposer:
             self._drafts[id(profile)] = _drafted(profile)
         return self._drafts[id(profile)]
 
-    def _text(self, columns: Sequence[ColumnProposal], missing: str | None, questions: Mapping[str, str]) -> str:
+    def _text(
+        self, columns: Sequence[ColumnProposal], project: Path, missing: str | None, questions: Mapping[str, str]
+    ) -> str:
         """Return the text of the project file, without any value of the table."""
         source, names = self._reading.source, self._reading.names
-        path = (source.address or str(source)) if source.path is None else path_from(self._folder, source.path)
+        path = (source.address or str(source)) if source.path is None else path_from(project.parent, source.path)
         is_key = source.table is not None and source.kind in ("excel", "sqlite", "database")
         file = f"duckdb:{path}:{source.table}" if source.kind == "duckdb" else path
         used = [own.profile for own in columns if own.role in ("quasi-identifier", "sensitive", "label", "person")]
@@ -289,8 +292,8 @@ class Proposer:
             empty=_toml(self._empty),
             reading="".join(f"{line}\n" for line in reading),
             columns="".join(map(_column_text, columns)),
-            front=_toml(f"{self._stem}-front"),
-            release=_toml(f"{self._stem}-release.csv"),
+            front=_toml(f"{project.stem}-front"),
+            release=_toml(f"{project.stem}-release.csv"),
         )
 
 
@@ -322,7 +325,7 @@ def known_columns(data: str, asked: Sequence[str] = ()) -> Known:
         columns = list(asked) or ([] if project is None else project.with_role("quasi-identifier"))
         frame, who = open_table(reading, columns), "asked for" if asked else "of the project"
     else:
-        proposer = Proposer(reading, Path(), "")
+        proposer = Proposer(reading)
         columns = [name for name, (role, _) in proposer.roles().items() if role == "quasi-identifier"]
         frame, who = proposer.frame, "guessed"
     if not columns:

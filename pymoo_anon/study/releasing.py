@@ -228,8 +228,7 @@ def _together(study: Any, releases: Sequence[Released]) -> Together | None:
 
 
 def _classes_of_release(study: Any, one: Released) -> EquivalenceClasses:
-    """Return the classes of a recorded release."""
-    problem: Any = study.problem if one.audience == study.audience else study.for_audience(one.audience).problem
+    problem: Any = study.for_audience(one.audience).problem
     if one.recoding is None:
         made: EquivalenceClasses = problem.equivalence_classes(np.array(one.x))
         return made

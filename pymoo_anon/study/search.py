@@ -36,6 +36,7 @@ from pymoo_anon.objectives.knowledge import any_of
 from pymoo_anon.operators.sampling import LatticeSampling
 from pymoo_anon.operators.variation import LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.front import Front
+from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.study.interrupt import check_interrupted, forget_interrupt, put_in_place
@@ -302,9 +303,14 @@ class Run:
             forget_interrupt()
         return found
 
-    def write(self, found: Found, temporary: Path) -> None:
-        """Write the files of what was found, or raise ValueError if nothing was."""
+    def write(self, found: Found, temporary: Path, journal: Journal) -> None:
+        """Write the files of what was found, or raise ValueError if nothing was.
+
+        An interrupted search with a front keeps its journal.
+        """
         problem, asked = self.problem, self.settings.require
+        if len(found.front) == 0:
+            journal.remove()
         if len(found.front) == 0 and isinstance(problem, LocalRecodingProblem):
             raise ValueError(f"no local recoding found satisfies {' and '.join(asked)}; require less")
         if len(found.front) == 0:
@@ -321,3 +327,5 @@ class Run:
         if STORED not in written:
             # It is of an earlier search, and holds the tuples of its table.
             (self.settings.output / STORED).unlink(missing_ok=True)
+        if not found.interrupted:
+            journal.remove()

@@ -101,7 +101,9 @@ class Study:
         return cls(read_project(file), folder)
 
     def for_audience(self, name: str | None) -> Study:
-        """Return the study of an audience."""
+        """Return the study of an audience, or of none."""
+        if name == self.audience:
+            return self
         made, shared = Study(read_project(self.project.path), self.folder, name), ("record", "_stored", "table")
         vars(made).update({part: own for part, own in vars(self).items() if part in shared})
         return made
@@ -138,7 +140,6 @@ class Study:
 
     @cached_property
     def _stored(self) -> Stored | None:
-        """Stored search, or None if there is none."""
         path, sha256 = self.folder / STORED, self.record["front"].get(STORED)
         if sha256 is None:
             return None
@@ -409,7 +410,6 @@ class Study:
         write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
 
     def _recoded(self, choice: Choice, kind: str, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
-        """Recode the table for a release of a kind."""
         from pymoo_anon.publishing.release import Asked, recode
 
         project = self.project
@@ -451,7 +451,7 @@ class Study:
         for path in paths:
             show(f"Recoding and counting {path} again")
             (*_, audience) = [one.audience for one in self.releases if self._path_of(one) == path] or [None]
-            found[path] = (self if audience == self.audience else self.for_audience(audience))._broken(path)
+            found[path] = self.for_audience(audience)._broken(path)
         return found
 
     def _broken(self, path: Path) -> list[str]:

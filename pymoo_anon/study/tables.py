@@ -190,15 +190,9 @@ def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict
         raise ValueError(
             f"hierarchies must be of one table, got files of {examples(list(known))}, none of which is {data.stem!r}"
         )
-    check_once(list(names.values()))
-    return {name: path for path, name in names.items()}
-
-
-def check_once(names: Sequence[str]) -> None:
-    """Refuse two files for one column."""
-    twice = repeated(names)
-    if twice:
+    if twice := repeated(names.values()):
         raise ValueError(f"hierarchies must hold one file for each quasi-identifier, got two for {examples(twice)}")
+    return {name: path for path, name in names.items()}
 
 
 def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> list[tuple[str, str | None]]:

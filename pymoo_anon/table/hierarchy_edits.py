@@ -7,27 +7,15 @@ from decimal import Decimal
 from math import floor
 
 from pymoo_anon._messages import examples
-from pymoo_anon.table.domain_values import ROOT, is_number, spelled
+from pymoo_anon.table.domain_values import ROOT
+from pymoo_anon.table.draft_levels import number_of
 from pymoo_anon.table.hierarchy import Hierarchy
 
 
-def renamed(hierarchy: Hierarchy, level: int, label: Hashable, new: Hashable) -> Hierarchy:
-    """Return the hierarchy with another label of one group.
-
-    Raises:
-        ValueError: The level has no such group, or another one of the new label.
-
-    >>> cities = Hierarchy([["Bonn", "Cologne", "Paris"], ["DE", "DE", "FR"], ["*", "*", "*"]])
-    >>> renamed(cities, 1, "DE", "Germany").labels[1]
-    ('Germany', 'FR')
-    """
-    return merged(hierarchy, level, [label], new)
-
-
 def merged(hierarchy: Hierarchy, level: int, labels: Sequence[Hashable], new: Hashable) -> Hierarchy:
-    """Return the hierarchy with several groups of a level as one.
+    """Return the hierarchy with groups of a level as one group.
 
-    Above, all of them join the groups of the first one.
+    Of a single group only the label changes. Above, all of them join the groups of the first one.
 
     Args:
         hierarchy: The hierarchy.
@@ -118,30 +106,25 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
     >>> with_widths(Hierarchy.flat(["17", "23", "41"]), [10, 20]).labels[1:]
     (('10–19', '20–29', '40–49'), ('0–19', '20–39', '40–59'), ('*',))
     """
-    numbers = [None if value is None else spelled(value, Decimal) for value in hierarchy.domain]
-    odd = [
-        value
-        for value, number in zip(hierarchy.domain, numbers, strict=True)
-        if number is not None and not is_number(number)
-    ]
-    if odd or not any(number is not None for number in numbers):
+    numbers = {value: number_of(value) for value in hierarchy.domain if value is not None}
+    odd = [value for value, number in numbers.items() if number is None]
+    if odd or not numbers:
         raise ValueError(f"intervals need numbers, got {examples(odd) or 'none'}")
     if not widths:
         raise ValueError("widths must name at least one width, got none")
     exact = [Decimal(str(width)) for width in widths]
     if min(exact) <= 0:
         raise ValueError(f"widths must be positive, got {examples(list(widths))}")
-    present = [Decimal(str(number)) for number in numbers if number is not None]
+    present = [number for number in numbers.values() if number is not None]
     low, high = (floor(end / exact[-1]) * exact[-1] for end in (min(present), max(present)))
     ends = [int(one) if one == int(one) else float(one) for one in (low, high + exact[-1], *exact)]
     made = Hierarchy.intervals(ends[0], ends[1], ends[3:], step=ends[2])
-    places = made.encode([None if number is None else Decimal(str(number)) for number in numbers]).tolist()
-    columns: list[list[Hashable]] = [list(hierarchy.domain)]
-    for groups, labels in zip(made.groups[:-1], made.labels[:-1], strict=True):
-        columns.append(
-            [None if number is None else labels[groups[place]] for number, place in zip(numbers, places, strict=True)]
-        )
-    return Hierarchy([*columns, [ROOT] * len(numbers)])
+    places = dict(zip(numbers, made.encode(present).tolist(), strict=True))
+    columns = [
+        [None if value is None else labels[groups[places[value]]] for value in hierarchy.domain]
+        for groups, labels in zip(made.groups[:-1], made.labels[:-1], strict=True)
+    ]
+    return Hierarchy([hierarchy.domain, *columns, [ROOT] * hierarchy.n_values])
 
 
 def _columns(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hashable]) -> list[list[Hashable]]:

@@ -77,7 +77,7 @@ def test_no_path_leaves_the_folder(own_table):
     folder.mkdir()
     (folder / "my.toml").write_text((own_table / "mine.toml").read_text().replace('"mine.csv"', '"../mine.csv"'))
     (folder / "link.toml").symlink_to(own_table / "mine.toml")
-    desk = Desk.at(folder)
+    desk = Desk(folder)
     for name in ("../mine.toml", "link.toml", str(own_table / "mine.toml")):
         with pytest.raises(ValueError, match="must lie in"):
             desk.open(name)
@@ -85,19 +85,19 @@ def test_no_path_leaves_the_folder(own_table):
     with pytest.raises(ValueError, match=r"mine\.csv must lie in .*; start the screen in a folder that holds it"):
         desk.project()
     with pytest.raises(ValueError, match="no project is open"):
-        Desk.at(folder).project()
+        Desk(folder).project()
 
 
 def test_the_screen_needs_a_folder_or_a_project(folder):
     Path("notes.txt").write_text("no project")
     with pytest.raises(ValueError, match=r"notes\.txt must be a folder or a project file"):
-        Desk.at(Path("notes.txt"))
+        Desk(Path("notes.txt"))
     said = run("app", "lost", code=2)
     assert said == "Error: lost: no such file or folder\n"
 
 
 def test_one_piece_of_work_at_a_time_and_its_errors_are_told(folder):
-    desk = Desk.at(folder)
+    desk = Desk(folder)
     job = desk.start("waiting", lambda job: job.stop.wait(10))
     with pytest.raises(ValueError, match="wait for the end of this work: waiting"):
         desk.start("more", lambda job: None)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pymoo_anon.table import Hierarchy
-from pymoo_anon.table.hierarchy_edits import merged, moved, renamed, split, with_widths
+from pymoo_anon.table.hierarchy_edits import merged, moved, split, with_widths
 
 
 @st.composite
@@ -39,7 +39,7 @@ def test_every_change_is_that_of_the_rows(hierarchy, random):
     head = next(row for row in before if row[level] == some[0])
     expected = [[*row[:level], "new", *head[level + 1 :]] if row[level] in some else row for row in before]
     assert rows(merged(hierarchy, level, some, "new")) == expected
-    assert rows(renamed(hierarchy, level, some[0], "new")) == [
+    assert rows(merged(hierarchy, level, some[:1], "new")) == [
         [*row[:level], "new", *row[level + 1 :]] if row[level] == some[0] else row for row in before
     ]
     members = random.sample(hierarchy.labels[level - 1], 1)
@@ -75,10 +75,10 @@ def test_fractions_and_gaps_have_intervals_too():
 def test_what_is_no_change_is_refused():
     cities = Hierarchy([["Bonn", "Paris", "Rome"], ["DE", "FR", "IT"], ["*"] * 3])
     for change, said in (
-        (lambda: renamed(cities, 1, "UK", "x"), "level 1 must have the groups that are named, got 'UK'"),
-        (lambda: renamed(cities, 1, "DE", "FR"), "a label of its own, got 'FR'"),
-        (lambda: renamed(cities, 1, "DE", ""), "a label of its own, got ''"),
-        (lambda: renamed(cities, 0, "Bonn", "x"), "level must be from 1 to 2, got 0"),
+        (lambda: merged(cities, 1, ["UK"], "x"), "level 1 must have the groups that are named, got 'UK'"),
+        (lambda: merged(cities, 1, ["DE"], "FR"), "a label of its own, got 'FR'"),
+        (lambda: merged(cities, 1, ["DE"], ""), "a label of its own, got ''"),
+        (lambda: merged(cities, 0, ["Bonn"], "x"), "level must be from 1 to 2, got 0"),
         (lambda: merged(cities, 1, [], "x"), "got none without one"),
         (lambda: moved(cities, 1, ["Bonn"], "UK"), "level 1 must have the groups that are named, got 'UK'"),
         (lambda: moved(cities, 1, ["Oslo"], "DE"), "level 0 must have the groups that are named, got 'Oslo'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
@@ -92,7 +93,4 @@ class HouseholdRisk(ColumnObjective):
 
 def _risk(members: tuple[tuple[int, int], ...]) -> Fraction:
     """Return the exact risk of a household, given class sizes and members in each."""
-    free = Fraction(1)
-    for size, count in members:
-        free *= Fraction(size - 1, size) ** count
-    return 1 - free
+    return 1 - prod((Fraction(size - 1, size) ** count for size, count in members), start=Fraction(1))

@@ -20,7 +20,7 @@ from pymoo_anon.objectives.bounds import (
     SuppressionBudget,
 )
 from pymoo_anon.objectives.knowledge import JointMonotone, known_of
-from pymoo_anon.objectives.privacy.register import KMap
+from pymoo_anon.objectives.privacy.register import AgainstRegister
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant
 from pymoo_anon.table.microdata import Microdata
@@ -164,7 +164,7 @@ class ProsecutorRisk(WorstClassObjective):
         return Fraction(1, int(recount.sizes.min()))
 
 
-class MarketerRisk(Objective):
+class MarketerRisk(AgainstRegister):
     """Marketer risk: mean over all tuples of 1 / (size of their class).
 
     The number of released classes over the rows; the suppressed tuples are one class (Dankar and El Emam 2010). From 1
@@ -190,27 +190,10 @@ class MarketerRisk(Objective):
     bounding = Bounding
     shown = ("register",)
 
-    def __init__(self, population: Microdata | None = None) -> None:
-        self.register = None if population is None else KMap(population)
-
     @property
     def name(self) -> str:  # type: ignore[override]
         """Marketer risk, and whether there is a register."""
         return "marketer risk" if self.register is None else "marketer risk with a register"
-
-    def check(self, table: Microdata) -> None:
-        if self.register is not None:
-            self.register.check(table)
-
-    def persons(self, classes: EquivalenceClasses) -> Ints:
-        """Return the persons of the register that each class fits, at least its tuples."""
-        assert self.register is not None
-        return np.maximum(self.register.persons(classes).astype(np.int64), classes.sizes)
-
-    def everybody(self, n_rows: int) -> int:
-        """Return the number of persons in the register, at least the rows."""
-        assert self.register is not None
-        return max(self.register.population.n_rows, n_rows)
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         if self.register is None:
@@ -243,14 +226,12 @@ class MarketerRisk(Objective):
         return np.repeat(np.array(found) / classes.n_rows * (1 - share), len(below))
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
-        return 1 / (tuples.n_rows if self.register is None else self.everybody(tuples.n_rows)), 1
+        return 1 / self.everybody(tuples.n_rows), 1
 
     def recount(self, recount: Recount) -> Recounted:
         if self.register is None:
             return Fraction(recount.n_classes, recount.n_rows)
-        kept = recount.cells[~recount.marked]
-        fitting = zip(kept.n.tolist(), self.register.fitting(recount), strict=True)
-        risks = sum((Fraction(n, max(n, fit)) for n, fit in fitting), Fraction(0))
+        risks = sum((Fraction(n, persons) for n, persons in self.fitting(recount)), Fraction(0))
         return (risks + Fraction(recount.n_suppressed, self.everybody(recount.n_rows))) / recount.n_rows
 
     def _arguments(self) -> list[str]:

@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
-from pymoo_anon.objectives.base import Objective, WorstClassObjective
-from pymoo_anon.objectives.privacy.register import KMap
+from pymoo_anon.objectives.base import WorstClassObjective
+from pymoo_anon.objectives.privacy.register import AgainstRegister
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant
 from pymoo_anon.table.microdata import Microdata
@@ -20,7 +20,7 @@ from pymoo_anon.typing import Floats
 _LAST_DIGIT = Decimal("1e-18")
 
 
-class _Payout(Objective):
+class _Payout(AgainstRegister):
     """A publisher's payout, from that of each row by class."""
 
     maximize = True
@@ -34,28 +34,21 @@ class _Payout(Objective):
         benefit: float = 1200,
         population: Microdata | None = None,
     ) -> None:
+        super().__init__(population)
         for name, price in (("cost", cost), ("gain", gain), ("loss", loss), ("benefit", benefit)):
             if not is_number(price):
                 raise TypeError(f"{name} must be a number, got {price!r}")
             if not 0 <= price < np.inf:
                 raise ValueError(f"{name} must be a price from 0 on, got {price!r}")
         self.cost, self.gain, self.loss, self.benefit = cost, gain, loss, benefit
-        self.register = None if population is None else KMap(population)
-
-    def check(self, table: Microdata) -> None:
-        if self.register is not None:
-            self.register.check(table)
 
     def of_rows(self, classes: EquivalenceClasses) -> list[Decimal]:
         """Return the payout of a row of each class of one generalization."""
-        persons = classes.sizes
-        if self.register is not None:
-            persons = np.maximum(self.register.persons(classes).astype(np.int64), classes.sizes)
         values, sizes = (classes.extents[0][classes.cells] + 1).tolist(), classes.tuples.domain_sizes
         logs = {n: Decimal(n).ln() for n in {*sizes, *(n for own in values for n in own)}}
         whole = sum((logs[n] for n in sizes), Decimal(0)) or 1
         lost = (sum((logs[n] for n in own), Decimal(0)) / whole for own in values)
-        return [self._of_row(share, n) for share, n in zip(lost, persons.tolist(), strict=True)]
+        return [self._of_row(share, n) for share, n in zip(lost, self.persons(classes).tolist(), strict=True)]
 
     def _of_row(self, lost: Decimal, persons: int) -> Decimal:
         """Return the payout of a row, given its lost share of information and its persons."""
@@ -66,13 +59,12 @@ class _Payout(Objective):
     def recounted(self, recount: Recount) -> list[tuple[int, Decimal]]:
         """Return rows and payout of a row for each kept class of a release."""
         kept = recount.cells[~recount.marked]
-        sizes = kept.n.tolist()
-        persons = sizes if self.register is None else list(map(max, sizes, self.register.fitting(recount)))
         labels = [recount.labels[name] for name in recount.names]
         columns = [kept[f"column {i}"].map(own.extents).tolist() for i, own in enumerate(labels)]
         whole = Decimal(prod(own.n_values for own in labels)).ln()
         lost = [Decimal(prod(map(int, own))).ln() / (whole or 1) for own in zip(*columns, strict=True)]
-        return [(n, self._of_row(share, fit)) for n, share, fit in zip(sizes, lost, persons, strict=True)]
+        pairs = zip(lost, self.fitting(recount), strict=True)
+        return [(n, self._of_row(share, fit)) for share, (n, fit) in pairs]
 
     def _arguments(self) -> list[str]:
         prices = [f"{self.cost!r}, {self.gain!r}, {self.loss!r}, {self.benefit!r}"]
@@ -145,8 +137,7 @@ class LeastPayout(_Payout, WorstClassObjective):
 
     def recount(self, recount: Recount) -> Recounted:
         found = [own for _, own in self.recounted(recount)]
-        everybody = recount.n_rows if self.register is None else max(self.register.population.n_rows, recount.n_rows)
-        return min(found, default=self._of_row(Decimal(1), everybody))
+        return min(found, default=self._of_row(Decimal(1), self.everybody(recount.n_rows)))
 
 
 def _decimal(number: Fraction) -> Decimal:

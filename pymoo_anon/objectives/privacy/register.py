@@ -19,7 +19,7 @@ from pymoo_anon.objectives.bounds import Bounding, Monotone, SuppressionBudget
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.typing import Floats
+from pymoo_anon.typing import Floats, Ints
 
 
 class WithPopulation(Objective):
@@ -158,6 +158,33 @@ class KMap(WithPopulation, WorstClassObjective):
 
     def recount(self, recount: Recount) -> Recounted:
         return min(self.fitting(recount), default=self.population.n_rows)
+
+
+class AgainstRegister(Objective):
+    """A measure against attackers with or without a register."""
+
+    def __init__(self, population: Microdata | None = None) -> None:
+        self.register = None if population is None else KMap(population)
+
+    def check(self, table: Microdata) -> None:
+        if self.register is not None:
+            self.register.check(table)
+
+    def persons(self, classes: EquivalenceClasses) -> Ints:
+        """Return each class's fitting persons, at least its tuples. (n_classes,) int64 array."""
+        if self.register is None:
+            return classes.sizes
+        return np.maximum(self.register.persons(classes).astype(np.int64), classes.sizes)
+
+    def everybody(self, n_rows: int) -> int:
+        """Return the number of all persons, at least the rows."""
+        return n_rows if self.register is None else max(self.register.population.n_rows, n_rows)
+
+    def fitting(self, recount: Recount) -> list[tuple[int, int]]:
+        """Return rows and fitting persons of each kept class of a release."""
+        sizes = recount.cells[~recount.marked].n.tolist()
+        persons = sizes if self.register is None else self.register.fitting(recount)
+        return [(n, max(n, fit)) for n, fit in zip(sizes, persons, strict=True)]
 
 
 class _Presence(WithPopulation):
