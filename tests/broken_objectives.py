@@ -228,9 +228,13 @@ class WrongCases(Sound):
 
 
 class TooSure(AlphaDeassociation):
-    """An objective with a family that claims all rows surely suppressed."""
+    """An objective with a family that claims all rows but those of a first class surely suppressed."""
 
-    bounding = type("Sure", (Bounding,), {"surely_suppressed": lambda self, classes, constraint: classes.sizes})
+    class Sure(Bounding):
+        def surely_suppressed(self, classes, constraint):
+            return classes.sizes * (np.arange(len(classes.sizes)) > 0)
+
+    bounding = Sure
 
 
 class MoreGained(GeneralLossMetric):

@@ -198,17 +198,14 @@ class SamaratiSearch(_Heuristic):
     def _first(self) -> Ints:
         # Invariant: the least feasible height is in low..high, or there is none.
         self._low, self._high = int(self.problem.lowest.sum()), int(self.problem.highest.sum())
-        self._decided = False
         return self._at((self._low + self._high) // 2)
 
     def _after(self, feasible: bool) -> Ints:
         height = int(self._next[0].sum())
         self._low, self._high = (self._low, height) if feasible else (height + 1, self._high)
-        if self._decided or self._low > self._high or (feasible and self._low == self._high):
+        # Not even the top may be feasible, so it is evaluated, too.
+        if self._low > self._high or (feasible and self._low == self._high):
             return self._next[:0]
-        if self._low == self._high:
-            # Not even the top may be feasible, so it is evaluated, too.
-            self._decided = True
         return self._at((self._low + self._high) // 2)
 
     def _at(self, height: int) -> Ints:

@@ -52,6 +52,7 @@ def test_a_history_holds_no_bounds():
     assert [one.n_evaluated for one in res.history] == sorted(one.n_evaluated for one in res.history)
     last = res.history[-1]
     assert (last.certified, last.n_undecided, last.n_pruned) == (True, 0, res.algorithm.n_pruned)
+    assert not last.gap.any()
     assert np.array_equal(last.opt.get("F"), res.F)
     # An entry is copied like any other object.
     assert copy.deepcopy(last).proof.n_evaluated == last.n_evaluated

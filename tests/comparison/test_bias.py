@@ -72,6 +72,7 @@ def test_known_inequality():
     assert gini([1e150] * 3) == 0
     # Rounded, the area under this curve is above that under the diagonal.
     assert gini([1.0] * 9 + [np.nextafter(1, 2)] * 29) == 0
+    assert gini([1e-200, 3e-200]) == gini([1, 3]) == 0.25
     assert lorenz_curve([3, 1, 1]).tolist() == [[0, 0], [2 / 3, 0.4], [1, 1]]
 
 

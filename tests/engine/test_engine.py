@@ -253,6 +253,17 @@ def test_a_batch_has_room_for_what_is_written_past_its_end(monkeypatch):
     assert [one.columns["s"].counts.tolist() for one in got] == [[15], [1, 2, 3, 4, 5]]
 
 
+def test_a_batch_has_room_for_every_value_in_every_class(monkeypatch):
+    leave_uncompiled(monkeypatch, numbering, grouping, grouper)
+    monkeypatch.setattr(grouper, "_BATCH_ENTRIES", 1)
+    tuples = np.arange(12)
+    column = ValueCounts(4 * np.arange(13), np.tile(np.arange(4), 12), np.ones(48, dtype=int), 4)
+    table = DistinctTuples(tuples[:, None], 0 * tuples + 4, (12,), {"s": column})
+    with np.errstate(over="ignore"):
+        got, _ = copies(table, np.stack([tuples % 8, tuples % 5]), np.array([[8], [5]]), columns=("s",))
+    assert [len(one.columns["s"].counts) for one in got] == [32, 20]
+
+
 def test_numbers_start_again_before_they_outgrow_their_slots():
     codes = np.stack(np.unravel_index(np.arange(64), (8, 8)), axis=1)
     table = uncounted(codes, (8, 8))

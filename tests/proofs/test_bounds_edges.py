@@ -40,6 +40,9 @@ def test_cases_lie_between_the_sizes_that_are_suppressed():
     assert (below.small.tolist(), below.most_k.tolist()) == ([0, 1, 2], [1, 2, 5])
     assert below.gone.tolist() == [[0, 0, 0], [1, 0, 0], [1, 2, 2]]
     assert len(suppression_budget(classes, AtMost(5), (), by_k=False)) == 1
+    # The first class joins the last one, and the others each other.
+    merged = below.merged(np.array([1, 0, 0, 1]), 2)
+    assert (merged.small.tolist(), merged.gone.tolist()) == ([0, 1], [[0, 0], [0, 1], [4, 1]])
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(0, 1), (2, 1), (3, 2), (4, 2), (5, 3)])

@@ -198,6 +198,7 @@ def test_names_survive(tmp_path):
     back = read_evidence(tmp_path / "evidence.json")
     assert back["table"]["quasi_identifiers"][0]["name"] == 'a "q";\\n=é\\udc80'
     assert back["table"]["quasi_identifiers"][1]["name"] == "('x', 1)"
+    assert "=é" in (tmp_path / "evidence.json").read_text(encoding="utf-8")
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------

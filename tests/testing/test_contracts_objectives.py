@@ -1,12 +1,13 @@
 """The contract of objectives, kept by the package's and broken on purpose."""
 
 import importlib.util
+import re
 import sys
 import textwrap
 
 import pandas as pd
 import pytest
-from broken_objectives import BROKEN, Whole
+from broken_objectives import BROKEN, TooSure, Whole
 from strategies import times
 from tasks import STATED
 
@@ -117,6 +118,13 @@ def test_a_sentence_tells_where():
         r"with classes of sizes \[\d+(, \d+)*(, \.{3})?\] and kept \[True(, True)*(, \.{3})?\]$",
     ):
         check_objective(Whole())
+
+
+def test_the_class_that_is_named_keeps_rows_that_had_to_go():
+    with pytest.raises(AssertionError, match="gone under") as caught:
+        check_objective(TooSure("s"))
+    sure, kept = re.search(r"(\d+) of the \d+ tuples of a class .*, got (\d+),", str(caught.value)).groups()
+    assert int(kept) < int(sure)
 
 
 #: Every bound that is stated; of ordered values those of a column of numbers.
