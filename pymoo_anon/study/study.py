@@ -419,14 +419,14 @@ class Study:
         return recode(frame, self.problem, choice, roles)
 
     def _remember(self, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
-        from pymoo_anon.study.releasing import warning_of
+        from pymoo_anon.study.releasing import is_latest, warning_of
 
         self.releases = [*(one for one in self.releases if one != done), done]
         with replaced(self.folder / RELEASES) as path:
             path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")
         for one in earlier:
             # The caller of `release` is warned.
-            warnings.warn(warning_of(one, one.file == done.file, told, len(earlier)), stacklevel=3)
+            warnings.warn(warning_of(one, is_latest(self, one), told, len(earlier)), stacklevel=3)
 
     # --- counting again -----------------------------------------------------------------------------------------------
 
@@ -439,7 +439,7 @@ class Study:
         Raises:
             ValueError: There is no release, or the front is out of date.
         """
-        from pymoo_anon.study.releasing import is_there
+        from pymoo_anon.study.releasing import is_there, study_of
 
         paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self.project.documents]
         if not any(is_there(self, path) for path in paths):
@@ -450,8 +450,10 @@ class Study:
         found, _ = {}, self.front
         for path in paths:
             show(f"Recoding and counting {path} again")
-            (*_, audience) = [one.audience for one in self.releases if self._path_of(one) == path] or [None]
-            found[path] = (self if audience == self.audience else self.for_audience(audience))._broken(path)
+            try:
+                found[path] = study_of(self, path)._broken(path)
+            except ValueError as error:
+                found[path] = [str(error)]
         return found
 
     def _broken(self, path: Path) -> list[str]:
@@ -506,7 +508,8 @@ class Study:
         front = self.front if self.audience is None else Front(self.problem, np.array([x]))
         rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
         if not rows:
-            raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
+            place = f"in the front of {self.folder}; search" if self.audience is None else "for its audience; release"
+            raise ValueError(f"its point, {x}, is not {place} again")
         choice = replace(front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
         is_refined = local is not None and local["refined"]
