@@ -72,6 +72,20 @@ def plain(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
+def error_text(error: BaseException) -> str:
+    """Return the words of an error in one line.
+
+    >>> error_text(KeyError("no column")), error_text(MemoryError())
+    ('no column', 'out of memory')
+    """
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        text = f"out of memory{': ' * bool(text)}{text}"
+    return plain(" ".join(text.split()))
+
+
 def html_table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of escaped texts as HTML.
 

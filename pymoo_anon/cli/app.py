@@ -96,15 +96,19 @@ def _checked(asked: Invocation) -> Invocation:
 
 
 for _name, _asked, _help in (
+    ("risk", options.RiskRequest, "Count the rows of any table that are unique, and the columns that make them so."),
     ("init", options.InitRequest, "Write a project file with a guess for every column, and drafts of hierarchies."),
     ("search", Settings, "Find the front between privacy and loss, and write it to a folder."),
     ("pick", options.PickRequest, "Choose one point of a front, and write it to choice.json beside the front."),
     ("release", options.ReleaseRequest, "Write the table of the chosen point, with evidence and codebook."),
     ("verify", options.VerifyRequest, "Count released tables again. The exit code is 1 if something does not hold."),
     ("count", options.CountRequest, "Count rows of a released table: at least, at most, and about how many."),
+    ("compare", options.CompareRequest, "Compare two releases: classes, loss, errors of counts, who is better off."),
     ("report", options.ReportRequest, "Write one HTML file about the chosen point and its release."),
+    ("app", options.AppRequest, "Do all of this on a page in the browser, which this machine alone can open."),
 ):
-    app.command(_name, help=_help)(command_of(_asked, _runner(_name, _name)))
+    # The module `app` is this one.
+    app.command(_name, help=_help)(command_of(_asked, _runner("screen" if _name == "app" else _name, _name)))
 for _name, _part, _help in (
     ("draft", options.DraftRequest, "Draft a hierarchy for each column from its values, in ARX's layout."),
     ("check", options.CheckRequest, "List errors and doubts in hierarchies, and exit with 1 after an error."),

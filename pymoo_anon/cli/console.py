@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from pymoo_anon._messages import examples, plain
+from pymoo_anon._messages import error_text, examples, plain
 from pymoo_anon.study import interrupt
 from pymoo_anon.study.interrupt import ExitCode, check_interrupted
 
@@ -116,12 +116,8 @@ def clear_errors(less_memory: str = "") -> Iterator[None]:
         with interrupt.interruptible():
             yield
     except (ValueError, KeyError, TypeError, OSError, MemoryError) as error:
-        message = str(error.args[0]) if isinstance(error, KeyError) else str(error)
-        if isinstance(error, OSError) and error.filename is not None:
-            message = f"{error.filename}: {error.strerror}"
-        if isinstance(error, MemoryError):
-            message = f"out of memory{': ' * bool(message)}{message}{less_memory}"
-        typer.echo(f"Error: {plain(' '.join(message.split()))}", err=True)
+        hint = less_memory if isinstance(error, MemoryError) else ""
+        typer.echo(f"Error: {error_text(error)}{hint}", err=True)
         raise typer.Exit(ExitCode.BAD_USE) from None
     except KeyboardInterrupt:
         typer.echo(interrupt.interrupted_words(), err=True)

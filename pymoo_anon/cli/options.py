@@ -27,6 +27,53 @@ _WAYS = ("least", "most", "row", "knee", "weights")
 
 
 @dataclass(frozen=True, kw_only=True)
+class RiskRequest(Invocation):
+    """Options of `pymoo-anon risk`."""
+
+    data: str = option(
+        ...,
+        "A project file, or a table: a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.",
+        metavar="DATA|FILE.toml",
+        argument=True,
+    )
+    column: list[str] = option(
+        [],
+        "A column that others may know; repeatable.",
+        metavar="NAME",
+        shown="the quasi-identifiers of the project, or those that init guesses",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(Invocation):
+    """Options of `pymoo-anon compare`."""
+
+    first: str = option(..., "A released table: a CSV or Parquet file, ...", metavar="A", argument=True)
+    second: str = option(..., "Another one with the same columns.", metavar="B", argument=True)
+    project: Path | None = option(
+        None,
+        "The project of both releases, or the folder of its search, for loss, errors of counts and people.",
+        metavar="FILE.toml|FOLDER",
+        shown="none",
+    )
+    quasi_identifiers: list[str] = option(
+        [],
+        "A quasi-identifier; repeatable.",
+        metavar="NAME",
+        flag="--quasi-identifier",
+        shown="those of the project, or those that init guesses of A",
+        idle=(PROJECT,),
+    )
+
+    def check(self) -> None:
+        """Raise ValueError for options without use."""
+        super().check()
+        if self.project is not None:
+            check_meant(self, PROJECT, PROJECT)
+            check_path(self.project, folder=True)
+
+
+@dataclass(frozen=True, kw_only=True)
 class InitRequest(Invocation):
     """Options of `pymoo-anon init`."""
 
@@ -317,3 +364,16 @@ class ShowRequest(Invocation):
     """Options of `pymoo-anon hierarchy show`."""
 
     path: Path = option(..., "A hierarchy.", metavar="FILE", argument=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppRequest(Invocation):
+    """Options of `pymoo-anon app`."""
+
+    path: Path = option(
+        Path(),
+        "A folder, outside which no file is opened, or a project file.",
+        metavar="[FOLDER|FILE.toml]",
+        argument=True,
+    )
+    no_browser: bool = option(False, "Only print the address.")

@@ -3,6 +3,8 @@
 A property gives every tuple a value. A comparator finds the better of two such vectors, and `compare` applies them to
 many generalizations. `distribution`, `gains` and `worst_off` show whom an anonymization favours, `population_uniques`
 and `individual_risk` the persons of a population that can be found, `inference` the guesses that a release allows.
+`uniqueness` counts the rows that columns single out and `special_uniques` scores them. `better_off` counts the people
+whom one of two releases favours.
 `CountQueries`, `CertainCounts`, `total_variation`, `means` and `classification` measure the remaining use. A property
 or a comparator of your own derives from `Property`, `Comparator` or `SetComparator`.
 """
@@ -34,6 +36,7 @@ from pymoo_anon.comparison.properties import (
     TupleUtility,
     released,
 )
+from pymoo_anon.comparison.releases import BetterOff, better_off, class_sizes, compare_sizes, compare_uses
 from pymoo_anon.comparison.risk import (
     PopulationUniqueness,
     PopulationUniques,
@@ -42,9 +45,11 @@ from pymoo_anon.comparison.risk import (
     k_for_k_map,
     population_uniques,
 )
+from pymoo_anon.comparison.uniques import SpecialUniques, Uniqueness, special_uniques, uniqueness
 from pymoo_anon.comparison.utility import CertainCounts, CountQueries, classification, means, total_variation
 
 __all__ = [
+    "BetterOff",
     "BreachProbability",
     "CertainCounts",
     "ClassSize",
@@ -65,13 +70,19 @@ __all__ = [
     "Rank",
     "SensitiveCount",
     "SetComparator",
+    "SpecialUniques",
     "Spread",
     "Tournament",
     "TupleLoss",
     "TupleUtility",
+    "Uniqueness",
     "Weighted",
+    "better_off",
+    "class_sizes",
     "classification",
     "compare",
+    "compare_sizes",
+    "compare_uses",
     "distribution",
     "gains",
     "gini",
@@ -82,6 +93,8 @@ __all__ = [
     "means",
     "population_uniques",
     "released",
+    "special_uniques",
     "total_variation",
+    "uniqueness",
     "worst_off",
 ]

@@ -25,6 +25,8 @@ from pymoo_anon.recoding import (
     ColumnRequirement,
     RequirementKind,
 )
+from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.microdata import Microdata
 
 
 def least_k(constraints: Sequence[Constraint]) -> int:
@@ -91,3 +93,17 @@ _TESTS: dict[type, Callable[..., ColumnRequirement]] = {
     RecursiveCLDiversity: _recursive,
     TCloseness: _closeness,
 }
+
+
+def impossible(table: Microdata, constraints: Sequence[Constraint]) -> list[Constraint]:
+    """Return the constraints that hold neither of the table as it stands nor of one class of all rows.
+
+    Hardly any recoding keeps them: privacy is best in one class, and detail in the table.
+    """
+    trees = table.quasi_identifiers.items()
+    ends = []
+    for kept in (1, 0):
+        made = {name: tree.groups[0] * kept for name, tree in trees}
+        labels = {name: tuple(range(int(own.max()) + 1)) for name, own in made.items()}
+        ends.append(table.equivalence_classes(Generalization(made, labels)))
+    return [one for one in constraints if not any(one.keeps(one.objective.evaluate(own))[0] for own in ends)]

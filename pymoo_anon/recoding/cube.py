@@ -107,8 +107,7 @@ def bottom_up(
             if 2 * len(left) < index.tuples.shape[1]:
                 index = Index.of(trees, class_of)
             n_released = _release(candidates, int(k), float(cap), float(price), index, class_of, trees, cube)
-            # What a band leaves is taken by the next one: to search it again releases little.
-            if n_released == 0 or cap < np.inf:
+            if n_released == 0:
                 break
             # A tuple without cells finds none later either: fewer tuples wait then.
             waiting = (class_of < 0) & (cube.owner >= 0)

@@ -155,7 +155,7 @@ class Project:
         path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")
         if file is None and table is not None:
             return replace(self, release=self.release._replace(table=f"{table}-{name}"))
-        own = file or (path.with_name(f"{path.stem}-{name}{path.suffix}") if path is not None else "")
+        own = file or (f"{path.stem}-{name}{path.suffix}" if path is not None else "")
         return replace(self, release=source_of(str((self.path if path is None else path).parent / own), Path()))
 
     def with_role(self, *roles: str) -> list[str]:

@@ -19,8 +19,8 @@ import tomlkit
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
-from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from
-from pymoo_anon.study.options import parts_of, read_encoding
+from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from, source_of
+from pymoo_anon.study.options import is_project, parts_of, read_encoding
 from pymoo_anon.study.project import ROLES
 from pymoo_anon.table.delimited import csv_rows
 from pymoo_anon.table.domain_values import is_number, spelled
@@ -127,13 +127,32 @@ class Proposer:
     def __init__(self, reading: Reading, folder: Path, stem: str) -> None:
         self._reading, self._folder, self._stem = reading, folder, stem
         frame = open_frame(reading, list)
-        self._frame = at_hand(frame) if reading.source.kind == "csv" else frame
-        profiles = profiles_of(self._frame, nw.from_native(self._frame).collect_schema().names())
+        #: The table, read once.
+        self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
+        profiles = profiles_of(self.frame, nw.from_native(self.frame).collect_schema().names())
         self._empty = [
             text for text in ("", *WORDS["never values"]) if any(text in profile.values for profile in profiles)
         ]
-        self._profiles = self._without(profiles)
+        #: Counts of the values of each column.
+        self.profiles = self._without(profiles)
         self._drafts: dict[int, tuple[str | None, str, Draft | None]] = {}
+
+    def roles(self) -> dict[str, tuple[str, str]]:
+        """Return the guessed role of every column, with the reason, before hierarchies are drafted."""
+        redundant = {name: ("drop", told) for name, (_, told) in self._redundant({}).items()}
+        return self._decisions({}) | redundant
+
+    def draft(self, name: str) -> str:
+        """Return the text of a drafted hierarchy of a column.
+
+        Raises:
+            ValueError: There is none.
+        """
+        (profile,) = [own for own in self.profiles if own.name == name]
+        text, levels, _ = self._drafted(profile)
+        if text is None:
+            raise ValueError(f"column {name!r} has no hierarchy: {levels}")
+        return text
 
     def propose(self, roles: Sequence[str], hierarchies: Path | None, missing: str | None) -> Proposal:
         """Decide on all columns.
@@ -143,14 +162,14 @@ class Proposer:
             hierarchies: A folder with hierarchies of quasi-identifiers, or None.
             missing: Treatment of rows without a value, or None for one that fits.
         """
-        names = [profile.name for profile in self._profiles]
+        names = [profile.name for profile in self.profiles]
         given = {} if hierarchies is None else self._given(hierarchies, names)
         asked = _asked(roles, names) | dict.fromkeys(given, ("quasi-identifier", "--hierarchies has a file for it"))
         redundant = self._redundant(asked)
         columns = first = self._columns(asked, redundant, given)
         if proposed := _proposed(columns):
             self._empty += proposed
-            self._profiles = self._without(self._profiles)
+            self.profiles = self._without(self.profiles)
             columns = self._columns(asked, redundant, given)
         questions = _questions(first, proposed)
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
@@ -183,7 +202,7 @@ class Proposer:
 
     def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
         """Return the role of every column, with the reason."""
-        decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in self._profiles}
+        decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in self.profiles}
         persons = [name for name, (role, _) in asked.items() if role == "person"]
         for name, (role, reason) in decisions.items():
             if role == "person" and name not in persons:
@@ -205,13 +224,13 @@ class Proposer:
         roles = {name: role for name, (role, _) in self._decisions(asked).items()}
         # Of two equal ones that stays which protects persons best.
         order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
-        free = [own for own in self._profiles if roles[own.name] != "drop" or own.name not in asked]
-        equal = equal_columns(self._frame, sorted(free, key=lambda own: order.index(roles[own.name])))
+        free = [own for own in self.profiles if roles[own.name] != "drop" or own.name not in asked]
+        equal = equal_columns(self.frame, sorted(free, key=lambda own: order.index(roles[own.name])))
         found = {a: (EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
         used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
         known = [own.name for own in used if roles[own.name] == "quasi-identifier"]
         person = next((name for name, role in roles.items() if role == "person"), None)
-        decided = decided_columns(self._frame, used, known, person)
+        decided = decided_columns(self.frame, used, known, person)
         found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
         return {name: told for name, told in found.items() if name not in asked}
 
@@ -222,7 +241,7 @@ class Proposer:
         hierarchies: Mapping[str, str],
     ) -> list[ColumnProposal]:
         decisions, columns = self._decisions(asked), []
-        for profile, file in zip(self._profiles, file_names(list(decisions)), strict=True):
+        for profile, file in zip(self.profiles, file_names(list(decisions)), strict=True):
             beside, told = redundant.get(profile.name, (None, ""))
             role, reason = decisions[profile.name] if beside is None else ("drop", told)
             own = hierarchies.get(profile.name, "")
@@ -273,6 +292,42 @@ class Proposer:
             front=_toml(f"{self._stem}-front"),
             release=_toml(f"{self._stem}-release.csv"),
         )
+
+
+class Known(NamedTuple):
+    """Table with the columns that others may know."""
+
+    frame: Any  # The table, with these columns at least
+    columns: list[str]  # Their names
+    who: str  # Their origin: the project, a guess or the user
+
+
+def known_columns(data: str, asked: Sequence[str] = ()) -> Known:
+    """Open a table with the columns that others may know.
+
+    Args:
+        data: A table or a project file.
+        asked: Names of columns, or nothing for the quasi-identifiers of the project, or the guessed ones.
+
+    Raises:
+        ValueError: No column is a quasi-identifier, or the table cannot be read.
+    """
+    # They load all measures.
+    from pymoo_anon.study.project import read_project
+    from pymoo_anon.study.tables import open_table
+
+    project = read_project(Path(data), decided=False) if is_project(data) else None
+    reading = reading_of(source_of(data, Path()), "auto", None) if project is None else project.reading
+    if asked or project is not None:
+        columns = list(asked) or ([] if project is None else project.with_role("quasi-identifier"))
+        frame, who = open_table(reading, columns), "asked for" if asked else "of the project"
+    else:
+        proposer = Proposer(reading, Path(), "")
+        columns = [name for name, (role, _) in proposer.roles().items() if role == "quasi-identifier"]
+        frame, who = proposer.frame, "guessed"
+    if not columns:
+        raise ValueError(f"{data} must have a quasi-identifier, got none that is {who}; --column names one")
+    return Known(frame, columns, who)
 
 
 def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -219,6 +219,20 @@ def _different(study: Any) -> list[Released]:
     return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
 
 
+def classes_of_file(study: Any, file: Path) -> EquivalenceClasses:
+    """Return the classes of a recorded release.
+
+    Raises:
+        ValueError: The file is no release of the study, or has changed since.
+    """
+    for one in reversed(study.releases):
+        if (path := study.project.path.parent / one.file).is_file() and file.samefile(path):
+            if checksum(file) != one.sha256:
+                raise ValueError(f"{file} has changed since its release: its checksum differs; release it again")
+            return _classes_of_release(study, one)
+    raise ValueError(f"{file} must be a release of {study.project.path}, got another file; leave --project out")
+
+
 def _together(study: Any, releases: Sequence[Released]) -> Together | None:
     """Return the joint classes, or None if they are not several or cannot be made again."""
     if len(releases) < 2:

@@ -151,6 +151,12 @@ def guess_of(profile: Profile) -> Guess:
     return Guess(role, reason, danger)
 
 
+def kind_of(profile: Profile) -> str:
+    """Return the kind of nearly all values of a column: "numbers", "dates" or "texts"."""
+    looks = _Looks.of(profile)
+    return "dates" if looks.are_dates else "numbers" if looks.numbers else "texts"
+
+
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     """Count the values of columns."""
     native, aliases = aliased(frame, names)

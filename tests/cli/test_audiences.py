@@ -48,6 +48,14 @@ def add(text):
     path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
 
 
+def test_a_project_in_another_folder_has_its_releases_beside_it(project, monkeypatch):
+    folder = Path.cwd()
+    monkeypatch.chdir(folder.parent)
+    own = Study.open(Path(folder.name, project))
+    files = [own.for_audience(name).project.documents for name in ("public", "research")]
+    assert files == [Path(folder.name, "out-public.csv"), Path(folder.name, "fine.csv")]
+
+
 def test_audiences_have_releases_that_hold_together(project):
     run("release", project, "--audience", "public")
     exit_code, said = answer("release", project, "--audience", "research")

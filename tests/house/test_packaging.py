@@ -1,6 +1,7 @@
 """Distributions, the workflow's steps, and the citation of the project."""
 
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -10,9 +11,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import typer
 
 import pymoo_anon
 import pymoo_anon.testing
+from pymoo_anon.cli.app import app
 
 tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no tomllib")
 yaml = pytest.importorskip("yaml")
@@ -205,6 +208,21 @@ def test_one_command_builds_the_site():
     assert "sphinx-build -n -j 2 -t online examples/site build/site" in WORKFLOWS["publish"]
     assert "sphinx-build -W -n examples/site build/site" in CONTRIBUTING
     assert "sphinx-build -W -n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_container_installs_what_there_is_and_runs_a_command():
+    told = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    (extras,) = re.findall(r'"/src\[(.*)\]"', told)
+    assert set(extras.split(",")) <= PROJECT["optional-dependencies"].keys()
+    (python,) = re.findall(r"^FROM python:([\d.]+)-slim$", told, re.M)
+    assert f"Programming Language :: Python :: {python}" in PROJECT["classifiers"]
+    copied = {name for names in re.findall(r"^COPY (.*) \S+$", told, re.M) for name in names.split()}
+    assert {"pyproject.toml", PROJECT["readme"], "pymoo_anon"} <= copied
+    assert all((ROOT / name).exists() for name in copied)
+    (command,) = re.findall(r"^CMD (\[.*\])$", told, re.M)
+    name, *arguments = json.loads(command)
+    accepts = {option for own in typer.main.get_command(app).commands[name].params for option in own.opts}
+    assert {one for one in arguments if one.startswith("--")} <= accepts
 
 
 def test_the_citation_agrees_with_the_project():

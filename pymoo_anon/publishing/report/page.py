@@ -123,7 +123,7 @@ def _page(subject: Subject) -> str:
     stay = {name: view(subject) for name, view in _STAY.items() if not subject.external or name in _OUTSIDE}
     views = {**views, **stay}
     figures = {name: _figures(subject, name, view) for name, view in views.items()}
-    scripts = [script(), resource("report.js")]
+    scripts = [script(), resource("front.js") + resource("report.js")]
     payload = _payload(subject, shown, figures)
     about = {words: subject.about[key] for key, words in ABOUT.items() if subject.about.get(key)}
     missing = [words for words in ABOUT.values() if words not in about]

@@ -28,8 +28,7 @@
     });
   }
 
-  // Every record knows its place, by which charts sort: the order of data that change is that of their first appearance.
-  const records = (rows) => rows.map((row, place) => ({ place, ...Object.fromEntries(row.map((cell, i) => ["c" + i, cell])) }));
+  const { records } = window.frontChart;
   const members = new Map(data.members.map((member) => [member.point, member]));
   const rowsOf = (member, name) => (name in data.fixed ? data.fixed[name] : data.pool[member.tables[name]]);
   const charts = new Map();
@@ -131,13 +130,8 @@
     if (rows.length) select(rows[(rows.indexOf(current) + by + rows.length) % rows.length]);
   }
 
-  // The points of the front, with what is chosen for the axes and the colour as x, y and z.
-  function points() {
-    const [x, y, z] = axes.map((place) => (place === null ? null : data.axes[place].column));
-    return records(data.fixed.front).map((row) => ({
-      ...row, x: row[x], y: row[y], z: z === null ? null : row[z], label: data.labels[row.c0],
-    }));
-  }
+  const ofAxes = () => axes.map((place) => (place === null ? null : data.axes[place]));
+  const points = () => window.frontChart.points(data.fixed.front, ofAxes(), data.labels);
 
   function brush(area) {
     const sides = Object.entries(area || {}).filter(([, range]) => Array.isArray(range) && range[0] !== range[1]);
@@ -150,49 +144,11 @@
     if (sides.length && rows.length && !rows.includes(current)) select(rows.find((row) => members.has(row)) ?? rows[0]);
   }
 
-  // A click chooses the nearest point that is not far, also for fingers; the end of a drag is no click.
-  function choose(view, inside) {
-    let from = [0, 0];
-    inside.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; });
-    inside.addEventListener("click", (event) => {
-      if (Math.hypot(event.clientX - from[0], event.clientY - from[1]) > 5) return;
-      const box = inside.querySelector("svg").getBoundingClientRect();
-      const [left, top] = view.origin();
-      const { left: padLeft, top: padTop } = view.padding();
-      const [x, y] = [event.clientX - box.x - left - padLeft, event.clientY - box.y - top - padTop];
-      const far = (row) => {
-        const away = Math.hypot(view.scale("x")(row.x) - x, view.scale("y")(row.y) - y);
-        return Number.isNaN(away) ? Infinity : away;
-      };
-      const nearest = points().reduce((best, row) => (far(row) < far(best) ? row : best));
-      if (far(nearest) <= 22) select(nearest.c0);
-    });
-  }
-
-  // The specification of the front with the axes and the colour that are chosen.
-  function ofFront(spec) {
-    const { encoding } = spec.layer[0];
-    const [x, y, z] = axes.map((place) => (place === null ? null : data.axes[place]));
-    Object.assign(encoding.x, x.place);
-    Object.assign(encoding.y, y.place);
-    if (z) Object.assign(encoding.color, z.colour);
-    else encoding.color = { value: "#0072B2" };
-    const bounds = [["x", x], ["y", y]].flatMap(([side, axis]) => axis.bounds.map((bound) => ({ side, ...bound })));
-    const bounded = (layer) => /^[xy]_/.test(layer.name ?? "");
-    const layer = spec.layer.filter((own) => !bounded(own) || bounds.some((bound) => own.name.startsWith(bound.side)));
-    return { ...spec, layer, datasets: { rows: points(), bounds } };
-  }
-
   function embed(inside, name, chart) {
     let spec = structuredClone(data.charts[chart]);
-    if (inside.clientWidth < 480) Object.assign(spec.config.axis, { labelLimit: 120, titleLimit: 260 });
-    else spec.config.axis.labelLimit = 260;
-    if (name === "front") spec = ofFront(spec);
+    if (name === "front") spec = window.frontChart.specified(spec, ofAxes(), points());
     else spec.data.find((source) => source.name === "rows").values = records(rowsOf(memberOf(current), name));
-    return window.vegaEmbed(inside, spec, {
-      mode: name === "front" ? "vega-lite" : "vega", renderer: "svg", actions: false, ast: true,
-      loader: { load: () => Promise.reject(new Error("nothing is loaded")) },
-    });
+    return window.frontChart.embed(inside, spec, name === "front" ? "vega-lite" : "vega");
   }
 
   async function draw(place) {
@@ -206,7 +162,7 @@
     charts.set(name, made.view);
     if (name !== "front") return;
     await made.view.signal("shown", current).runAsync();
-    choose(made.view, inside);
+    window.frontChart.choose(made.view, inside, points, select);
     made.view.addSignalListener("brush", (_, area) => brush(area));
   }
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import listed, plain
+from pymoo_anon.comparison.uniques import BELOW
 from pymoo_anon.comparison.utility import CertainCounts, distance, domain_numbers, means, of_release, of_table
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.release import said_of
-from pymoo_anon.publishing.report.cells import Heading, Row, Table, View, cell_of, headings, one_line, share_text
+from pymoo_anon.publishing.report.cells import (
+    Heading,
+    Row,
+    Table,
+    View,
+    cell_of,
+    cell_text,
+    headings,
+    one_line,
+    share_text,
+)
 from pymoo_anon.publishing.report.decision import measures
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.domain_values import ROOT
@@ -252,6 +263,34 @@ def left_view(subject: Subject) -> View:
         "Each attribute before and after, labels spread over their values: distance of the distributions, and means."
     )
     return View((), (Table("left", title, columns, tuple(rows)), _queries(subject)))
+
+
+def side_by_side(subject: Subject, places: Sequence[int]) -> Table:
+    """Compare points of the front: measures, risk, errors of counts, and loss by attribute."""
+    members, certain = [subject.member(place) for place in places], CertainCounts(subject.queries)
+    rows: list[Row] = []
+
+    def add(words: str, values: Iterable[Any], kind: str = "number") -> None:
+        rows.append((words, *(cell_text(cell_of(value), kind) for value in values)))
+
+    for one in measures(subject):
+        values = subject.front.values(one.measure)[list(places)].tolist()
+        add(one.name, values)
+        if one.loss:
+            add(f"{one.name}, share lost", map(one.share, values), "share")
+    add("suppressed rows", (own.n_suppressed for own in members))
+    add("mean risk", (len(own.sizes) / max(own.sizes.sum(), 1) for own in members), "share")
+    for least in BELOW:
+        add(f"rows in classes below {least}", (own.sizes[own.sizes < least].sum() for own in members))
+    errors = [subject.errors(own) for own in members]
+    add("counts: half are off by at most", (half for half, _ in errors), "share")
+    add("counts: nine in ten are off by at most", (most for _, most in errors), "share")
+    add("certain counts: median width", (certain.evaluate_one(own.classes) for own in members), "share")
+    lost = [(subject.front.lost(place) / subject.table.n_rows).tolist() for place in places]
+    for name, own in zip(subject.names, zip(*lost, strict=True), strict=True):
+        add(f"loss of {one_line(name)}", own, "share")
+    columns = headings("", *(f"point {subject.number(place)}" for place in places))
+    return Table("side", "Points side by side.", columns, tuple(rows))
 
 
 def _queries(subject: Subject) -> Table:

@@ -1,0 +1,48 @@
+"""The pages of the server: steps, scripts of charts, and the report."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from fastapi.responses import FileResponse, PlainTextResponse, Response
+from nicegui import app, ui
+
+from pymoo_anon.app import begin, front, hierarchies, release, requirements, search, table
+from pymoo_anon.app.desk import Desk
+from pymoo_anon.app.screen import Screen, Step
+from pymoo_anon.publishing.report.cells import resource
+from pymoo_anon.publishing.report.vega import script
+
+#: The steps by title.
+STEPS: dict[str, Step] = {
+    "Table": table.show,
+    "Hierarchies": hierarchies.show,
+    "What must hold": requirements.show,
+    "Search": search.show,
+    "Front": front.show,
+    "Release": release.show,
+}
+
+
+def add_pages(desk: Desk) -> None:
+    """Add the page and its files to the server."""
+
+    @ui.page("/")
+    def page(step: int = 1) -> None:
+        Screen(desk, STEPS, begin.show, step).build()
+
+    @app.get("/vega.js")
+    def vega() -> Response:
+        # Inside a function: its short global names would hide those of other scripts.
+        return PlainTextResponse(f"(() => {{{script()}\n}})();", media_type="text/javascript")
+
+    @app.get("/front.js")
+    def drawing() -> Response:
+        own = (files("pymoo_anon.app") / "screen.js").read_text(encoding="utf-8")
+        return PlainTextResponse(resource("front.js") + own, media_type="text/javascript")
+
+    @app.get("/report")
+    def report() -> Response:
+        if desk.report is None or not desk.report.is_file():
+            return PlainTextResponse("There is no report yet.", status_code=404)
+        return FileResponse(desk.inside(desk.report), media_type="text/html")

@@ -1,0 +1,54 @@
+// The chart on the screen: choosers of axes and colour, and a click that chooses a point.
+(() => {
+  const chosen = {};
+
+  function chooser(words, data, name, number) {
+    const label = document.createElement("label");
+    const select = document.createElement("select");
+    const options = data.axes.map((axis, place) => [place, axis.name]);
+    for (const [value, title] of number === 2 ? [["", "none"], ...options] : options) {
+      const option = document.createElement("option");
+      option.value = value;
+      option.textContent = title;
+      select.append(option);
+    }
+    select.value = chosen[name][number] ?? "";
+    select.addEventListener("change", () => {
+      chosen[name][number] = select.value === "" ? null : Number(select.value);
+      plot(name, data);
+    });
+    label.append(words, " ", select);
+    return label;
+  }
+
+  async function plot(name, data) {
+    const inside = document.createElement("div");
+    document.querySelector(`#${name} .plot`).replaceChildren(inside);
+    const axes = chosen[name].map((place) => (place === null ? null : data.axes[place]));
+    const rows = window.frontChart.points(data.rows, axes, data.labels);
+    const spec = window.frontChart.specified(structuredClone(data.spec), axes, rows);
+    // A layer without data would have no scale.
+    const empty = [data.shown ? "" : "shown", data.rows.some((row) => row.at(-1)) ? "" : "chosen"];
+    spec.layer = spec.layer.filter((layer) => !empty.includes(layer.name));
+    const made = await window.frontChart.embed(inside, spec, "vega-lite");
+    await made.view.signal("shown", data.shown).runAsync();
+    window.frontChart.choose(made.view, inside, () => rows, (point) => emitEvent("point", point));
+  }
+
+  window.frontChart.draw = (name, data, shown) => {
+    const place = document.getElementById(name);
+    if (!place) return;
+    data.shown = shown;
+    if (!place.firstChild) {
+      // A new search may have other measures.
+      if (!chosen[name]?.every((place) => place === null || place < data.axes.length)) chosen[name] = [...data.first];
+      const choosers = document.createElement("div");
+      choosers.className = "choosers";
+      choosers.append(...["across", "up", "colour"].map((words, number) => chooser(words, data, name, number)));
+      const inside = document.createElement("div");
+      inside.className = "plot";
+      place.replaceChildren(choosers, inside);
+    }
+    plot(name, data);
+  };
+})();

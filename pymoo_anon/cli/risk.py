@@ -1,0 +1,60 @@
+"""The command `risk`."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from pymoo_anon._messages import counted, listed, percent, plain
+from pymoo_anon.cli.console import new_table, tell, tell_some, working
+from pymoo_anon.cli.options import RiskRequest
+from pymoo_anon.comparison.uniques import BELOW, Columns, Uniqueness, uniqueness
+from pymoo_anon.study.options import is_project
+from pymoo_anon.study.proposal import known_columns
+
+# So many single columns, pairs and minimal sets are printed, those with most unique rows.
+_MOST_SETS, _MOST_MINIMAL = 3, 4
+
+
+def run_risk(asked: RiskRequest, console: Console) -> None:
+    """Count the unique rows of a table, and print their columns."""
+    with working("Reading the table") as show:
+        known = known_columns(asked.data, asked.column)
+        show("Counting unique rows")
+        found = uniqueness(known.frame, known.columns)
+    tell(console, f"{asked.data}: {counted(found.n_rows, 'row', 'rows')}.")
+    tell_some(console, f"Quasi-identifiers, {known.who} ({len(known.columns):,})", known.columns)
+    console.print(_table(found), soft_wrap=False)
+    added = found.added[found.added > 0].sort_values(ascending=False, kind="stable")
+    if len(added):
+        tell_some(console, "Fewer unique rows without", [f"{name} ({n:,})" for name, n in added.items()])
+    sizes = [f"{rows:,} by {counted(size, 'column', 'columns')}" for size, rows in found.with_minimal.items()]
+    tell(console, f"Rows with a minimal set that singles them out: {listed(sizes)}.")
+    for columns, rows in found.minimal.head(_MOST_MINIMAL).itertuples(index=False, name=None):
+        tell(console, f"  {rows:,} by {_named(columns)}")
+    if found.largest < min(len(known.columns), 3):
+        tell(console, f"Sets of {found.largest + 1} columns are too many to count; --column names fewer.")
+    if not is_project(asked.data):
+        tell(console, f"Next: pymoo-anon init {asked.data}")
+
+
+def _table(found: Uniqueness) -> Table:
+    headings = ["unique", "", *(f"below {least}" for least in BELOW[1:])]
+    table = new_table(["rows", *headings], right=headings)
+    for columns in _shown(found):
+        unique, *others = found.below(columns).values()
+        named = "by all" if columns == found.columns else f"by {_named(columns)}"
+        table.add_row(named, f"{unique:,}", percent(unique / found.n_rows), *(f"{n:,}" for n in others))
+    return table
+
+
+def _shown(found: Uniqueness) -> list[Columns]:
+    """Return all columns together, and the pairs and columns with most unique rows."""
+    ordered = found.sets.sort_values([f"below {least}" for least in BELOW], ascending=False, kind="stable")
+    sets = [columns for columns in ordered["columns"] if columns != found.columns]
+    by_size = [[columns for columns in sets if len(columns) == size][:_MOST_SETS] for size in (2, 1)]
+    return [found.columns, *by_size[0], *by_size[1]]
+
+
+def _named(columns: Columns) -> str:
+    return plain(listed(map(str, columns)))

@@ -1,0 +1,299 @@
+"""Unique rows of a table by sets of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate, combinations
+from math import comb, prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.table.frames import renamed, row_codes, rows_of
+from pymoo_anon.typing import Bools, Floats, Ints
+
+#: Sizes of classes that are counted: a row in a class below 2 is unique; 12 is for a risk of 0.09 (EMA, Health Canada).
+BELOW = (2, 5, 12)
+
+#: Greatest number of columns of a minimal unique set.
+MOST_COLUMNS = 3
+
+# Sets of columns are counted as long as rows times sets are at most so many, about 10 s.
+_MOST_READ = 5 * 10**8
+
+# Keys get a slot each where they have at most so many for every row.
+_SLOTS_OF_A_ROW = 8
+
+Columns = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """Rows of a table that few others equal.
+
+    Attributes:
+        n_rows: Number of rows.
+        columns: The columns that are counted.
+        sets: One row for each column, each pair, and all columns. Columns: columns, a tuple of names; below 2, below 5
+            and below 12, the numbers of rows in classes of fewer rows.
+        added: By column, how many unique rows there are less without it.
+        minimal: One row for each minimal unique set, with most rows first. Columns: columns, a tuple of names; rows,
+            the number of rows that it singles out and no part of it does.
+        with_minimal: By number of columns, how many rows have a minimal unique set of so many.
+    """
+
+    n_rows: int
+    columns: Columns
+    sets: pd.DataFrame
+    added: pd.Series
+    minimal: pd.DataFrame
+    with_minimal: dict[int, int]
+
+    @property
+    def largest(self) -> int:
+        """The number of columns in the largest counted sets."""
+        return max(self.with_minimal)
+
+    def below(self, columns: Columns) -> dict[int, int]:
+        """Return the numbers of rows in small classes by a set of columns."""
+        place = self.sets["columns"].tolist().index(columns)
+        return {size: int(self.sets[f"below {size}"].iloc[place]) for size in BELOW}
+
+
+def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:
+    """Count unique and nearly unique rows by sets of columns.
+
+    A set of columns singles a row out if no other row has its values there. It is a minimal unique set of the row if
+    no part of it does so (Elliot, Manning and Ford 2002, special uniques). Sets of up to three columns are counted, of
+    fewer where rows times sets are too many. A missing value is a value.
+
+    Args:
+        frame: The table: pandas, or a frame that narwhals reads.
+        columns: The columns that others may know, at least one.
+
+    Raises:
+        KeyError: The frame lacks a column.
+        ValueError: No column is named, one is named twice, or the frame has no row.
+
+    >>> frame = pd.DataFrame({"zip": [1, 1, 2, 2], "sex": ["F", "M", "M", "M"]})
+    >>> found = uniqueness(frame, ["zip", "sex"])
+    >>> found.below(("zip", "sex")), found.added.to_dict(), found.with_minimal
+    ({2: 2, 5: 4, 12: 4}, {'zip': 1, 'sex': 2}, {1: 1, 2: 1})
+    >>> found.minimal.to_numpy().tolist()
+    [[('sex',), 1], [('zip', 'sex'), 1]]
+    """
+    names = tuple(columns)
+    return _counted(names, _coded(frame, names))
+
+
+@dataclass(frozen=True)
+class SpecialUniques:
+    """Scores of rows that are unique by few columns.
+
+    Attributes:
+        scores: (n_rows,) float array, the SUDA score of each row, 0 for a row that is not unique.
+        risks: (n_rows,) float array, the DIS-SUDA score: the probability that a unique match with the row is right.
+        contribution: By column, the share of all scores from minimal unique sets with it.
+    """
+
+    scores: Floats
+    risks: Floats
+    contribution: pd.Series
+
+
+def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0.01) -> SpecialUniques:
+    """Score rows by their minimal unique sets, of up to three columns as in `uniqueness`.
+
+    A set of s of the n columns scores the product of n - s, n - s - 1, ..., n - m for sets of at most m columns, and a
+    row scores the sum of its sets (SUDA; Elliot, Manning, Mayes, Gurd and Bane 2005). Risks divide the risk of the file
+    among its unique rows (Elliot and Manning 2003), as sdcMicro does with `original_scores=FALSE`.
+
+    Args:
+        frame: The table: pandas, or a frame that narwhals reads.
+        columns: The columns that others may know, at least one.
+        fraction: The share of the population in the table, above 0 and at most 1.
+
+    Raises:
+        KeyError: The frame lacks a column.
+        ValueError: The fraction is no share; no column is named, one is named twice, or the frame has no row.
+
+    >>> frame = pd.DataFrame({"zip": [1, 1, 2, 2], "sex": ["F", "M", "M", "M"]})
+    >>> found = special_uniques(frame, ["zip", "sex"])
+    >>> found.scores.tolist(), found.contribution.round(2).to_dict()
+    ([1.0, 1.0, 0.0, 0.0], {'zip': 0.5, 'sex': 1.0})
+    """
+    if not 0 < fraction <= 1:
+        raise ValueError(f"fraction must be above 0 and at most 1, got {fraction!r}")
+    names = tuple(columns)
+    coded, n = _coded(frame, names), len(names)
+    every = reduce(_both, coded).dense()
+    sizes = np.bincount(every.ids)[every.ids]
+    alone, largest = sizes == 1, _largest(n, len(sizes))
+    most = min(largest, n - 1)
+    scores, weights = np.zeros((2, int(alone.sum())))
+    shares = np.zeros(n)
+    for own, _, new in _sets(coded, alone, largest):
+        score = prod(n - size for size in range(len(own), most + 1))
+        scores[new] += score
+        weights[new] += (2 ** (n - len(own)) - 1) / comb(n, len(own))
+        shares[[*own]] += score * new.sum()
+    found = np.zeros((2, len(sizes)))
+    found[:, alone] = scores, _risks(weights, n, int((sizes == 2).sum()), fraction)
+    index = pd.Index(names, tupleize_cols=False)
+    return SpecialUniques(found[0], found[1], pd.Series(shares / max(scores.sum(), 1), index))
+
+
+def _risks(weights: Floats, n_columns: int, n_paired: int, fraction: float) -> Floats:
+    """Divide the risk of a file among its unique rows, by their weights."""
+    n_unique, chosen = len(weights), weights > 0
+    risks = np.zeros(n_unique)
+    if chosen.any():
+        of_file = n_unique * fraction / (n_unique * fraction + n_paired * (1 - fraction))
+        # Beyond 28 columns the exponent would turn the order of the rows around.
+        powers = weights[chosen] ** max(1 + (8 - n_columns) / 20, 0.0)
+        odds = n_unique * (1 / of_file - 1)
+        risks[chosen] = 1 / (1 + odds / (powers * (1 / powers).sum()))
+    return risks
+
+
+def _coded(frame: Any, names: Columns) -> list[_Numbers]:
+    """Return the numbers of the rows by each column."""
+    if not names or repeated(names):
+        raise ValueError(f"columns must name at least one column, each once, got {examples(names) or 'none'}")
+    source = renamed(frame)
+    unknown = [name for name in names if name not in source.names]
+    if unknown:
+        raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(source.names)}")
+    rows, _ = rows_of(source.frame)
+    if not len(rows):
+        raise ValueError("frame must have at least one row, got none")
+    return [_Numbers.of(row_codes(rows[source.alias(name)]) + 1) for name in names]
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Numbers of the rows, equal where the rows are equal in some columns."""
+
+    ids: Ints  # (n_rows,) int64, from 0
+    n: int  # Above all numbers
+
+    @classmethod
+    def of(cls, codes: Ints) -> _Numbers:
+        ids = codes.astype(np.int64)
+        return cls(ids, int(ids.max()) + 1)
+
+    def dense(self) -> _Numbers:
+        """Return numbers without gaps."""
+        if self.n <= _SLOTS_OF_A_ROW * len(self.ids):
+            taken = np.zeros(self.n, dtype=bool)
+            taken[self.ids] = True
+            numbers = np.cumsum(taken)
+            return _Numbers(numbers[self.ids] - 1, int(numbers[-1]))
+        rows, begins = self._sorted()
+        ids = np.empty(len(rows), dtype=np.int64)
+        ids[rows] = np.cumsum(begins) - 1
+        return _Numbers(ids, int(begins.sum()))
+
+    def below(self) -> list[int]:
+        """Return the numbers of rows in classes of fewer rows than each of `BELOW`."""
+        own = self.dense()
+        sizes = np.bincount(own.ids)
+        return [int(sizes[sizes < least].sum()) for least in BELOW]
+
+    def alone(self) -> Bools:
+        """(n_rows,) bool, whether no other row is equal."""
+        if self.n <= _SLOTS_OF_A_ROW * len(self.ids):
+            return np.asarray((np.bincount(self.ids, minlength=self.n) == 1)[self.ids])
+        rows, begins = self._sorted()
+        found = np.zeros(len(rows), dtype=bool)
+        found[rows[begins & np.append(begins[1:], True)]] = True
+        return found
+
+    def _sorted(self) -> tuple[Ints, Bools]:
+        """Return the rows in the order of their numbers, and where a number begins."""
+        if self.n * len(self.ids) < 2**62:
+            # Rows within keys: to sort numbers is many times as quick as to sort places by them.
+            bits = len(self.ids).bit_length()
+            keys = np.sort((self.ids << bits) | np.arange(len(self.ids)))
+            rows, ids = keys & ((1 << bits) - 1), keys >> bits
+        else:
+            rows = np.argsort(self.ids, kind="stable")
+            ids = self.ids[rows]
+        return rows, np.append(True, ids[1:] != ids[:-1])
+
+
+def _both(first: _Numbers, second: _Numbers) -> _Numbers:
+    """Return numbers by the columns of both."""
+    if first.n * second.n * len(first.ids) >= 2**62:
+        # Keys and places of rows must fit into 64 bits together.
+        first, second = first.dense(), second.dense()
+    return _Numbers(first.ids * second.n + second.ids, first.n * second.n)
+
+
+def _counted(names: Columns, coded: Sequence[_Numbers]) -> Uniqueness:
+    every, places = reduce(_both, coded), tuple(range(len(names)))
+    alone = every.alone()
+    n_alone, largest = int(alone.sum()), _largest(len(names), len(alone))
+    below, minimal = {}, {}
+    some = {size: np.zeros(n_alone, dtype=bool) for size in range(1, largest + 1)}
+    for own, numbers, new in _sets(coded, alone, largest):
+        if len(own) < MOST_COLUMNS:
+            below[own] = numbers.below()
+        some[len(own)] |= new
+        if new.any():
+            minimal[own] = [int(new.sum())]
+    below[places] = every.below()
+    return Uniqueness(
+        len(alone),
+        names,
+        _by_columns(names, below, [f"below {size}" for size in BELOW]),
+        _added(names, coded, n_alone),
+        _by_columns(names, dict(sorted(minimal.items(), key=lambda one: -one[1][0])), ["rows"]),
+        {size: int(own.sum()) for size, own in some.items()},
+    )
+
+
+def _sets(coded: Sequence[_Numbers], alone: Bools, largest: int) -> Iterator[tuple[tuple[int, ...], _Numbers, Bools]]:
+    """Yield sets of columns, with their numbers and the unique rows whose minimal set each is."""
+    # Only a row that is unique by all columns can be unique by some. Each set keeps the rows that it singles out.
+    singled: dict[tuple[int, ...], Bools] = {(): np.zeros(int(alone.sum()), dtype=bool)}
+    for size in range(1, largest + 1):
+        found = {}
+        for own in combinations(range(len(coded)), size):
+            by_parts = np.logical_or.reduce([singled[part] for part in combinations(own, size - 1)])
+            if size == MOST_COLUMNS and by_parts.all():
+                continue
+            numbers = reduce(_both, (coded[j] for j in own))
+            by_own = numbers.alone()[alone]
+            if size < MOST_COLUMNS:
+                found[own] = by_own
+            yield own, numbers, by_own & ~by_parts
+        singled = found
+
+
+def _largest(n_columns: int, n_rows: int) -> int:
+    """Return the size of the largest sets that can be counted soon."""
+    sizes = range(1, min(n_columns, MOST_COLUMNS) + 1)
+    return max(size for size in sizes if size == 1 or comb(n_columns, size) * n_rows <= _MOST_READ)
+
+
+def _added(names: Columns, coded: Sequence[_Numbers], n_alone: int) -> pd.Series:
+    """Count the unique rows that are lost without each column."""
+    before, after = list(accumulate(coded, _both)), list(accumulate(coded[::-1], _both))[::-1]
+    found = []
+    for j in range(len(coded)):
+        beside = [*before[max(j - 1, 0) : j], *after[j + 1 : j + 2]]
+        # Without any column no row differs from another.
+        n_left = int(reduce(_both, beside).alone().sum()) if beside else int(len(coded[0].ids) == 1)
+        found.append(n_alone - n_left)
+    return pd.Series(found, pd.Index(names, tupleize_cols=False), dtype="int64")
+
+
+def _by_columns(names: Columns, rows: dict[tuple[int, ...], list[int]], counts: list[str]) -> pd.DataFrame:
+    found = pd.DataFrame([*rows.values()], columns=counts, dtype="int64")
+    found.insert(0, "columns", pd.Series([tuple(names[j] for j in own) for own in rows], dtype=object))
+    return found

@@ -1,0 +1,310 @@
+"""The screen in a real browser: the whole way, hostile names, two pages, keys alone, a phone, and attacks."""
+
+import csv
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import run
+
+from pymoo_anon.datasets import make_census
+from pymoo_anon.study import Study
+
+if os.environ.get("CI") == "true":
+    # CI must test the screen in a browser. A missing one fails.
+    import nicegui  # noqa: F401
+    import playwright.sync_api as playwright
+else:
+    pytest.importorskip("nicegui")
+    playwright = pytest.importorskip("playwright.sync_api")
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = os.environ.get("PYMOO_ANON_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+if CHROMIUM is None:
+    pytest.skip("there is no Chromium: set PYMOO_ANON_CHROMIUM to one", allow_module_level=True)
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("folder")]
+
+HOSTILE = "<img src=x onerror=alert(1)>'\"{{7*7}}</script>`${alert(1)}`"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@contextmanager
+def served(path="."):
+    """Serve the screen in a process of its own, and end it by Ctrl-C."""
+    command = [sys.executable, "-m", "pymoo_anon", "app", str(path), "--no-browser"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.send_signal(signal.SIGINT)
+            out, error = process.communicate(timeout=60)
+    assert process.returncode == 0, error
+    assert out.endswith("Ended.\n")
+    assert "Traceback" not in error
+
+
+@contextmanager
+def visited(browser, address, width=1300):
+    """Open the screen, which may ask its own address alone, and complain of nothing."""
+    context, said = browser.new_context(viewport={"width": width, "height": 900}), []
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    own = address.partition("?")[0]
+    known = (own, own.replace("http:", "ws:"), "data:", "blob:")
+    page.on("request", lambda request: None if request.url.startswith(known) else said.append(request.url))
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.goto(address)
+    yield page
+    context.close()
+    assert said == []
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=isinstance(name, str)).click()
+
+
+def see(page, words):
+    page.get_by_text(words).first.wait_for()
+
+
+def wait_until(holds):
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.1)
+    pytest.fail("it does not come to hold")
+
+
+def write_census(n=400, path="people.csv"):
+    table = make_census(n)
+    codes = np.repeat(table.tuples.codes, table.tuples.counts, axis=0)
+    trees = table.quasi_identifiers.items()
+    frame = pd.DataFrame(
+        {name: np.array(tree.domain, dtype=object)[codes[:, j]] for j, (name, tree) in enumerate(trees)}
+    )
+    frame["diagnosis"] = np.random.default_rng(1).choice(["flu", "cold", "gout"], len(frame))
+    frame.to_csv(path, index=False)
+
+
+def test_the_whole_way_is_that_of_the_commands(browser):
+    write_census()
+    with served() as address, visited(browser, address) as page:
+        press(page, "people.csv")
+        see(page, re.compile(r"of 400 rows .* are unique by age"))
+        assert not Path("people.toml").exists()
+        press(page, re.compile("Begin a project"))
+        page.get_by_label("role of race").select_option("drop")
+        see(page, "your choice; the guess is quasi-identifier")
+        press(page, re.compile("Hierarchies"))
+        page.locator(".groups tbody .q-checkbox").nth(0).click()
+        page.get_by_label("Label", exact=True).fill("youngest")
+        press(page, "Rename")
+        see(page, "Undo (1)")
+        assert ";youngest;" in Path("hierarchies/age.csv").read_text(encoding="utf-8")
+        press(page, re.compile("What must hold"))
+        page.get_by_label("Bound").first.fill("401")
+        press(page, "Require")
+        see(page, re.compile("Impossible: Everybody hides among at least 401 rows"))
+        press(page, "Remove: 1")
+        see(page, re.compile("Nothing is required yet"))
+        page.get_by_label("Bound").first.fill("2")
+        press(page, "Require")
+        see(page, "Everybody hides among at least 2 rows. (k>=2)")
+        press(page, re.compile("4 Search"))
+        press(page, "Search")
+        see(page, re.compile(r"The front has \d+ points, proven complete"))
+        press(page, re.compile("5 Front"))
+        page.locator(".points tbody .q-checkbox").nth(2).click()
+        see(page, "Choose row 3")
+        page.locator(".points tbody .q-checkbox").nth(4).click()
+        press(page, re.compile("Compare 2 points"))
+        see(page, "loss of age")
+        page.get_by_label("What must hold").fill("k>=5")
+        press(page, "Choose by rule")
+        see(page, re.compile("Chosen: row"))
+        see(page, "pymoo-anon pick people.toml --require 'k>=5'")
+        press(page, re.compile("6 Release"))
+        press(page, "Release")
+        see(page, "people-release.csv.evidence.json for you alone")
+        press(page, "Count all releases again")
+        see(page, "people-release.csv: holds.")
+        press(page, "Write the report")
+        assert "Report of an anonymized release" in page.frame_locator("iframe").locator("h1").inner_text()
+        press(page, "Release")
+        see(page, "people-release.csv exists; --force replaces it")
+    # The project file and the commands make the same.
+    assert Study.open("people.toml").verify() == {Path("people-release.csv"): []}
+    shown = Path("people-release.csv").read_bytes()
+    run("search", "people.toml")
+    run("pick", "people.toml", "--require", "k>=5")
+    run("release", "people.toml", "--force")
+    assert Path("people-release.csv").read_bytes() == shown
+
+
+def test_hostile_names_and_labels_are_text(browser):
+    rows = [[f"{HOSTILE}{i % 7}", i % 5, HOSTILE] for i in range(60)]
+    with Path("odd.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([[f"city {HOSTILE}", "age", "note"], *rows])
+    with served() as address, visited(browser, address) as page:
+        press(page, "odd.csv")
+        press(page, re.compile("Begin a project"))
+        page.get_by_label(f"role of city {HOSTILE}").select_option("quasi-identifier")
+        see(page, HOSTILE)
+        page.get_by_label("role of note").select_option("drop")
+        for step, said in (
+            ("2 Hierarchies", "The check finds"),
+            ("3 What must hold", "For whom"),
+            ("4 Search", "Seed"),
+        ):
+            press(page, step)
+            see(page, re.compile(said))
+        press(page, "Search")
+        see(page, re.compile("The front has"))
+        press(page, "5 Front")
+        page.locator(".points tbody .q-checkbox").nth(0).click()
+        press(page, re.compile("Compare"))
+        see(page, f"loss of city {HOSTILE}")
+        press(page, "Choose row 1")
+        see(page, re.compile("Chosen: row 1"))
+        assert page.locator("img").count() == 0
+        assert "49" not in page.locator(".points").inner_text()
+
+
+def test_a_wide_table_on_a_phone_and_by_keys_alone(browser):
+    rng = np.random.default_rng(1)
+    columns = {f"question {i}": rng.choice(["yes", "no"], 100) for i in range(198)}
+    pd.DataFrame({"age": rng.integers(20, 60, 100), "sex": rng.choice(["F", "M"], 100), **columns}).to_csv(
+        "wide.csv", index=False
+    )
+    run("init", "wide.csv", "--role", "question*=drop")
+    with served("wide.toml") as address, visited(browser, address, width=390) as page:
+        page.locator("select").nth(199).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        page.get_by_label("Find a column").fill("question 77")
+        page.wait_for_function("document.querySelectorAll('.columns select').length === 1")
+        # From here on there is no mouse.
+        page.get_by_label("role of question 77").focus()
+        page.keyboard.type("sens")
+        page.keyboard.press("Enter")
+        wait_until(
+            lambda: '[columns."question 77"]\nrole = "sensitive"' in Path("wide.toml").read_text(encoding="utf-8")
+        )
+        for step in ("4 Search", "5 Front", "6 Release"):
+            page.get_by_role("button", name=step).focus()
+            page.keyboard.press("Enter")
+            if step == "4 Search":
+                page.get_by_role("button", name="Search", exact=True).focus()
+                page.keyboard.press("Enter")
+                see(page, re.compile("The front has"))
+            if step == "5 Front":
+                page.get_by_label("What must hold").focus()
+                page.keyboard.type("k>=2")
+                page.get_by_role("button", name="Choose by rule").focus()
+                page.keyboard.press("Enter")
+                see(page, re.compile("Chosen: row"))
+            assert page.evaluate("document.documentElement.scrollWidth") == 390
+        page.get_by_role("button", name="Release", exact=True).focus()
+        page.keyboard.press("Space")
+        see(page, re.compile("for you alone"))
+    assert Path("wide-release.csv").is_file()
+
+
+def test_two_pages_and_a_reload_show_one_search_that_stops_with_what_it_has(browser):
+    write_census(3000)
+    run("init", "people.csv")
+    project = Path("people.toml")
+    endless = '[search]\nalgorithm = "pbgea"\ngenerations = 1000000'
+    project.write_text(project.read_text(encoding="utf-8").replace("[search]", endless), encoding="utf-8")
+    with (
+        served("people.toml") as address,
+        visited(browser, f"{address}?step=4") as page,
+        visited(browser, address) as other,
+    ):
+        page.get_by_label("Algorithm").click()
+        page.get_by_role("option", name="Pareto local search").click()
+        see(page, "pymoo-anon search people.toml --algorithm pls")
+        page.get_by_label("Algorithm").click()
+        page.get_by_role("option", name="PBG-EA").click()
+        page.get_by_text("--algorithm pls").wait_for(state="detached")
+        press(page, "Search")
+        stop = page.get_by_role("button", name="Stop, and keep what is there")
+        stop.wait_for()
+        page.reload()
+        page.locator("#growing svg").wait_for()
+        other.get_by_role("button", name="Stop, and keep what is there").wait_for()
+        press(other, "Count unique rows")
+        see(other, re.compile("wait for the end of this work"))
+        stop.click()
+        see(page, re.compile(r"not proven \(Ctrl-C\)"))
+        other.get_by_label("role of diagnosis").select_option("drop")
+        see(other, "your choice; the guess is sensitive")
+        press(page, "5 Front")
+        see(page, re.compile("out of date"))
+    assert len(pd.read_csv("people-front/front.csv")) > 0
+
+
+def test_attackers_reach_nothing(browser):
+    write_census()
+    run("init", "people.csv")
+    with served() as address:
+        port, token = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([\w-]{32})/", address).groups()
+        root = f"http://127.0.0.1:{port}"
+        socket = f"{address}_nicegui_ws/socket.io/?EIO=4&transport=polling"
+        assert urlopen(address).status == urlopen(socket).status == 200
+        attacks = [
+            (root, {}),
+            (f"{root}/_nicegui_ws/socket.io/?EIO=4&transport=polling", {}),
+            (f"{root}/{token[::-1]}/", {}),
+            (address, {"Host": f"attacker.example:{port}"}),
+            (address, {"Origin": "https://attacker.example"}),
+            (socket, {"Origin": "https://attacker.example"}),
+            (socket, {"Origin": "null"}),
+        ]
+        for url, headers in attacks:
+            with pytest.raises(HTTPError, match=r"403"):
+                urlopen(Request(url, headers=headers))
+        for path in (
+            "report",
+            "../people.csv",
+            "..%2f..%2fpeople.csv",
+            "people.csv",
+            "_nicegui/../people.csv",
+            "%2e%2e/people.csv",
+        ):
+            with pytest.raises(HTTPError, match=r"40[34]"):
+                urlopen(address + path)
+        # A page of another origin can open no websocket and read nothing.
+        page = browser.new_page()
+        page.goto("data:text/html,<h1>elsewhere</h1>")
+        told = page.evaluate(
+            """(address) => new Promise((done) => {
+                const socket = new WebSocket(address);
+                socket.onopen = () => done("open"); socket.onerror = () => done("refused"); })""",
+            socket.replace("http:", "ws:").replace("polling", "websocket"),
+        )
+        assert told == "refused"
+        assert page.evaluate("(address) => fetch(address).then(() => 'read', () => 'refused')", address) == "refused"
+        page.close()

@@ -1,0 +1,92 @@
+"""The commands `risk` and `compare`: any table before and after."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command import answer, own, run, search
+from rich.console import Console
+
+from pymoo_anon.cli.compare import run_compare
+from pymoo_anon.cli.options import CompareRequest, RiskRequest
+from pymoo_anon.cli.risk import run_risk
+from pymoo_anon.datasets import make_census
+from pymoo_anon.study import Study
+
+pytestmark = pytest.mark.usefixtures("own_table")
+
+
+def printed(run_it, request, path="out.txt"):
+    """Return the lines that a command prints on a terminal of 80 columns."""
+    with Path(path).open("w", encoding="utf-8") as file:
+        run_it(request, Console(file=file, width=80, highlight=False, markup=False, soft_wrap=True))
+    return Path(path).read_text(encoding="utf-8").splitlines()
+
+
+def test_the_risk_of_any_table_fits_a_terminal():
+    table = make_census(2000)
+    columns = {
+        name: pd.Series(tree.domain)[table.tuples.codes[:, j]]
+        for j, (name, tree) in enumerate(table.quasi_identifiers.items())
+    }
+    frame = pd.DataFrame({name: own.to_numpy() for name, own in columns.items()}).assign(
+        **{"a" * 200: range(table.n_distinct)}
+    )
+    frame.to_csv("people.csv", index=False)
+    lines = printed(run_risk, RiskRequest(data="people.csv", column=list(columns)))
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == f"people.csv: {len(frame):,} rows."
+    (unique,) = (line.split()[2] for line in lines if line.startswith("by all "))
+    assert unique == f"{(~frame.duplicated(list(columns), keep=False)).sum():,}"
+
+
+def test_the_columns_are_guessed_named_or_those_of_the_project():
+    # In this table the zip code decides the sex.
+    assert "Quasi-identifiers, guessed (1): zip\n" in run("risk", "mine.csv")
+    assert "Quasi-identifiers, of the project (2): zip, sex" in run("risk", "mine.toml")
+    told = run("risk", "mine.csv", "--column", "zip", "--column", "note")
+    assert "Quasi-identifiers, asked for (2): zip, note" in told
+    assert re.search(r"by all +40 +100\.0 % +40 +40\n", told)
+    assert "Rows with a minimal set that singles them out: 40 by 1 column and 0 by 2 columns.\n  40 by note\n" in told
+    code, said = answer("risk", "mine.csv", "--column", "town")
+    assert (code, said.splitlines()[-1][:47]) == (2, "Error: mine.csv must have the columns 'town', g")
+    Path("few.csv").write_text("note\nx\ny\n")
+    assert answer("risk", "few.csv")[0] == 2
+
+
+def test_two_files_are_compared_by_their_classes():
+    Path("a.csv").write_text("zip,sex\n1*,F\n1*,F\n2*,M\n")
+    Path("b.csv").write_text("zip,sex\n*,F\n*,F\n*,F\n")
+    lines = [line.split() for line in run("compare", "a.csv", "b.csv", "--quasi-identifier", "zip").splitlines()]
+    assert lines[1:5] == [["a.csv", "b.csv"], ["rows", "3", "3"], ["classes", "2", "1"], ["k", "1", "3"]]
+    assert lines[5:7] == [["mean", "risk", "66.7", "%", "33.3", "%"], ["rows", "in", "classes", "below", "2", "1", "0"]]
+    code, said = answer("compare", "a.csv", "mine.csv", "--quasi-identifier", "town")
+    assert code == 2
+    assert "must have the columns 'town'" in said
+
+
+def test_two_releases_of_a_project_are_compared_by_their_people():
+    own(diagnosis="sensitive")
+    search("mine.toml")
+    study = Study.open("mine.toml")
+    rows = [row for row, k in enumerate(study.front.values(study.front.objectives[0]), start=1) if k > 1]
+    study.release("a.csv", row=rows[0], suppressed="drop")
+    with pytest.warns(UserWarning, match="a.csv is another release of this table"):
+        study.release("b.csv", row=rows[-1], suppressed="drop")
+    lines = printed(run_compare, CompareRequest(first="a.csv", second="b.csv", project=Path("mine.toml")))
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    told = " ".join(lines)
+    assert "detail lost" in told
+    assert "half of counts off by" in told
+    better = re.findall(
+        r"By (?:class size|utility) (\d+) rows are better off with a.csv, (\d+) with b.csv, (\d+)", told
+    )
+    assert [sum(map(int, own)) for own in better] == [40, 40]
+    code, said = answer("compare", "a.csv", "mine.csv", "--project", "mine.toml")
+    assert (code, "mine.csv must be a release of mine.toml, got another file" in said) == (2, True)
+    Path("a.csv").write_text(Path("a.csv").read_text() + "\n")
+    code, said = answer("compare", "a.csv", "b.csv", "--project", "mine.toml")
+    assert (code, "a.csv has changed since its release" in said) == (2, True)
