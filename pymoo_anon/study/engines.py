@@ -283,7 +283,10 @@ def _cleaned(
 
 def first_line(error: Exception) -> str:
     """Return the first line of an engine's error."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    # DuckDB tells of a full disk in JSON behind words of its own.
+    told = re.search(r'\{"exception_type".*\}$', line)
+    return str(json.loads(told[0])["exception_message"]) if told else line
 
 
 def checksum_of(source: Source) -> str | None:

@@ -66,15 +66,17 @@ def source_at(study: Any, path: Path) -> Source:
     return found
 
 
-def study_of(study: Any, path: Path) -> Any:
-    """Return the study of the audience of a release.
-
-    Raises:
-        ValueError: The project names no such audience any longer.
-    """
+def broken_promises(study: Any, path: Path) -> list[str]:
+    """Return the broken promises of a release to any audience, in words."""
     folder = study.project.path.parent
     (*_, audience) = [one.audience for one in study.releases if folder / one.file == path] or [None]
-    return study if audience == study.audience else study.for_audience(audience)
+    try:
+        own = study if audience == study.audience else study.for_audience(audience)
+    except ValueError as error:
+        # The project names no such audience any longer.
+        return [str(error)]
+    made: list[str] = own._broken(path)
+    return made
 
 
 def is_there(study: Any, path: Path) -> bool:

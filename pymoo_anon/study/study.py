@@ -362,6 +362,8 @@ class Study:
         choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "table": table, "lower-bound": lower_bound}
         target, paths = target_of(self, output, table)
+        with tried(self.folder, [RELEASES]):
+            pass
         with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.documents(self.project.path.parent).name
             try:
@@ -439,7 +441,7 @@ class Study:
         Raises:
             ValueError: There is no release, or the front is out of date.
         """
-        from pymoo_anon.study.releasing import is_there, study_of
+        from pymoo_anon.study.releasing import broken_promises, is_there
 
         paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self.project.documents]
         if not any(is_there(self, path) for path in paths):
@@ -450,10 +452,7 @@ class Study:
         found, _ = {}, self.front
         for path in paths:
             show(f"Recoding and counting {path} again")
-            try:
-                found[path] = study_of(self, path)._broken(path)
-            except ValueError as error:
-                found[path] = [str(error)]
+            found[path] = broken_promises(self, path)
         return found
 
     def _broken(self, path: Path) -> list[str]:

@@ -19,7 +19,7 @@ from servers import PASSWORD, postgres_server
 
 from pymoo_anon.study import databases, names
 from pymoo_anon.study.databases import new_table
-from pymoo_anon.study.engines import content_checksum, open_frame, registered
+from pymoo_anon.study.engines import content_checksum, first_line, open_frame, registered
 from pymoo_anon.study.names import Reading, Source, source_of
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.releasing import is_there
@@ -380,6 +380,23 @@ def test_a_column_named_as_a_pattern_is_never_another_column():
     assert sorted(set(pd.read_csv("t-release.csv")["*"])) == [20, 21, 22, 23]
     frame.to_parquet("t.parquet")
     assert "must have no column named '*', a pattern" in refused("init", "t.parquet", "--force")
+
+
+def test_an_error_of_a_thread_of_duckdb_is_told_in_its_words():
+    told = {"exception_type": "IO", "exception_message": 'Could not write file "a.csv": No space left on device'}
+    error = duckdb.IOException(f"IO Error: Async write failed for range [offset=22]: {json.dumps(told)}")
+    assert first_line(error) == 'Could not write file "a.csv": No space left on device'
+
+
+def test_a_release_that_cannot_be_recorded_is_not_written():
+    """It would be no other release for the next one."""
+    write_rows("t.csv")
+    study = study_of("t.csv")
+    record = study.folder / "releases.json"
+    record.unlink()
+    record.mkdir()
+    assert "output must not be written to t-front/releases.json" in refused("release", "t.toml", "--output", "a.csv")
+    assert not Path("a.csv").exists()
 
 
 def test_a_table_is_named_where_there_are_several():
