@@ -359,11 +359,10 @@ class Study:
         from pymoo_anon.study.releasing import beside_others, check_kind, entry_of, target_of, written
 
         check_kind(self, local, lower_bound)
-        choice = self.point(row)
+        with tried(self.folder, [RELEASES]):
+            choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "table": table, "lower-bound": lower_bound}
         target, paths = target_of(self, output, table)
-        with tried(self.folder, [RELEASES]):
-            pass
         with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.documents(self.project.path.parent).name
             try:
