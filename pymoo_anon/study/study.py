@@ -343,8 +343,7 @@ class Study:
         """Write the table of a point with evidence and codebook, after a recount.
 
         Args:
-            output: The file, by default as the project says. A file of this name is replaced. Or a database.
-            table: The new table in the database, which must not be there.
+            output, table: The file, by default as the project says, which is replaced. Or a database, and its new table.
             row: A row of the front, from 1, in place of the choice.
             suppressed: "mark" or "drop" suppressed rows, by default as the project says.
             local: Whether every class gets levels of its own.
