@@ -343,7 +343,8 @@ class Study:
         """Write the table of a point with evidence and codebook, after a recount.
 
         Args:
-            output, table: The file, by default as the project says, which is replaced. Or a database, and its new table.
+            output: The file, by default as the project says. A file of this name is replaced. Or a database.
+            table: The new table in the database, which must not be there.
             row: A row of the front, from 1, in place of the choice.
             suppressed: "mark" or "drop" suppressed rows, by default as the project says.
             local: Whether every class gets levels of its own.
@@ -376,8 +377,7 @@ class Study:
                 release, earlier, told = beside_others(self, release, done, anyway)
                 self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
                 moved += put_in_place(temporary, paths[0].parent, [path.name for path in paths])
-        self._remember(done, earlier, told)
-        return release
+        return self._remember(release, done, earlier, told)
 
     def _write_documents(
         self,
@@ -418,7 +418,9 @@ class Study:
         roles = Asked(project.with_role("drop", "identifier"), project.kept, suppressed, recoding, anyway)
         return recode(frame, self.problem, choice, roles)
 
-    def _remember(self, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
+    def _remember(
+        self, release: Release, done: Released, earlier: Sequence[Released], told: Together | None
+    ) -> Release:
         from pymoo_anon.study.releasing import is_latest, warning_of
 
         self.releases = [*(one for one in self.releases if one != done), done]
@@ -427,6 +429,7 @@ class Study:
         for one in earlier:
             # The caller of `release` is warned.
             warnings.warn(warning_of(one, is_latest(self, one), told, len(earlier)), stacklevel=3)
+        return release
 
     # --- counting again -----------------------------------------------------------------------------------------------
 
