@@ -18,7 +18,7 @@ from pymoo_anon.publishing.release import said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.releasing import all_together
+from pymoo_anon.study.releasing import all_together, is_there
 from pymoo_anon.study.study import Study
 from pymoo_anon.study.tables import Roles, constraint, objective, table_at
 
@@ -37,7 +37,7 @@ def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
     with working("Reading the front") as show:
         found = study.verify(show)
     for path, broken in found.items():
-        told = f"{'does not hold: ' * path.is_file()}{listed(broken)}" if broken else "holds"
+        told = f"{'does not hold: ' * is_there(study, path)}{listed(broken)}" if broken else "holds"
         tell(console, f"{path}: {told}.")
     n_releases, together = all_together(study)
     if together is not None:

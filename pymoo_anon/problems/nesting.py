@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from moocore import is_nondominated
 
-from pymoo_anon._messages import positive_whole
+from pymoo_anon._messages import examples, positive_whole
 from pymoo_anon.engine.joint import grouped_jointly
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
@@ -45,7 +45,7 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
         if one.speaks_of_classes and one.broken(classes).any():
             raise ValueError(
                 f"within must be a release of which every class, and the suppressed rows together, hold {one!r}, got "
-                "one with others"
+                "one with others; require less"
             )
     return parts
 
@@ -151,7 +151,12 @@ def nested(problem: Any, demands: Sequence[Sequence[Constraint]], kept: float = 
         if kept and not found and len(demands) > 1:
             own.units = _requiring(problem, demands[1]).kept_whole(own.x_of(0), kept)
         # The least k that the constraints allow, no price and equal weights.
-        found.append(own.front([own.x_of(0)]).choose(row=0))
+        front = own.front([own.x_of(0)])
+        if len(front) == 0:
+            raise ValueError(
+                f"the table must hold {examples(demanded)} as one class, got one that does not; require less"
+            )
+        found.append(front.choose(row=0))
     return found
 
 

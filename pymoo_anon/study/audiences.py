@@ -31,7 +31,10 @@ def problem_for(problem: Any, study: Any) -> Any:
         # No other release needs it.
         from pymoo_anon.problems.nesting import nested
 
-        return nested(problem, demands)[-1].problem
+        try:
+            return nested(problem, demands)[-1].problem
+        except ValueError as error:
+            raise ValueError(f"audience {study.audience!r} needs releases inside one another: {error}") from None
     beside, bounds = [_before(study, name) for name in names[:-1]], [*problem.constraints, *demands[-1]]
     if beside:
         bounds += _jointly(bounds)

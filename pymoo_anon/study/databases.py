@@ -41,10 +41,10 @@ def only_table(source: Source) -> str:
         with closing(_sqlite(source)) as connection:
             kinds = "type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
             found = [name for (name,) in connection.execute(f"SELECT name FROM sqlite_master WHERE {kinds}")]
+    if not found:
+        raise ValueError("it must have a table, got none")
     if len(found) != 1:
-        raise ValueError(
-            f"it has the tables {examples(found) or 'none'}; name one: --table NAME of init, table in [data]"
-        )
+        raise ValueError(f"it has the tables {examples(found)}; name one: --table NAME of init, table in [data]")
     return str(found[0])
 
 
@@ -161,7 +161,9 @@ def new_table(target: Source, frame: Any) -> Iterator[Any]:
         with (_new_in_sqlite if target.kind == "sqlite" else _new_in_postgres)(target, frame) as again:
             yield again
     except errors as error:
-        raise ValueError(f"{target} could not be written: {str(error).splitlines()[0]}; name a new table") from None
+        told = str(error).splitlines()[0]
+        remedy = "name a new table" if "already exists" in told else "mend that, or name another database"
+        raise ValueError(f"{target} could not be written: {told}; {remedy}") from None
 
 
 @contextmanager

@@ -44,7 +44,7 @@ from pymoo_anon.table.delimited import (
     separator_of,
     unpacked,
 )
-from pymoo_anon.table.frames import as_text
+from pymoo_anon.table.frames import as_text, opened
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
@@ -178,7 +178,8 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
 def _are_names_of_duckdb(columns: Sequence[str]) -> bool:
     """Tell whether DuckDB can tell columns apart, which ignores case, and address them."""
     is_old = int(version("duckdb").split(".")[0]) < 2
-    return not repeated(map(str.casefold, columns)) and not (is_old and any('"' in name for name in columns))
+    odd = [name for name in columns if name == "*" or (is_old and '"' in name)]
+    return not odd and not repeated(map(str.casefold, columns))
 
 
 def _check_names_of_spark(columns: Sequence[str]) -> None:
@@ -275,12 +276,15 @@ def _cleaned(
         if name in texts and empty:
             cell = nw.when(~cell.is_in(empty)).then(cell).alias(name)
         made.append(cell)
-    return nw.from_native(frame).select(*made).to_native()
+    return opened(frame)[0].select(*made).to_native()
 
 
 def first_line(error: Exception) -> str:
     """Return the first line of an engine's error."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    # DuckDB tells of a full disk in JSON behind words of its own.
+    told = re.search(r'\{"exception_type".*\}$', line)
+    return str(json.loads(told[0])["exception_message"]) if told else line
 
 
 def checksum_of(source: Source) -> str | None:
@@ -348,6 +352,8 @@ def _json_lines(path: Path) -> Any:
     sniffed = connection.sql(f"SELECT * FROM read_json({file}, sample_size = -1)")
     types = dict(zip(sniffed.columns, map(str, sniffed.types), strict=True))
     keys = connection.sql(f"SELECT DISTINCT unnest(json_keys(json)) FROM read_json_objects({file})").fetchall()
+    if not keys:
+        raise ValueError("it must have at least one line, an object with a key, got none")
     if twice := {name for (name,) in keys} ^ {*types}:
         raise ValueError(f"its keys must differ in more than case, got {examples(sorted(twice))}")
     if nested := [name for name, own in types.items() if own.startswith(("STRUCT", "MAP")) or own.endswith("]")]:
@@ -480,6 +486,8 @@ def check_target(target: Source, reading: Reading) -> None:
         kind_of(target.path or Path())
     elif target.kind != "sqlite" and not str(target.address).startswith(POSTGRES):
         raise ValueError(f"a release is written to a file, or a new table of SQLite or PostgreSQL, got {target}")
+    if target.kind == "sqlite" and not (target.path or Path()).is_file():
+        raise ValueError(f"{target} must be in a database that is there, got none; an empty file is one")
     if engine_of(reading) == "spark" and target.kind not in ("csv", "parquet"):
         raise ValueError(f"engine spark writes a release to a CSV or Parquet file, got {target}")
     check_installed(target.kind)

@@ -13,7 +13,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from pymoo_anon._files import content_of
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
 from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
 from pymoo_anon.study.options import Reader
@@ -179,6 +179,9 @@ class Project:
         idle = [options.idle_with(Settings, choice) for name, choice in choices.items() if name in asked.given]
         passed = {*asked.given} | {name for names in idle for name in names}
         taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in passed}
+        both = [name for name in options.idle_with(Settings, options.LOCAL) if taken.get("local") and name in taken]
+        if both:
+            raise ValueError(f'{self.path}: [search] {examples(both)} cannot be combined with recoding = "local"')
         if "output" not in asked.given:
             taken["output"] = self.output
         if "require" in asked.given:
@@ -355,6 +358,9 @@ def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
     for one in read:
         if not {"name", "require"} <= one.keys() or [own.get("name") for own in read].count(one["name"]) > 1:
             raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a name of its own, and what it requires")
+    files = [str(one["file"]) for one in read if "file" in one]
+    if twice := repeated(files):
+        raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a file of its own, got {examples(twice)} twice")
     return {one["name"]: one for one in read}
 
 

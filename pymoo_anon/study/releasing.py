@@ -66,6 +66,19 @@ def source_at(study: Any, path: Path) -> Source:
     return found
 
 
+def broken_promises(study: Any, path: Path) -> list[str]:
+    """Return the broken promises of a release to any audience, in words."""
+    folder = study.project.path.parent
+    (*_, audience) = [one.audience for one in study.releases if folder / one.file == path] or [None]
+    try:
+        own = study.for_audience(audience)
+    except ValueError as error:
+        # The project names no such audience any longer.
+        return [str(error)]
+    made: list[str] = own._broken(path)
+    return made
+
+
 def is_there(study: Any, path: Path) -> bool:
     """Return whether a released file is there, or the evidence of a table."""
     return (path if source_at(study, path).table is None else beside(path, EVIDENCE)).is_file()
@@ -135,9 +148,9 @@ def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list
     return [shlex.join(command) for command in (*commands, again)]
 
 
-def warning_of(one: Released, same_file: bool, told: Together | None, n_others: int) -> str:
+def warning_of(one: Released, is_current: bool, told: Together | None, n_others: int) -> str:
     """Return a warning of another release of the same table."""
-    is_another = "was another release of this table until now" if same_file else "is another release of this table"
+    is_another = "is another release of this table" if is_current else "was another release of this table until now"
     who = f"{one.file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
     if told is None:
         return f"{who} can compare them, and find people that none of them reveals alone: publish only one"
@@ -149,14 +162,14 @@ def beside_others(
 ) -> tuple[Release, list[Released], Together | None]:
     """Return a new release, the earlier ones, and the joint classes of all.
 
-    The release names a joint k of 1 among its exceptions. Releases of the same file are not there any longer.
+    The release names a joint k of 1 among its exceptions. Releases whose files were replaced are not there any longer.
 
     Raises:
         ValueError: The joint k is 1, and no reason is given.
     """
     earlier = [one for one in study.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
     told = _together(study, [done, *earlier])
-    others = [one for one in earlier if one.file != done.file]
+    others = [one for one in earlier if is_latest(study, one) and one.file != done.file]
     left = told if len(others) == len(earlier) else _together(study, [done, *others])
     if left is None or left.k > 1 or not others:
         return release, earlier, told
@@ -165,6 +178,12 @@ def beside_others(
         raise ValueError(f"whoever has it beside {files} and links their rows would see {left}; {ANYWAY}")
     missed = f"joint k is {left.k} where at least 2 is required"
     return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), earlier, told
+
+
+def is_latest(study: Any, one: Released) -> bool:
+    """Return whether no later release replaced the file of a release."""
+    latest: Released = next(own for own in reversed(study.releases) if own.file == one.file)
+    return latest == one
 
 
 def all_together(study: Any) -> tuple[int, Together | None]:

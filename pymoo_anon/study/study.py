@@ -360,7 +360,8 @@ class Study:
         from pymoo_anon.study.releasing import beside_others, check_kind, entry_of, target_of, written
 
         check_kind(self, local, lower_bound)
-        choice = self.point(row)
+        with tried(self.folder, [RELEASES]):
+            choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "table": table, "lower-bound": lower_bound}
         target, paths = target_of(self, output, table)
         with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
@@ -377,8 +378,7 @@ class Study:
                 release, earlier, told = beside_others(self, release, done, anyway)
                 self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
                 moved += put_in_place(temporary, paths[0].parent, [path.name for path in paths])
-        self._remember(done, earlier, told)
-        return release
+        return self._remember(release, done, earlier, told)
 
     def _write_documents(
         self,
@@ -418,15 +418,18 @@ class Study:
         roles = Asked(project.with_role("drop", "identifier"), project.kept, suppressed, recoding, anyway)
         return recode(frame, self.problem, choice, roles)
 
-    def _remember(self, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
-        from pymoo_anon.study.releasing import warning_of
+    def _remember(
+        self, release: Release, done: Released, earlier: Sequence[Released], told: Together | None
+    ) -> Release:
+        from pymoo_anon.study.releasing import is_latest, warning_of
 
         self.releases = [*(one for one in self.releases if one != done), done]
         with replaced(self.folder / RELEASES) as path:
             path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")
         for one in earlier:
             # The caller of `release` is warned.
-            warnings.warn(warning_of(one, one.file == done.file, told, len(earlier)), stacklevel=3)
+            warnings.warn(warning_of(one, is_latest(self, one), told, len(earlier)), stacklevel=3)
+        return release
 
     # --- counting again -----------------------------------------------------------------------------------------------
 
@@ -439,7 +442,7 @@ class Study:
         Raises:
             ValueError: There is no release, or the front is out of date.
         """
-        from pymoo_anon.study.releasing import is_there
+        from pymoo_anon.study.releasing import broken_promises, is_there
 
         paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self.project.documents]
         if not any(is_there(self, path) for path in paths):
@@ -450,8 +453,7 @@ class Study:
         found, _ = {}, self.front
         for path in paths:
             show(f"Recoding and counting {path} again")
-            (*_, audience) = [one.audience for one in self.releases if self._path_of(one) == path] or [None]
-            found[path] = self.for_audience(audience)._broken(path)
+            found[path] = broken_promises(self, path)
         return found
 
     def _broken(self, path: Path) -> list[str]:
@@ -506,7 +508,8 @@ class Study:
         front = self.front if self.audience is None else Front(self.problem, np.array([x]))
         rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
         if not rows:
-            raise ValueError(f"its point, {x}, is not in the front of {self.folder}; search again")
+            place = f"in the front of {self.folder}; search" if self.audience is None else "for its audience; release"
+            raise ValueError(f"its point, {x}, is not {place} again")
         choice = replace(front.choose(row=rows[0]), requirements=asked)
         local = told["chosen"]["local"]
         is_refined = local is not None and local["refined"]

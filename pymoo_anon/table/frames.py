@@ -69,16 +69,23 @@ class Combinations:
         return Combinations(columns, self.weights[complete]), set()
 
 
-def _open(frame: Any) -> tuple[Any, list[str]]:
+def opened(frame: Any) -> tuple[Any, list[str]]:
+    """Return a frame of narwhals with its column names, or raise if it cannot tell them apart."""
     try:
         table = nw.from_native(frame)
-        return table, table.collect_schema().names()
+        names = table.collect_schema().names()
     except TypeError:
         raise TypeError(
             f"frame must be a pandas, polars, pyarrow, DuckDB, Ibis or Spark frame, got {type(frame).__name__}"
         ) from None
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"frame must name each column once: {error}") from None
+    kind = table.implementation
+    # Engines would read columns that such a pattern matches.
+    patterns = [name for name in names if name == "*" or (kind.is_polars() and name[:1] == "^" and name[-1:] == "$")]
+    if patterns and not (kind.is_pandas() or kind.is_pyarrow()):
+        raise ValueError(f"frame must have no column named {examples(patterns)}, a pattern; rename it, or use pandas")
+    return table, names
 
 
 def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
@@ -86,7 +93,7 @@ def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
     aliases = [f"column {i}" for i in range(len(names))]
     if isinstance(frame, pd.DataFrame):
         return frame.iloc[:, _columns_at(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
-    table, known = _open(frame)
+    table, known = opened(frame)
     _columns_at(known, names)
     own = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
     return own.to_native(), aliases
@@ -126,7 +133,7 @@ def renamed(frame: Any) -> Renamed:
     """Return a frame under plain names, without categories, index and the sign of zero."""
     if isinstance(frame, Renamed):
         return frame
-    names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else _open(frame)[1]
+    names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else opened(frame)[1]
     native, _ = aliased(frame, names)
     if isinstance(native, pd.DataFrame):
         native = pd.DataFrame({alias: _without_categories(column) for alias, column in native.items()})

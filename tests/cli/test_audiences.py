@@ -116,6 +116,53 @@ def test_an_audience_is_searched_beside_what_others_got(folder):
     assert missed.replace("audience", "--audience", 1) in run("release", project, "--audience", "research", code=2)
 
 
+def test_a_replaced_release_refuses_no_other_audience(folder):
+    """The first audience gets a coarser table in the place of one that would single rows out beside the second one."""
+    project, path = searched(AUDIENCES.replace("k>=20", "k>=8")), Path("mine.toml")
+    # The only women are one of each age from 20 to 23, which the first table tells apart.
+    rows = [(20 + i // 10, "F" if i < 40 and i % 10 == 0 else "M", ("flu", "cold")[i % 2]) for i in range(120)]
+    pd.DataFrame(rows, columns=["age", "sex", "diagnosis"]).to_csv("mine.csv", index=False)
+    run("search", project)
+    for name in ("public", "research"):
+        run("release", project, "--audience", name)
+    path.write_text(path.read_text(encoding="utf-8").replace("k>=8", "k>=100"), encoding="utf-8")
+    _, told = answer("verify", project)
+    assert re.search(r"out-public.csv: does not hold: its point, .*, is not for its audience; release again", told)
+    run("release", project, "--audience", "public", "--force")
+    _, said = answer("release", project, "--audience", "research", "--force")
+    assert "out-public.csv was another release of this table until now" in said
+    assert "out-public.csv is another release of this table" in said
+    assert "joint k = 1 " in said
+    assert "joint k = 4" in run("verify", project)
+
+
+def test_a_release_to_an_audience_that_the_project_forgot_does_not_hold(project):
+    for name in ("public", "research"):
+        run("release", project, "--audience", name)
+    path = Path("mine.toml")
+    path.write_text(path.read_text(encoding="utf-8").replace('"research"', '"press"'), encoding="utf-8")
+    exit_code, said = answer("verify", project)
+    told = said.splitlines()
+    assert exit_code == 1
+    assert told[0] == "out-public.csv: holds."
+    assert told[1] == "fine.csv: does not hold: audience must be one of 'public', 'press', got 'research'."
+
+
+@pytest.mark.parametrize(("first", "second"), [("k>=121", "k>=4"), ("k>=20", "l>=99")])
+def test_impossible_audiences_of_local_recodings_are_one_sentence(first, second, folder):
+    project = searched(AUDIENCES.replace("k>=20", first).replace("k>=4", second), recoding="local")
+    told = run("release", project, "--audience", "research", code=2)
+    assert told.startswith("Error: --audience 'research' needs releases inside one another: ")
+    assert told.endswith("; require less\n")
+
+
+def test_a_local_recoding_beside_suppression_in_the_project_is_refused_by_its_place(folder):
+    write_persons()
+    write_project_of_persons(recoding="local", suppression=0.01)
+    told = run("search", "mine.toml", code=2)
+    assert told == "Error: mine.toml: [search] 'suppression' cannot be combined with recoding = \"local\"\n"
+
+
 def test_bounds_of_an_audience_hold_jointly(folder):
     first, second = AUDIENCES.split('name = "research"')
     run("release", searched(f'{first}name = "research"{second}'), "--audience", "public")
@@ -132,6 +179,10 @@ def test_bounds_of_an_audience_hold_jointly(folder):
         ('\n[[audience]]\nname = "a"\nrequire = "k"\n', "[audience] require must be bounds such as"),
         ('\n[[audience]]\nname = "a"\nrequire = "k>=2"\nk = 2\n', "[audience] may have name, require, file, got 'k'"),
         (AUDIENCES + AUDIENCES, "each [[audience]] must have a name of its own"),
+        (
+            AUDIENCES.replace('name = "public"', 'name = "public"\nfile = "fine.csv"'),
+            "each [[audience]] must have a file of its own, got 'fine.csv' twice",
+        ),
     ],
 )
 def test_audiences_that_are_no_such_tables_are_refused(text, message, folder):

@@ -19,7 +19,7 @@ from servers import PASSWORD, postgres_server
 
 from pymoo_anon.study import databases, names
 from pymoo_anon.study.databases import new_table
-from pymoo_anon.study.engines import content_checksum, open_frame, registered
+from pymoo_anon.study.engines import content_checksum, first_line, open_frame, registered
 from pymoo_anon.study.names import Reading, Source, source_of
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.releasing import is_there
@@ -194,6 +194,7 @@ def test_a_table_of_sqlite_goes_all_the_way_into_another():
     with closing(sqlite3.connect("data.sqlite")) as connection, connection:
         connection.execute("UPDATE released SET note = 'other' WHERE rowid = 1")
     assert study.verify() == {Path("released"): ["the table has changed: its checksum differs"]}
+    assert command("verify", "patients.toml").stdout.startswith("released: does not hold: the table has changed")
     with closing(sqlite3.connect("data.sqlite")) as connection, connection:
         connection.execute("UPDATE patients SET age = 99 WHERE rowid = 1")
     assert "changed since: data.sqlite:patients" in refused("verify", "patients.toml")
@@ -219,7 +220,11 @@ def test_a_failed_release_leaves_no_table_and_no_documents(monkeypatch):
     assert is_there(study, Path("out.csv"))
     run("release", "patients.toml", *output)
     assert "already exists" in refused("release", "patients.toml", *output, "--force")
-    assert "unable to open" in refused("release", "patients.toml", "--output", "new.sqlite", "--table", "a")
+    missing = refused("release", "patients.toml", "--output", "new.sqlite", "--table", "a")
+    assert missing == "new.sqlite:a must be in a database that is there, got none; an empty file is one"
+    Path("new.sqlite").write_text("no database")
+    wrong = refused("release", "patients.toml", "--output", "new.sqlite", "--table", "a")
+    assert wrong.endswith("file is not a database; mend that, or name another database")
     assert "table must come with output" in refused("release", "patients.toml", "--table", "a")
 
 
@@ -340,7 +345,7 @@ def test_every_type_of_json_lines_is_equal_or_refused():
         '{"a": {"b": 1}}': "got lists or objects in 'a'",
         '{"a": 1, "A": 2}': "must differ in more than case",
         '{"a": 1': "cannot be read",
-        "": "cannot be read",
+        "": "must have at least one line",
         "[1, 2]": "cannot be read",
     }.items():
         path.write_text(wrong)
@@ -363,7 +368,41 @@ def test_files_that_are_not_read_are_one_sentence(name, words):
     assert refused("init", name).startswith(f"{name} must be a CSV file, got {words}")
 
 
+def test_a_column_named_as_a_pattern_is_never_another_column():
+    """All columns of an engine would be chosen, of which a release has the first."""
+    frame = pd.DataFrame([("a", age, sex) for age, sex, _ in ROWS], columns=["k", "*", "sex"])
+    frame.to_csv("t.csv", index=False)
+    run("init", "t.csv", *["--role", "*=quasi-identifier", "--role", "k=drop", "--role", "sex=sensitive"])
+    run("search", "t.toml", "--objectives", "k,GLM")
+    run("pick", "t.toml", "--require", "k>=2")
+    run("release", "t.toml")
+    run("verify", "t.toml")
+    assert sorted(set(pd.read_csv("t-release.csv")["*"])) == [20, 21, 22, 23]
+    frame.to_parquet("t.parquet")
+    assert "must have no column named '*', a pattern" in refused("init", "t.parquet", "--force")
+
+
+def test_an_error_of_a_thread_of_duckdb_is_told_in_its_words():
+    told = {"exception_type": "IO", "exception_message": 'Could not write file "a.csv": No space left on device'}
+    error = duckdb.IOException(f"IO Error: Async write failed for range [offset=22]: {json.dumps(told)}")
+    assert first_line(error) == 'Could not write file "a.csv": No space left on device'
+
+
+def test_a_release_that_cannot_be_recorded_is_not_written():
+    """It would be no other release for the next one."""
+    write_rows("t.csv")
+    study = study_of("t.csv")
+    record = study.folder / "releases.json"
+    record.unlink()
+    record.mkdir()
+    assert "output must not be written to t-front/releases.json" in refused("release", "t.toml", "--output", "a.csv")
+    assert not Path("a.csv").exists()
+
+
 def test_a_table_is_named_where_there_are_several():
+    sqlite3.connect("none.sqlite").close()
+    Path("none.sqlite").touch()
+    assert refused("init", "none.sqlite") == "none.sqlite cannot be read: it must have a table, got none"
     write_rows("t.csv")
     assert "table names one of a workbook or a database, got 'a'" in refused("init", "t.csv", "--table", "a")
     duckdb.connect("my.duckdb").close()

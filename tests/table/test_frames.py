@@ -4,6 +4,7 @@ import datetime
 import re
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -240,3 +241,15 @@ def test_the_frame_stays_as_it_was():
     before = frame.copy(deep=True)
     Microdata.from_frame(frame, QUASI, ["diagnosis", "salary"], missing="keep")
     assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize("name", ["*", "^a.*$"])
+def test_a_name_that_an_engine_takes_for_a_pattern_is_refused(name):
+    """The hierarchy would be of the values of another column."""
+    frame = pl.DataFrame({"abc": [1, 2], name: [3, 4]})
+    frames = [frame, frame.lazy(), *([duckdb.connect().from_arrow(frame.to_arrow())] if name == "*" else [])]
+    for own in frames:
+        with pytest.raises(ValueError, match=r"^frame must have no column named '.*', a pattern; rename it"):
+            Microdata.from_frame(own, {name: Hierarchy.flat([1, 2])})
+    for own in (frame.to_arrow(), frame.to_pandas()):
+        assert Microdata.from_frame(own, {name: Hierarchy.flat([3, 4])}).n_rows == 2
