@@ -16,7 +16,6 @@ from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, is_whole
-from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
@@ -71,6 +70,8 @@ def _pairs(
     names = list(quasi_identifiers)
     if not names or other in names:
         raise ValueError(f"quasi_identifiers must name columns other than {words}, got {examples(names) or 'none'}")
+    from pymoo_anon.table.frames import combinations_of
+
     found = combinations_of(frame, [*names, other])
     if len(found.weights) == 0:
         raise ValueError("frame must have at least one row, got none")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from moocore import is_nondominated
 
 from pymoo_anon._messages import examples, positive_whole
 from pymoo_anon.engine.joint import grouped_jointly
@@ -135,6 +134,8 @@ def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
     if not losses or len(ks) < 2:
         raise ValueError(f"ladders need an objective that is a loss, and at least two ks, got {list(ks)!r:.80}")
     F = np.array([[one.values[losses[0]] for one in tiers[:2]] for tiers in made])
+    from moocore import is_nondominated
+
     best = is_nondominated(F, keep_weakly=False)
     return [made[place] for place in np.argsort(F[:, 0], kind="stable") if best[place]]
 
