@@ -167,7 +167,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def move_all(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
-    """Move new files into the output folder one by one, and return their paths.
+    """Move new files into the output folder, and return their paths.
 
     Each name stands for a whole file at every moment, old or new. The last file should hold the checksums of the
     others: after a failure it is the old one, and refuses them.

@@ -52,7 +52,7 @@ def repeated(items: Iterable[Any]) -> list[Any]:
 
 
 def told_apart(*ways: Sequence[str]) -> list[str]:
-    """Name several things the first way, and those of equal names the next way.
+    """Name things the first way, and equal ones the next way.
 
     >>> told_apart(["k", "l", "l"], ["k", "l of a", "l of b"])
     ['k', 'l of a', 'l of b']
@@ -112,7 +112,7 @@ def number(value: float) -> str:
 
 
 def magnitude(number: int) -> str:
-    """Return a number as text, a very large one as a power of ten.
+    """Format a number, a very large one as a power of ten.
 
     >>> magnitude(17_920), magnitude(8**24), magnitude(10**15), magnitude(10**15 - 1)
     ('17,920', 'about 10^21', 'about 10^15', '999,999,999,999,999')

@@ -41,7 +41,7 @@ def is_read(screen: Screen) -> bool:
 
 
 def show(screen: Screen) -> None:
-    """Show the front as a chart and a table, with points side by side."""
+    """Show the front as a chart and a table."""
     if not is_read(screen):
         return
     desk = screen.desk

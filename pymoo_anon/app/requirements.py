@@ -122,7 +122,7 @@ def _in_words(project: Project, bounds: Sequence[str]) -> str:
 
 
 def _said(project: Project, bound: str) -> str:
-    """Say a bound in a sentence, and a wrong one as it is spelled."""
+    """Say a bound in a sentence, or as it is spelled."""
     try:
         return sentence(constraint(bound, Roles(project.sensitive, project.label, project.person)))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The server of the screen: one address with a token, on this machine alone."""
+"""Server of the screen: one address with a token, for this machine."""
 
 from __future__ import annotations
 

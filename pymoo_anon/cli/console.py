@@ -152,7 +152,7 @@ def loading() -> Iterator[None]:
 
 @contextmanager
 def working(words: str) -> Iterator[Callable[[str], None]]:
-    """Show a step and its seconds, and yield a function that sets its text.
+    """Show a step and its seconds, with a function for its text.
 
     On a terminal it is a moving line, elsewhere a line every `EVERY` seconds. Warnings are printed after the step.
     """

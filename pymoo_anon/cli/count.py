@@ -19,7 +19,7 @@ from pymoo_anon.table.frames import held
 
 
 def run_count(asked: CountRequest, console: Console) -> None:
-    """Print what a released table says for sure of a count, a sum and a mean."""
+    """Print what a released table says for sure."""
     conditions = [_condition(text) for text in asked.where]
     if twice := repeated(name for name, _ in conditions):
         raise ValueError(f"--where must name each column once, got {examples(twice)} twice")

@@ -87,7 +87,7 @@ def _others(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str], Path]:
-    """Return how the table is read, columns, the file of every column, and the folder."""
+    """Return the reading, the columns, their files and the folder."""
     if is_project(request.data):
         project = read_project(request.data, decided=False)
         reading, every = project.reading, list(project.columns)

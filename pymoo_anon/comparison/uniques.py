@@ -111,7 +111,7 @@ class SpecialUniques:
 
 
 def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0.01) -> SpecialUniques:
-    """Score rows by their minimal unique sets, of up to three columns as in `uniqueness`.
+    """Score rows by their minimal unique sets of up to three columns.
 
     A set of s of the n columns scores the product of n - s, n - s - 1, ..., n - m for sets of at most m columns, and a
     row scores the sum of its sets (SUDA; Elliot, Manning, Mayes, Gurd and Bane 2005). Risks divide the risk of the file

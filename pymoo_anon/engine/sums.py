@@ -188,7 +188,7 @@ def own_logs(counts, logs):  # type: ignore[no-untyped-def]
 
 
 def logs_up_to(most: int) -> Floats:
-    """Return log n and n log n for n from 0 to m - 1, each as a pair of floats, (m, 4) float."""
+    """Return pairs of log n and n log n for n below m, (m, 4) float."""
     return _logs(min(1 << max(int(most).bit_length(), 12), _MOST_KEPT))
 
 

@@ -106,7 +106,7 @@ class Objective(Boundable):
         return self.name if self.column is None else f"{self.name} of {self.column}"
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
-        """Return the names of the columns that are read, given those that are sensitive.
+        """Return the names of the columns that are read.
 
         Raises:
             ValueError: All sensitive columns are read, and there are none.
@@ -140,7 +140,7 @@ class Objective(Boundable):
         raise NotImplementedError(f"{type(self).__name__} is no value of single classes")
 
     def of_kept(self, classes: EquivalenceClasses) -> Floats:
-        """Return the value of each kept class, or the worst of its joint classes."""
+        """Return the value of each kept class, joint or alone."""
         if not self.joint:
             return self.of_classes(classes)
         found = []

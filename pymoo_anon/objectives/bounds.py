@@ -1,4 +1,4 @@
-"""Bounds for proofs: families of measures that conclude from an evaluated node about others.
+"""Bounds for proofs: families that conclude from one node about others.
 
 A measure names its family, or none. Without one, branch and bound refuses it as an objective, and every other algorithm
 takes it. A measure whose bound no other one shares names `Bounding` and defines `best_of_specializations` itself.
@@ -65,7 +65,7 @@ class SuppressionBudget:
         return len(self.gone)
 
     def merged(self, ids: Ints, n: int) -> SuppressionBudget:
-        """Return the budget of n merged classes, given the new class of each class."""
+        """Return the budget of n merged classes."""
         gone = np.zeros((len(self.gone), n), dtype=np.int64)
         np.add.at(gone.T, ids[self.small], self.gone.T)
         small = np.flatnonzero(gone.any(axis=0))
@@ -270,7 +270,7 @@ class AdditiveLoss(Bounding):
         return terms - np.abs(terms) * _rounding(tuples)
 
     def leeway(self, tuples: DistinctTuples) -> float:
-        """Return twice the share that floors lack, or 0 where values may be closer."""
+        """Return twice the share that floors lack, or 0."""
         share, most = 2 * _rounding(tuples), max(map(abs, self.measure.value_range(tuples)))
         return share if self.measure.spacing(tuples) > 4 * share * most else 0.0
 

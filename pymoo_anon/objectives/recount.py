@@ -295,7 +295,7 @@ class Recount:
         return self._wholes[column]
 
     def shares(self, column: Name) -> pd.DataFrame:
-        """Return the shares of each value in class and table, p = n / size and q = whole / rows.
+        """Return each value's shares of class and table, p and q.
 
         Columns: `cell`, `value`, `n`, `size`, `whole`, `rows`, `p` and `q`.
         """
@@ -311,7 +311,7 @@ class Recount:
 
 
 def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
-    """Count the distinct combinations of some columns: `column 0`, `column 1`, ..., and `n`."""
+    """Count the distinct combinations of some columns."""
     # Loaded late: only a release is counted again.
     from pymoo_anon.table.frames import combinations_of
 

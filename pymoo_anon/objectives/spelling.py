@@ -1,4 +1,4 @@
-"""The spelling of measures: `l[age,zip|sex]:diagnosis` as its parts, and measures as such a text."""
+"""Spelling of measures as texts, such as `l[age,zip|sex]:diagnosis`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the arguments of problems, and the names of measures, constraints and columns."""
+"""Checks of arguments, and names of measures, constraints and columns."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class RefinementError(ValueError):
 
 
 def lost(measure: Objective, table: Microdata) -> tuple[float, float] | None:
-    """Return the range of a loss, or None if it is a share already or has no end."""
+    """Return the range of a loss, or None without one."""
     if not measure.is_loss or measure.maximize:
         return None
     low, high = measure.value_range(table.tuples)

@@ -1,4 +1,4 @@
-"""Problem that all search spaces share, from x downwards to F, and its memory."""
+"""Problem of all search spaces, from x to F, with its memory."""
 
 from __future__ import annotations
 
@@ -396,7 +396,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     @property
     def default_constraint(self) -> Constraint:
-        """Default constraint of a release: k of at least 2, joint beside other releases."""
+        """Default constraint of a release: a (joint) k of at least 2."""
         known = arguments.known_of_all(self.measured, list(self.table.quasi_identifiers))
         joint = known is None and self.beside_parts is not None
         return KAnonymity(person=self.table.person, known=known, joint=joint) >= 2

@@ -109,7 +109,7 @@ def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> Floa
 
 @dataclass(frozen=True)
 class LowerBound:
-    """Lower bound of the loss of all local recodings, and the loss of one.
+    """Lower bound of the loss of all local recodings.
 
     >>> bound = LowerBound(value=90.0, loss=100.0, n_passes=20)
     >>> bound.gap, bound.share
@@ -138,7 +138,7 @@ class LowerBound:
 
 
 def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
-    """Return an unused copy of a termination that counts passes or seconds, or raise."""
+    """Return an unused copy of a termination by passes or seconds."""
     made: Any = copy.deepcopy(termination)
     if isinstance(termination, tuple):
         # pymoo raises a bare Exception where it does not know a name.
@@ -280,7 +280,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.n_threads = os.cpu_count() or 1
 
     def kept_whole(self, x: ArrayLike, share: float) -> Ints:
-        """Return numbers of the classes that lose least at a point, and of each other tuple.
+        """Return numbers of the classes that lose least at a point.
 
         Args:
             x: (n_var,) array, the point.
@@ -365,13 +365,13 @@ class LocalRecodingProblem(AnonymizationProblem):
         return x
 
     def points_for(self, requirements: Sequence[Constraint]) -> Ints:
-        """Return the point made for the k that requirements name, if they name one."""
+        """Return the point made for the k of requirements, if any."""
         k = least_k(requirements)
         points = [self.x_of(k)] if 1 < k <= self.table.n_rows else []
         return np.array(points, dtype=np.int64).reshape(-1, self.n_var)
 
     def decode(self, x: ArrayLike) -> LocalGeneralization:
-        """Return the local recoding of one point, the same for equal targets, as `target`."""
+        """Return the local recoding of one point, as `target`."""
         target = self.target(x)
         return self._recodings.of(target, partial(self._recode, target))
 

@@ -1,4 +1,4 @@
-"""Local recodings inside a coarser release: each of their classes lies in one of its classes.
+"""Local recodings inside the classes of a coarser release.
 
 The joint classes of both releases are then those of the finer one, so that it says as little with the coarser one as
 alone.
@@ -27,7 +27,7 @@ _SHARES = (0.0, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
 
 
 def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:
-    """Return the part of each distinct tuple in the coarser release, or None without one.
+    """Return each tuple's part in the coarser release, or None.
 
     Raises:
         ValueError: A class of it breaks a constraint, so that parts of it do as well; or adversaries know some columns.
@@ -109,7 +109,7 @@ def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
 
 
 def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
-    """Return ladders that trade the loss of the first release for that of the second one.
+    """Return ladders that trade the first release's loss for the second's.
 
     No ladder loses less than another one in both. The first is best for the first release.
 
@@ -141,7 +141,7 @@ def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
 
 
 def nested(problem: Any, demands: Sequence[Sequence[Constraint]], kept: float = 0.0) -> list[Choice]:
-    """Return a release for the demands of each audience, each inside the one before.
+    """Return a release for each audience, each inside the one before.
 
     Raises:
         ValueError: A release cannot hold its demands inside the one before.

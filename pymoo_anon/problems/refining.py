@@ -1,4 +1,4 @@
-"""Refinement: a full-domain or bit-string point as a local recoding with no coarser cell."""
+"""Refinement of a point as a local recoding with no coarser cell."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _check_kept(
     before: EquivalenceClasses,
     after: EquivalenceClasses,
 ) -> None:
-    """Raise if single classes hold less than at the point, or break a requirement."""
+    """Raise if single classes lose a promise of the point."""
     names = measure_names([*problem.measured, *(one.objective for one in required)])
     for measure, name in names.items():
         old, new = (float(measure.evaluate(classes)[0]) for classes in (before, after))

@@ -1,4 +1,4 @@
-"""Several releases of one table, and the joint classes of whoever has all of them."""
+"""Releases of one table, and the joint classes of all."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def together(releases: Sequence[Any], table: Microdata) -> Together:
 
 
 def parts_beside(releases: Sequence[Any], table: Microdata) -> Ints | None:
-    """Return the part of each distinct tuple in all releases together, or None without releases."""
+    """Return each tuple's part in all releases together, or None."""
     parts = [_parts_in(_classes_of(one), table.tuples) for one in releases]
     return partition_of(grouped_jointly(table.tuples, parts, ())) if parts else None
 
@@ -130,7 +130,7 @@ def points_or_classes(releases: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def all_earlier(problem: Any) -> list[Any]:
-    """Return the releases before one of a problem, with those before them, each once."""
+    """Return the releases before one of a problem, each once."""
     found: dict[Any, Any] = {}
     for one in problem.earlier:
         point = point_of(one)

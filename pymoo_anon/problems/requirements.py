@@ -55,7 +55,7 @@ def requirements_of(constraints: Sequence[Constraint], tuples: DistinctTuples) -
 
 
 def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> bool:
-    """Return whether every recoding of the kernels holds a constraint, if any recoding does."""
+    """Return whether the kernels' recodings hold a constraint if any does."""
     risk_or_k = isinstance(constraint.objective, KAnonymity | ProsecutorRisk) and constraint.objective.column is None
     if constraint.depends_on_kept:
         return holds_by_construction(whole_classes(constraint), tuples)

@@ -44,7 +44,7 @@ class Step:
 
 
 def with_share(text: str, value: float, loss: tuple[float, float] | None) -> str:
-    """Add to a loss its share of the possible loss, if that is known.
+    """Add to a loss its share of the possible loss.
 
     >>> with_share("GLM = 36,070", 36_070, (0, 241_296)), with_share("t = 0.2", 0.2, None)
     ('GLM = 36,070 (14.9 %)', 't = 0.2')

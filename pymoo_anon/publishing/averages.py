@@ -26,7 +26,7 @@ from pymoo_anon.typing import Floats, Ints
 def averaged(
     source: Renamed, table: Microdata, made: Decoded, classes: EquivalenceClasses, kept: Mapping[Name, Kept]
 ) -> Renamed:
-    """Return the frame with class means in the kept columns that ask for them.
+    """Return the frame with class means in columns that ask for them.
 
     Suppressed rows are one class. Means are exact but for the last rounding, so that columns keep their totals.
 

@@ -218,7 +218,7 @@ def _read_plain(text: str) -> Meaning:
 
 
 def _whole_number(value: Hashable) -> int | None:
-    """Return the whole number of a value, or None for spellings such as 007."""
+    """Return the whole number of a plain spelling, or None."""
     found = spelled(value, int)
     return int(found) if is_whole(found) and str(found) == str(value) else None
 

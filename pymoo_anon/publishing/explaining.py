@@ -198,7 +198,7 @@ def _better(steps: Sequence[Step], row: int) -> str:
 
 
 def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: Sequence[Step]) -> list[str]:
-    """Name the people worst off, and the winners and losers of the next steps."""
+    """Name the people worst off, winners and losers."""
     table, rows = problem.table, dict.fromkeys([choice.row, *(step.row for step in steps)])
     worst = worst_off(table, problem.decode(np.array(choice.x)), _SIZE, problem.suppression, problem.constraints)
     lines = [_worst_off(table, worst, choice)]

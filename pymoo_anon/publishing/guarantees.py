@@ -64,7 +64,7 @@ def guaranteed_counts(release: Any, meanings: Meanings, where: Mapping[Name, Any
 def guaranteed_sums(
     release: Any, meanings: Meanings, column: Name, where: Mapping[Name, Any] | None = None
 ) -> Guarantee:
-    """Sum a column of numbers over the rows that meet some conditions, as `guaranteed_counts` does.
+    """Sum a column over the rows that meet some conditions.
 
     Args:
         release: The released table.
@@ -85,7 +85,7 @@ def guaranteed_sums(
 def guaranteed_means(
     release: Any, meanings: Meanings, column: Name, where: Mapping[Name, Any] | None = None
 ) -> Guarantee:
-    """Average a column of numbers over the rows that meet some conditions, as `guaranteed_sums` does.
+    """Average a column over the rows that meet some conditions.
 
     Returns:
         The least, the greatest and the estimated mean, NaN where no row can meet the conditions.
@@ -164,7 +164,7 @@ class _Answers:
         return Guarantee(self._least_mean(self.low), -self._least_mean(-self.high), estimate)
 
     def _least_mean(self, numbers: Floats) -> float:
-        """Return the least mean of all certain rows with any of the possible ones."""
+        """Return the least mean with any of the possible rows."""
         some = np.flatnonzero(self.possible & ~self.certain)
         some = some[np.argsort(numbers[some])]
         sure = self.n[self.certain]

@@ -153,7 +153,7 @@ def coarsened(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> R
 
 
 def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> Frame:
-    """Replace the values of one column by their text, as all engines compare it."""
+    """Replace the values of one column by their text."""
     dtype = frame.collect_schema()[column]
     whole, stays = dtype.is_integer(), own.hierarchy is None and (dtype.is_integer() or dtype.is_float())
     parts = [part for part in (own.round, *(own.clip or ())) if part is not None and meant(part).denominator > 1]

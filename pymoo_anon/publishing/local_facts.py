@@ -42,7 +42,7 @@ def local_facts(
     classes: EquivalenceClasses,
     bound: LowerBound | None,
 ) -> dict[str, Any]:
-    """Return target, classes and levels of a local recoding, in no order of classes."""
+    """Return target, classes and levels of a local recoding."""
     told: dict[str, Any] = {"refined": True, "method": None, "structure": None, "target": None, "price": None}
     weights: tuple[float, ...] = ()
     if isinstance(problem, LocalRecodingProblem):

@@ -1,4 +1,4 @@
-"""Local recoding of a Spark table that outgrows a machine: each partition by itself."""
+"""Local recoding of a Spark table, partition by partition."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class _Work(NamedTuple):
         return pd.DataFrame({_NOTE: [json.dumps({"rows": len(own), "found": found})]})
 
     def combined(self, notes: Sequence[Any]) -> tuple[int, list[float]]:
-        """Return the rows and the measures of a whole table from those of its parts."""
+        """Return a table's rows and measures from those of its parts."""
         values = zip(self.measures, zip(*(note["found"] for note in notes), strict=True), strict=True)
         whole = [(min if one.maximize else max)(own) if one.worst_class else sum(own) for one, own in values]
         return sum(note["rows"] for note in notes), whole

@@ -39,7 +39,7 @@ from pymoo_anon.typing import Ints
 
 
 def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[str, Any]) -> Frame:
-    """Return a small table of another frame's kind, for a join in its engine."""
+    """Return a small table of another frame's kind."""
     kind = frame.implementation
     native = frame.to_native()
     if kind.is_duckdb():
@@ -114,7 +114,7 @@ class Recoding(NamedTuple):
         return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
 
     def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
-        """Add the labels of the class of each row, `label 0`, ..., and `FLAG`."""
+        """Add the labels of each row's class, and `FLAG`."""
         texts = label_texts(made.labels)
         labels = {
             f"label {j}": [texts[name][node] for node in nodes]
@@ -194,7 +194,7 @@ def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, 
 
 
 def _with_known(frame: Frame, known: Sequence[Mapping[str, list[Any]]]) -> Frame:
-    """Join the `group j` and `label j` that are known of each `key j`."""
+    """Join the known groups and labels of each key."""
     schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
     if not frame.implementation.is_duckdb():
         for j, own in enumerate(known):

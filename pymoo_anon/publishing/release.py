@@ -258,7 +258,7 @@ class Recoded:
         )
 
     def grouped(self, written: Any) -> Renamed:
-        """Read a written table once, into memory where it fits, as distinct rows if they are few."""
+        """Read a written table once, as distinct rows if few."""
         source, table = frames.renamed(written), self.problem.table
         if self._are_few:
             source = source.grouped()
@@ -522,7 +522,7 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
 
 
 def _counter(frame: Frame, names: Sequence[str]) -> Callable[[Sequence[str]], list[int]]:
-    """Return a function that counts distinct rows of some columns, unique ones, and all."""
+    """Return a function that counts distinct, unique and all rows."""
     schema = frame.collect_schema()
     # Missing values are one value.
     table = frame.with_columns(

@@ -117,7 +117,7 @@ def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
 
 
 def shown(objective: Objective, found: Recounted) -> float:
-    """Return a recount as an int for whole measures, else as the nearest float."""
+    """Return a recount as an int or the nearest float."""
     return int(found) if objective.whole else float(found)
 
 
@@ -131,7 +131,7 @@ def kept(found: Recounted, bound: float, at_least: bool) -> bool:
 
 
 def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> None:
-    """Raise if a table is not the one that a recoding makes of the original.
+    """Raise if a table is not a recoding of the original.
 
     Each row must be there as often as it was made, by all released columns. Rows in memory are compared there, and the
     many of a lazy frame where they live.
@@ -147,7 +147,7 @@ def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> N
 
 
 class _Labelled(NamedTuple):
-    """The labels of some rows of the original, found by the tuple of each."""
+    """Labels of some rows of the original, by tuple."""
 
     kept: Bools  # Whether the row's class is not suppressed
     numbers: dict[Name, Ints]  # By quasi-identifier the place of each row's label among `texts`
@@ -199,7 +199,7 @@ def _other_rows_in_memory(recoding: Recoding, names: Sequence[Name], written: Re
 
 
 def _n_other(keys: Ints, n_given: Ints, n_there: Ints) -> int:
-    """Count the rows that only one of two tables has, by the keys of both."""
+    """Count the rows that only one of two tables has."""
     if len(n_there) == n_there.sum() == n_given.sum():
         # Numbers are sorted much faster than grouped.
         given, there = np.repeat(keys[: len(n_given)], n_given), keys[len(n_given) :]

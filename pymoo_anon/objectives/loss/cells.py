@@ -375,7 +375,7 @@ def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> t
 
 @njit()
 def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
-    """Return the lowest level whose groups hold those of each map, or the highest. (n,) int64 array."""
+    """Return the lowest level that covers each map, or the highest. (n,) int64 array."""
     n_levels, n_values = levels.shape
     lowest = np.empty(len(maps), dtype=np.int64)
     group_above = np.empty(n_values, dtype=np.int64)

@@ -273,7 +273,7 @@ def _divergence(counts, offsets, cells, n_values, kept_rows, starts, in_classes,
 
 @kernel
 def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ignore[no-untyped-def]
-    """Return the terms of suppressed rows in the logarithms of densities, as a pair."""
+    """Return suppressed rows' terms in the logarithms of densities, a pair."""
     # Of no class, but the density of those that are everywhere.
     total, rest = log_of(n_suppressed, logs)
     for j in range(len(offsets) - 1):
@@ -296,7 +296,7 @@ def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ig
 
 @kernel
 def _share_of_suppressed(extents, offsets, cells, n_suppressed, size):  # type: ignore[no-untyped-def]
-    """Return the share of suppressed rows in the density of a class, as a pair.
+    """Return suppressed rows' share of a class's density, a pair.
 
     It is the suppressed rows over the rows of the class, times the part of the domain that the class may stand for.
     Invariant: the pair times `above` over `below` is the share of the columns so far. Both are exact, being whole and

@@ -1,4 +1,4 @@
-"""Privacy by the distance of the values in a class from those of the table."""
+"""Privacy by the distance of a class's values from the table's."""
 
 from __future__ import annotations
 

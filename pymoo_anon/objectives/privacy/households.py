@@ -92,5 +92,5 @@ class HouseholdRisk(ColumnObjective):
 
 
 def _risk(members: tuple[tuple[int, int], ...]) -> Fraction:
-    """Return the exact risk of a household, given class sizes and members in each."""
+    """Return the exact risk of one household."""
     return 1 - prod((Fraction(size - 1, size) ** count for size, count in members), start=Fraction(1))

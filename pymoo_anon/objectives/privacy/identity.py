@@ -307,7 +307,7 @@ class RecordsAtRisk(Objective):
 
 
 def smallest_k(risk: float) -> int:
-    """Return the smallest class size with a risk, 1 / k, within a limit.
+    """Return the smallest class size within a limit of risk.
 
     >>> [smallest_k(risk) for risk in (0.09, 0.2, 1 / 3, 1 / 12, 0.05)]
     [12, 5, 3, 12, 20]

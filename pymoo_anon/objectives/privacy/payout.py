@@ -51,13 +51,13 @@ class _Payout(AgainstRegister):
         return [self._of_row(share, n) for share, n in zip(lost, self.persons(classes).tolist(), strict=True)]
 
     def _of_row(self, lost: Decimal, persons: int) -> Decimal:
-        """Return the payout of a row, given its lost share of information and its persons."""
+        """Return the payout of one row."""
         attacked = meant(self.gain) > meant(self.cost) * persons
         found = meant(self.loss) / persons if attacked else Fraction(0)
         return (_decimal(meant(self.benefit)) * (1 - lost) - _decimal(found)).quantize(_LAST_DIGIT)
 
     def recounted(self, recount: Recount) -> list[tuple[int, Decimal]]:
-        """Return rows and payout of a row for each kept class of a release."""
+        """Return rows and payout of each kept class of a release."""
         kept = recount.cells[~recount.marked]
         labels = [recount.labels[name] for name in recount.names]
         columns = [kept[f"column {i}"].map(own.extents).tolist() for i, own in enumerate(labels)]

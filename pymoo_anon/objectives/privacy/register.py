@@ -205,7 +205,7 @@ class _Presence(WithPopulation):
         return self.persons(classes)
 
     def refitted(self, recount: Recount) -> list[tuple[int, int]]:
-        """Return the rows of each kept class of a release, and its fitting persons."""
+        """Return the rows of each kept class, and its fitting persons."""
         for name in recount.names:
             rows = recount.of_labels(name)
             if (recount.labels[name].members(list(rows.index[rows > 0])).sum(axis=0) > 1).any():

@@ -54,7 +54,7 @@ class Table:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Characters that each column needs for no text to take more than three lines."""
+        """Characters that each column needs for at most three lines."""
         texts = [[column.title] for column in self.columns]
         for row in self.rows:
             for own, cell in zip(texts, row, strict=True):

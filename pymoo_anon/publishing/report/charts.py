@@ -19,7 +19,7 @@ from pymoo_anon.publishing.report.vega import Spec, compiled
 
 
 def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
-    """Return the specification of each kind of chart, compiled unless its axes can be chosen."""
+    """Return the specification of each kind of chart."""
     marks = measures(subject)[-1].drawn + 4
     made: Spec = json.loads(
         template("charts.json.jinja").render(

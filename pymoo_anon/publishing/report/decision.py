@@ -53,7 +53,7 @@ class Measure(NamedTuple):
         return f"{told} ({better} is better)"
 
     def share(self, value: float) -> float:
-        """Return the value to draw: of a loss its share of the possible loss."""
+        """Return the value to draw, of a loss its share."""
         return value if self.loss is None else (value - self.loss[0]) / (self.loss[1] - self.loss[0])
 
 
@@ -101,7 +101,7 @@ def point_label(shown: list[Measure], row: Row) -> str:
 
 
 def badge(subject: Subject) -> tuple[str, str]:
-    """Return the state of the proof in words, and as "proven", "gap" or "open"."""
+    """Return the state of the proof in words and as a badge."""
     if subject.front.certified:
         return "proven", "proven"
     return ("not proven, gap known", "gap") if subject.front.gap is not None else ("not proven", "open")

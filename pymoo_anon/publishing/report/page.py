@@ -1,4 +1,4 @@
-"""The page of the report: its views, its script, and its content security policy."""
+"""Page of the report: views, script and security policy."""
 
 from __future__ import annotations
 

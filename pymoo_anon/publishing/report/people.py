@@ -1,4 +1,4 @@
-"""The people in the release: their risks, inferences about them, class sizes, and losses."""
+"""People in the release: risks, inferences, class sizes and losses."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def utility_view(subject: Subject, member: Member) -> View:
 
 
 def left_view(subject: Subject) -> View:
-    """Compare the attributes before and after, and the errors of neighbours on the front."""
+    """Compare attributes before and after, and errors of neighbours."""
     own = subject.own
     how = "mark" if own.marked else "drop"
     before, after = of_table(subject.table), of_release(subject.table, own.classes, how)
@@ -266,7 +266,7 @@ def left_view(subject: Subject) -> View:
 
 
 def side_by_side(subject: Subject, places: Sequence[int]) -> Table:
-    """Compare points of the front: measures, risk, errors of counts, and loss by attribute."""
+    """Compare points of the front by measures, risk, errors and losses."""
     members, certain = [subject.member(place) for place in places], CertainCounts(subject.queries)
     rows: list[Row] = []
 

@@ -1,4 +1,4 @@
-"""Vega for the report: its script and compiled charts, kept on disk since both take a second to make."""
+"""Vega for the report, with compiled charts kept on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Spec = dict[str, Any]
 
 
 def script() -> str:
-    """Return the script of Vega with its interpreter of expressions, which needs no eval."""
+    """Return the script of Vega, which needs no eval."""
     made = _cached("window.vegaEmbed = vegaEmbed;", _bundled)
     # These would end the script element too early.
     assert re.search(r"</script|<!--", made, re.IGNORECASE) is None
