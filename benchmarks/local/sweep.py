@@ -3,7 +3,7 @@
     python -m benchmarks.local.sweep
 
 Adult with 8, 9 (ARX's) and 12 columns, and 16 and 24 invented ones. Each target is recoded alone by one thread. Beside
-its figures stand those of `earlier` in the results, which a new run keeps. Five minutes; needs Adult.
+its figures stand those of `earlier` in the results, which a new run keeps. A quarter of an hour; needs Adult.
 """
 
 from __future__ import annotations
