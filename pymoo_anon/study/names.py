@@ -190,10 +190,12 @@ def source_of(text: str, folder: Path, table: str | None = None) -> Source:
     prefix, colon, rest = text.partition(":")
     if colon and prefix.lower() in DATABASES and rest.startswith("//"):
         return _of_database(text, table)
-    made = _without_table(text, folder) if table is None else _without_table(text, folder)._replace(table=table)
-    if table is not None and made.kind not in _WITH_TABLES:
+    made = _without_table(text, folder)
+    if table is None:
+        return made
+    if made.kind not in _WITH_TABLES:
         raise ValueError(f"table names one of a workbook or a database, got {table!r} of {text}; leave it out")
-    return made
+    return made._replace(table=table)
 
 
 def _of_database(address: str, table: str | None) -> Source:

@@ -60,7 +60,7 @@ def source_at(study: Any, path: Path) -> Source:
     """Return the released table with documents beside a path."""
     folder, own = study.project.path.parent, study.project
     for one in reversed(study.releases):
-        if one.database is not None and folder / one.file == path:
+        if one.database is not None and study.path_of(one) == path:
             return source_of(one.database, folder, one.table)
     found: Source = own.release if own.documents == path else source_of(str(path), Path())
     return found
@@ -68,8 +68,7 @@ def source_at(study: Any, path: Path) -> Source:
 
 def broken_promises(study: Any, path: Path) -> list[str]:
     """Return the broken promises of a release to any audience, in words."""
-    folder = study.project.path.parent
-    (*_, audience) = [one.audience for one in study.releases if folder / one.file == path] or [None]
+    (*_, audience) = [one.audience for one in study.releases if study.path_of(one) == path] or [None]
     try:
         own = study.for_audience(audience)
     except ValueError as error:
@@ -215,7 +214,7 @@ def command_of(study: Any) -> str:
 
 def _different(study: Any) -> list[Released]:
     """Return the releases whose files are there, equal ones once."""
-    there = [one for one in study.releases if is_there(study, study.project.path.parent / one.file)]
+    there = [one for one in study.releases if is_there(study, study.path_of(one))]
     # The last record of a file is of what it holds.
     latest = {one.file: one for one in there}.values()
     return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
@@ -228,7 +227,7 @@ def classes_of_file(study: Any, file: Path) -> EquivalenceClasses:
         ValueError: The file is no release of the study, or has changed since.
     """
     for one in reversed(study.releases):
-        if (path := study.project.path.parent / one.file).is_file() and file.samefile(path):
+        if (path := study.path_of(one)).is_file() and file.samefile(path):
             if checksum(file) != one.sha256:
                 raise ValueError(f"{file} has changed since its release: its checksum differs; release it again")
             return _classes_of_release(study, one)

@@ -318,10 +318,11 @@ class Study:
         """The last release, or the one that the project names, by its path or that of its documents."""
         from pymoo_anon.study.releasing import is_there
 
-        paths = [self._path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
+        paths = [self.path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
         return next((path for path in paths if is_there(self, path)), self.project.documents)
 
-    def _path_of(self, one: Released) -> Path:
+    def path_of(self, one: Released) -> Path:
+        """Return the path of a release, or that of its documents."""
         return self.project.path.parent / one.file
 
     @property
@@ -412,8 +413,7 @@ class Study:
     def _recoded(self, choice: Choice, kind: str, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
         from pymoo_anon.publishing.release import Asked, recode
 
-        project = self.project
-        frame = open_released(project, kind)
+        project, frame = self.project, open_released(self.project, kind)
         recoding = "local" if is_refined else None
         roles = Asked(project.with_role("drop", "identifier"), project.kept, suppressed, recoding, anyway)
         return recode(frame, self.problem, choice, roles)
@@ -444,7 +444,7 @@ class Study:
         """
         from pymoo_anon.study.releasing import broken_promises, is_there
 
-        paths = list(dict.fromkeys(map(self._path_of, self.releases))) or [self.project.documents]
+        paths = list(dict.fromkeys(map(self.path_of, self.releases))) or [self.project.documents]
         if not any(is_there(self, path) for path in paths):
             raise ValueError(
                 f"there is no release of {self.project.path}: {paths[-1]} is missing; pymoo-anon release writes it"
@@ -502,7 +502,7 @@ class Study:
         asked: tuple[Constraint, ...] = ()
         if told["chosen"]["requirements"]:
             # Requirements of the choice were promised, too, and the point may be made for them.
-            own = [one.requirements for one in self.releases if self._path_of(one) == path]
+            own = [one.requirements for one in self.releases if self.path_of(one) == path]
             asked = self.choice.requirements if not own or own[-1] is None else self._constraints(own[-1])
             self.front.meet(asked)
         front = self.front if self.audience is None else Front(self.problem, np.array([x]))
