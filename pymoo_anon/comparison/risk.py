@@ -70,6 +70,7 @@ def _pairs(
     names = list(quasi_identifiers)
     if not names or other in names:
         raise ValueError(f"quasi_identifiers must name columns other than {words}, got {examples(names) or 'none'}")
+    # A choice reads no frame.
     from pymoo_anon.table.frames import combinations_of
 
     found = combinations_of(frame, [*names, other])

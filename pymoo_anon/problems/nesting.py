@@ -22,8 +22,8 @@ from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints, Ints32
 
-# Shares of the rows in kept classes, by the ladders of a front.
-_SHARES = (0.0, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
+# Shares of the rows in kept classes, by the ladders of a front beside the one without any.
+_SHARES = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
 
 
 def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:
@@ -98,14 +98,23 @@ def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
     >>> [KAnonymity().evaluate(joint(tiers[:n])).item() >= k for n, k in zip((1, 2, 3), (50, 20, 5))]
     [True, True, True]
     """
+    demands = _demands(problem, ks)
+    if not 0 <= kept <= 1:
+        raise ValueError(f"kept must be a share of the rows from 0 to 1, got {kept!r}")
+    if not kept or len(demands) < 2:
+        return nested(problem, demands)
+    alone = _requiring(problem, demands[1])
+    return nested(problem, demands, alone.kept_whole(alone.x_of(0), kept))
+
+
+def _demands(problem: Any, ks: Sequence[int]) -> list[list[Constraint]]:
+    """Return the demands of each release of a ladder."""
     if not hasattr(problem, "within_parts"):
         raise TypeError(f"problem must be a LocalRecodingProblem, got {type(problem).__name__}")
     wanted = [positive_whole("a k of ks", k) for k in ks]
     if not wanted or wanted != sorted(set(wanted), reverse=True):
         raise ValueError(f"ks must be descending whole numbers, at least one, got {list(ks)!r:.80}")
-    if not 0 <= kept <= 1:
-        raise ValueError(f"kept must be a share of the rows from 0 to 1, got {kept!r}")
-    return nested(problem, [[KAnonymity() >= k] for k in wanted], kept)
+    return [[KAnonymity() >= k] for k in wanted]
 
 
 def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
@@ -129,19 +138,26 @@ def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
     >>> bool((np.diff(public) > 0).all()), bool((np.diff(research) < 0).all())
     (True, True)
     """
-    made = [ladder(problem, ks, kept) for kept in _SHARES]
+    demands = _demands(problem, ks)
     losses = [problem.names[one] for one in problem.objectives if one.is_loss]
     if not losses or len(ks) < 2:
         raise ValueError(f"ladders need an objective that is a loss, and at least two ks, got {list(ks)!r:.80}")
+    # The second release alone is made once for all shares.
+    alone = _requiring(problem, demands[1])
+    units = [alone.kept_whole(alone.x_of(0), kept) for kept in _SHARES]
+    made = [nested(problem, demands, own) for own in (None, *units)]
     F = np.array([[one.values[losses[0]] for one in tiers[:2]] for tiers in made])
+    # No command needs it.
     from moocore import is_nondominated
 
     best = is_nondominated(F, keep_weakly=False)
     return [made[place] for place in np.argsort(F[:, 0], kind="stable") if best[place]]
 
 
-def nested(problem: Any, demands: Sequence[Sequence[Constraint]], kept: float = 0.0) -> list[Choice]:
+def nested(problem: Any, demands: Sequence[Sequence[Constraint]], units: Ints | None = None) -> list[Choice]:
     """Return a release for each audience, each inside the one before.
+
+    The first release is made of whole units, `LocalRecodingProblem.kept_whole`, if there are any.
 
     Raises:
         ValueError: A release cannot hold its demands inside the one before.
@@ -149,8 +165,8 @@ def nested(problem: Any, demands: Sequence[Sequence[Constraint]], kept: float = 
     found: list[Choice] = []
     for demanded in demands:
         own = _requiring(problem, demanded, found[-1] if found else None)
-        if kept and not found and len(demands) > 1:
-            own.units = _requiring(problem, demands[1]).kept_whole(own.x_of(0), kept)
+        if not found:
+            own.units = units
         # The least k that the constraints allow, no price and equal weights.
         front = own.front([own.x_of(0)])
         if len(front) == 0:
