@@ -30,7 +30,7 @@ def show(screen: Screen) -> None:
                 button(plain(name), screen.does(lambda name=name: desk.open(name)))
     heading("Or begin with a table")
     if not tables:
-        text(f"There is no CSV or Parquet file in {desk.folder.resolve()}.")
+        text(f"There is no table in {desk.folder.resolve()}.")
     with ui.element("div").classes("choices"):
         for name in tables:
             button(plain(name), screen.does(lambda name=name: _count(screen, name)))

@@ -14,7 +14,7 @@ from typing import Any
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import error_text
-from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, RECORD, RELEASES, Source, path_from
+from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES, Source, path_from
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.proposal import Proposer
@@ -23,8 +23,8 @@ from pymoo_anon.study.study import Study
 #: Errors that are told, and do not end the screen.
 TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)
 
-#: Endings of tables.
-_TABLES = (".csv", ".gz", ".parquet", ".pq", ".jsonl", ".ndjson", ".xlsx", ".xlsm", ".sqlite", ".sqlite3", ".db")
+# Endings of files that hold one table, or whose table can be found.
+_ENDINGS = (".csv", ".gz", *(ending for ending, kind in KINDS_BY_ENDING.items() if kind != "duckdb"))
 
 # Seconds for work to write its results when the screen ends.
 _PATIENCE = 20
@@ -97,7 +97,7 @@ class Desk:
     def files(self) -> tuple[list[str], list[str]]:
         """Return the names of the projects and of the tables in the folder."""
         names = sorted(path.name for path in self.folder.iterdir() if path.is_file() and not path.name.startswith("."))
-        tables = [name for name in names if name.lower().endswith(_TABLES)]
+        tables = [name for name in names if name.lower().endswith(_ENDINGS)]
         return [name for name in names if is_project(name)], tables
 
     def open(self, name: str | None) -> None:

@@ -13,6 +13,7 @@ from nicegui import ui
 from pymoo_anon._messages import counted, label_words, percent, plain
 from pymoo_anon.app.desk import Desk, command
 from pymoo_anon.app.screen import Screen, button, heading, parts, text
+from pymoo_anon.app.table import is_counted
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study.editing import change_hierarchy
 from pymoo_anon.study.names import path_from
@@ -43,9 +44,7 @@ def show(screen: Screen) -> None:
     if not files:
         text("There is no quasi-identifier: step 1 names them.", "warning")
         return
-    if not desk.is_counted():
-        text("The table is being read.")
-        screen.wait_for("Reading the table", lambda job: len(desk.guesses))
+    if not is_counted(screen):
         return
     name: str = screen.chosen.get("column", "")
     name = name if name in files else next(iter(files))

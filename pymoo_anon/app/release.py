@@ -9,11 +9,11 @@ import pandas as pd
 from nicegui import ui
 
 from pymoo_anon._files import check_free
-from pymoo_anon._messages import listed, number
+from pymoo_anon._messages import listed
 from pymoo_anon.app.desk import Desk, Job, command
 from pymoo_anon.app.front import is_read
 from pymoo_anon.app.screen import Screen, button, heading, rows_of, text, tick
-from pymoo_anon.publishing.release import said_of
+from pymoo_anon.publishing.release import claim_rows, said_of
 from pymoo_anon.study.names import CHOICE, SUPPRESSED
 from pymoo_anon.study.releasing import all_together, target_of
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside
@@ -110,15 +110,11 @@ def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
     last = study.for_audience(audience)
     path = last.released
     if (told := last.evidence) is not None:
-        claims = [
-            [own["measure"], *(_number(own[key]) for key in ("promised", "recounted")), _HOLDS[own["holds"]]]
-            for own in told["claims"]
-        ]
         book, own = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
         text(f"{path.name}, with {book} for its readers and {own} for you alone.")
         rows_of(
             [("measure", "left"), ("promised", "right"), ("recounted", "right"), ("holds", "left")],
-            claims,
+            claim_rows(told["claims"]),
             "Promised and recounted",
         )
         text(said_of(pd.DataFrame(told["columns"]), pd.DataFrame(told["uniqueness"])))
@@ -156,10 +152,3 @@ def _report(screen: Screen, study: Study, path: Path, force: bool) -> None:
         desk.report = target
 
     desk.start("Step 1 of 3: reading the front", work)
-
-
-_HOLDS = {True: "yes", False: "no", None: "not asked"}
-
-
-def _number(value: Any) -> str:
-    return number(value) if isinstance(value, int | float) else str(value or "")

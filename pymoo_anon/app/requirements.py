@@ -186,7 +186,7 @@ def _show_adversaries(screen: Screen, project: Project, adversaries: list[dict[s
 def _show_audiences(screen: Screen, project: Project, audiences: list[dict[str, Any]]) -> None:
     told = [f"{own['name']}: {_in_words(project, own['require'])}" for own in audiences]
     _lines(screen, ("audience",), audiences, told)
-    text("Each audience gets a release of its own inside those before it, the coarsest first. None is needed.")
+    text("Each audience gets a release that holds together with those before it, the coarsest first. None is needed.")
     with ui.element("div").classes("controls"):
         name = ui.input("Name")
         bounds = ui.input("Requires", placeholder="k>=100, l>=3")

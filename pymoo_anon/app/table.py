@@ -31,12 +31,20 @@ _CELLS = {
 }
 
 
+def is_counted(screen: Screen) -> bool:
+    """Return whether the guesses about the table are there, or tell of their making."""
+    desk = screen.desk
+    if desk.is_counted():
+        return True
+    text("The table is being read.")
+    screen.wait_for("Reading the table", lambda job: len(desk.guesses))
+    return False
+
+
 def show(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
     desk = screen.desk
-    if not desk.is_counted():
-        text("The table is being read.")
-        screen.wait_for("Reading the table", lambda job: len(desk.guesses))
+    if not is_counted(screen):
         return
     rows = _rows(screen, desk.proposer)
     n_rows = desk.proposer.profiles[0].n_rows

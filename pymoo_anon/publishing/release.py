@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ ALL, KEPT = "all released columns", "kept columns"
 # Most dropped columns that a verdict names.
 _NAMED = 5
 
-# Words for the claims in a notebook.
+# Words for the claims in a notebook and on the screen.
 _HOLDS = {True: "yes", False: "no", None: "not recounted"}
 
 
@@ -106,11 +106,19 @@ class Release:
     def _repr_html_(self) -> str:
         """Return verdict, promises and recounts, without a row or a number of suppressed ones."""
         claims: list[dict[str, Any]] = self.claims.to_dict("records")  # type: ignore[assignment]
-        rows = []
-        for own in claims:
-            values = ("" if own[key] is None else number(own[key]) for key in ("promised", "recounted"))
-            rows.append([own["measure"], *values, _HOLDS[own["holds"]]])
-        return html_table(self.verdict, ["measure", "promised", "recounted", "holds"], rows)
+        return html_table(self.verdict, ["measure", "promised", "recounted", "holds"], claim_rows(claims))
+
+
+def claim_rows(claims: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """Return measure, promise, recount and verdict of each claim in words.
+
+    Numbers that JSON cannot hold come from evidence as text.
+    """
+
+    def told(value: Any) -> str:
+        return "" if value is None else value if isinstance(value, str) else number(value)
+
+    return [[own["measure"], told(own["promised"]), told(own["recounted"]), _HOLDS[own["holds"]]] for own in claims]
 
 
 def release(

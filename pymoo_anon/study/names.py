@@ -97,8 +97,8 @@ _FORMATS = (
     (8, b"DUCK", "a DuckDB database", "name its table, duckdb:FILE:TABLE"),
 )
 
-# Kinds of tables by the endings of their files. All others are CSV.
-_ENDINGS = {
+#: Kinds of tables by the endings of their files. All others are CSV.
+KINDS_BY_ENDING = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), "json"),
     **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
@@ -227,7 +227,7 @@ def _without_table(text: str, folder: Path) -> Source:
         raise ValueError(f"a table is named by a file, duckdb:FILE:TABLE or spark:TABLE, got {text!r}")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
         raise ValueError(f"a table is named by a file, got the address {text!r}; download it and name the file")
-    kinds = (kind for ending, kind in _ENDINGS.items() if text.lower().endswith(ending))
+    kinds = (kind for ending, kind in KINDS_BY_ENDING.items() if text.lower().endswith(ending))
     return Source(next(kinds, "csv"), folder / text)
 
 
