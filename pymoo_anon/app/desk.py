@@ -27,7 +27,7 @@ TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)
 _ENDINGS = (".csv", ".gz", *(ending for ending, kind in KINDS_BY_ENDING.items() if kind != "duckdb"))
 
 # Seconds for work to write its results when the screen ends.
-_PATIENCE = 20
+_WRITE_SECONDS = 20
 
 
 @dataclass
@@ -216,7 +216,7 @@ class Desk:
         """Stop the work, and wait until its results are written."""
         self.job.stop.set()
         if self.job.thread is not None:
-            self.job.thread.join(_PATIENCE)
+            self.job.thread.join(_WRITE_SECONDS)
 
 
 def command(*parts: str | Path) -> str:

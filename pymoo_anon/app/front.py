@@ -9,7 +9,7 @@ from nicegui import ui
 from pymoo_anon._messages import counted
 from pymoo_anon.app.chart import chart_of, draw, place_for, subject_of
 from pymoo_anon.app.desk import Desk, Job, command
-from pymoo_anon.app.screen import Screen, button, heading, parts, rows_of, text
+from pymoo_anon.app.screen import Screen, button, heading, parts, show_rows, text
 from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.study.names import CHOICE
@@ -20,7 +20,7 @@ from pymoo_anon.study.tables import constraint
 #: So many points stand side by side.
 MOST_BESIDE = 3
 
-_WAYS = {
+_WAY_WORDS = {
     "least loss": "of the points that hold it, the least loss",
     "knee": "the knee: beyond it every gain costs much more",
 }
@@ -40,7 +40,7 @@ def is_read(screen: Screen) -> bool:
     return False
 
 
-def show(screen: Screen) -> None:
+def show_front(screen: Screen) -> None:
     """Show the front as a chart and a table."""
     if not is_read(screen):
         return
@@ -52,7 +52,7 @@ def show(screen: Screen) -> None:
     place_for("points")
     chart = chart_of(front, study.choice.row + 1 if (study.folder / CHOICE).is_file() else None)
     heading("The points")
-    table, below = _points_of(study), ui.element("div").classes("part")
+    table, below = _point_table(study), ui.element("div").classes("part")
 
     def choose(rows: list[int]) -> None:
         screen.chosen["rows"] = rows
@@ -73,13 +73,13 @@ def show(screen: Screen) -> None:
     choose([row for row in screen.chosen.get("rows", []) if row <= len(front)])
 
 
-def _points_of(study: Study) -> ui.table:
+def _point_table(study: Study) -> ui.table:
     refusals, cells = study.refusals(), study.front.cells()
     n = len(study.table.quasi_identifiers)
     columns = [*cells[n:], *cells[:n]]
     titles = [("row", "right"), *((title, "right") for title, _ in columns), ("cannot be released", "left")]
     rows = [[place + 1, *(own[place] for _, own in columns), why or ""] for place, why in enumerate(refusals)]
-    return rows_of(titles, rows, "The points of the front").classes("points").props("selection=multiple")
+    return show_rows(titles, rows, "The points of the front").classes("points").props("selection=multiple")
 
 
 def _show_beside(screen: Screen, desk: Desk, rows: list[int]) -> None:
@@ -95,9 +95,9 @@ def _show_beside(screen: Screen, desk: Desk, rows: list[int]) -> None:
     if desk.found.get("beside", ([],))[0] == rows:
         made = desk.found["beside"][1]
         titles = [(column.title, "right" if place else "left") for place, column in enumerate(made.columns)]
-        # Its numbers hold spaces that do not break, which `rows_of` would spell.
+        # Its numbers hold spaces that do not break, which `show_rows` would spell.
         cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
-        rows_of(titles, cells, made.caption)
+        show_rows(titles, cells, made.caption)
     else:
         button(
             f"Compare {counted(len(rows), 'point', 'points')}: {', '.join(map(str, rows))}",
@@ -117,7 +117,7 @@ def _show_choice(screen: Screen, study: Study, rows: list[int]) -> None:
             typed += ["--row", str(choice.row + 1)]
     with ui.element("div").classes("controls"):
         bounds = ui.input("What must hold", value=screen.chosen.get("bounds", ""), placeholder="k>=5, l>=2")
-        way = ui.select(_WAYS, value=screen.chosen.get("way", "least loss"), label="Take")
+        way = ui.select(_WAY_WORDS, value=screen.chosen.get("way", "least loss"), label="Take")
         button("Choose by rule", screen.does(lambda: _pick(screen, bounds, way.value)), True)
         for row in rows:
             button(f"Choose row {row}", screen.does(lambda row=row: _pick(screen, bounds, row=row)))

@@ -20,24 +20,24 @@ from pymoo_anon.study.names import path_from
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import text_of_file
 from pymoo_anon.table.findings import check_hierarchy
-from pymoo_anon.table.guesses import Profile, kind_of
+from pymoo_anon.table.guesses import Profile, kind_of_values
 from pymoo_anon.table.hierarchy import Hierarchy, matched
 from pymoo_anon.typing import Ints
 
 Change: TypeAlias = Callable[[Hierarchy], None]
 
 # So many groups of a level, and values of a group, are listed.
-_MOST_GROUPS, _MOST_MEMBERS = 300, 2000
+_GROUPS_SHOWN, _MOST_MEMBERS = 300, 2000
 
 # So many bytes a hierarchy that is imported may have.
-_MOST_BYTES = 20_000_000
+_MOST_IMPORTED = 20_000_000
 
-_SHARE = """
+_SHARE_CELL = """
   <q-td :props="props"><span class="percent">{{ props.row.share }}</span>
     <span class="bar" :style="{width: 'calc(min(140px, 20vw) * ' + props.row.width + ')'}"></span></q-td>"""
 
 
-def show(screen: Screen) -> None:
+def show_hierarchies(screen: Screen) -> None:
     """Show one hierarchy, and the ways to change it."""
     desk = screen.desk
     files = desk.project().quasi_identifiers
@@ -57,11 +57,11 @@ def show(screen: Screen) -> None:
     profile = next(own for own in desk.proposer.profiles if own.name == name)
     _show_findings(before, profile)
     hierarchy = Hierarchy.from_csv(StringIO(before))
-    _show_levels(screen, hierarchy, profile, lambda made: _write(desk, name, file, str(made.to_csv()), before))
+    _show_levels(screen, hierarchy, profile, lambda made: _write_text(desk, name, file, str(made.to_csv()), before))
     screen.same_as(*(command("hierarchy", part, path_from(desk.folder, file)) for part in ("check", "show")))
 
 
-def _write(desk: Desk, name: str, file: Path, text: str, before: str) -> None:
+def _write_text(desk: Desk, name: str, file: Path, text: str, before: str) -> None:
     """Write a hierarchy at once, and keep the one before for undo."""
     change_hierarchy(file, text, before)
     desk.undo.setdefault(name, []).append(before)
@@ -79,14 +79,14 @@ def _show_file(screen: Screen, name: str, file: Path) -> None:
     async def take(event: Any) -> None:
         with screen.told():
             given = text_of_file(StringIO((await event.file.read()).decode("utf-8-sig")), event.file.name)[1]
-            _write(desk, name, file, given, text_of_file(file, str(file))[1])
+            _write_text(desk, name, file, given, text_of_file(file, str(file))[1])
         screen.show()
 
     n_undo = len(desk.undo.get(name, []))
     button(f"Undo ({n_undo})", screen.does(undo)).set_enabled(n_undo > 0)
     export = ui.button("Export", on_click=lambda: ui.download.content(file.read_bytes(), file.name))
     export.props('outline no-caps aria-label="Export in the layout of ARX"')
-    upload = ui.upload(label="Import (ARX's layout)", on_upload=take, auto_upload=True, max_file_size=_MOST_BYTES)
+    upload = ui.upload(label="Import (ARX's layout)", on_upload=take, auto_upload=True, max_file_size=_MOST_IMPORTED)
     upload.props('accept=".csv,.txt" flat bordered').classes("import")
 
 
@@ -114,7 +114,7 @@ def _show_levels(screen: Screen, hierarchy: Hierarchy, profile: Profile, change:
         for own, words in levels.items():
             chooses = ui.button(words, on_click=lambda own=own: screen.shows(level=own, groups=[]))
             chooses.props(f"no-caps dense {'unelevated aria-pressed=true' if own == level else 'outline'}")
-    table = _groups_of(hierarchy, level, _rows_of(hierarchy, profile))
+    table = _group_table(hierarchy, level, _rows_by_value(hierarchy, profile))
     if len(table.rows) < hierarchy.n_groups[level]:
         text(f"{hierarchy.n_groups[level] - len(table.rows):,} groups more are not listed.")
     below = ui.element("div").classes("part")
@@ -128,11 +128,11 @@ def _show_levels(screen: Screen, hierarchy: Hierarchy, profile: Profile, change:
 
     table.on_select(lambda event: choose(sorted(int(own["id"]) for own in event.selection)))
     choose([])
-    if kind_of(profile) == "numbers":
+    if kind_of_values(profile) == "numbers":
         _show_widths(screen, hierarchy, change)
 
 
-def _rows_of(hierarchy: Hierarchy, profile: Profile) -> Ints:
+def _rows_by_value(hierarchy: Hierarchy, profile: Profile) -> Ints:
     if profile.is_sampled:
         return np.zeros(hierarchy.n_values, dtype=np.int64)
     values = list(profile.values)
@@ -144,11 +144,11 @@ def _rows_of(hierarchy: Hierarchy, profile: Profile) -> Ints:
     return np.bincount(places[known], np.array(profile.counts)[known], hierarchy.n_values).astype(np.int64)
 
 
-def _groups_of(hierarchy: Hierarchy, level: int, rows: Ints) -> ui.table:
+def _group_table(hierarchy: Hierarchy, level: int, rows: Ints) -> ui.table:
     groups, labels = hierarchy.groups[level], hierarchy.labels[level]
     of_group = np.bincount(groups, rows, len(labels)).astype(np.int64)
     n_values, most, total = np.bincount(groups), max(int(of_group.max()), 1), max(int(rows.sum()), 1)
-    shown = range(min(len(labels), _MOST_GROUPS))
+    shown = range(min(len(labels), _GROUPS_SHOWN))
     made = [
         {
             "id": place,
@@ -164,7 +164,7 @@ def _groups_of(hierarchy: Hierarchy, level: int, rows: Ints) -> ui.table:
     columns = [{"name": name, "field": name, "label": name, "align": side} for name, side in sides.items()]
     table = ui.table(columns=columns, rows=made, row_key="id", pagination=0, selection="multiple").classes("groups")
     table.props('flat dense wrap-cells hide-pagination aria-label="Groups"')
-    table.add_slot("body-cell-share", _SHARE)
+    table.add_slot("body-cell-share", _SHARE_CELL)
     return table
 
 
@@ -200,7 +200,7 @@ def _show_changes(screen: Screen, hierarchy: Hierarchy, level: int, change: Chan
         split = does(lambda: edits.split(hierarchy, level, [own[place] for place in members.value], new.value or ""))
         button("Split off", split)
         others = {
-            place: one_line(label_words(one)) for place, one in enumerate(labels[:_MOST_GROUPS]) if one != chosen[0]
+            place: one_line(label_words(one)) for place, one in enumerate(labels[:_GROUPS_SHOWN]) if one != chosen[0]
         }
         if others:
             target = ui.select(others, value=next(iter(others)), label="Other group")

@@ -9,18 +9,18 @@ from nicegui import app, ui
 
 from pymoo_anon.app import begin, front, hierarchies, release, requirements, search, table
 from pymoo_anon.app.desk import Desk
-from pymoo_anon.app.screen import Screen, Step
+from pymoo_anon.app.screen import Fill, Screen
 from pymoo_anon.publishing.report.cells import resource
 from pymoo_anon.publishing.report.vega import script
 
 #: The steps by title.
-STEPS: dict[str, Step] = {
-    "Table": table.show,
-    "Hierarchies": hierarchies.show,
-    "What must hold": requirements.show,
-    "Search": search.show,
-    "Front": front.show,
-    "Release": release.show,
+STEPS: dict[str, Fill] = {
+    "Table": table.show_table,
+    "Hierarchies": hierarchies.show_hierarchies,
+    "What must hold": requirements.show_requirements,
+    "Search": search.show_search,
+    "Front": front.show_front,
+    "Release": release.show_release_step,
 }
 
 
@@ -29,7 +29,7 @@ def add_pages(desk: Desk) -> None:
 
     @ui.page("/")
     def page(step: int = 1) -> None:
-        Screen(desk, STEPS, begin.show, step).build()
+        Screen(desk, STEPS, begin.show_beginning, step).build()
 
     @app.get("/vega.js")
     def vega() -> Response:

@@ -12,7 +12,7 @@ from pymoo_anon._files import check_free
 from pymoo_anon._messages import listed
 from pymoo_anon.app.desk import Desk, Job, command
 from pymoo_anon.app.front import is_read
-from pymoo_anon.app.screen import Screen, button, heading, rows_of, text, tick
+from pymoo_anon.app.screen import Screen, button, check_box, heading, show_rows, text
 from pymoo_anon.publishing.release import claim_rows, said_of
 from pymoo_anon.study.names import CHOICE, SUPPRESSED
 from pymoo_anon.study.releasing import all_together, target_of
@@ -20,7 +20,7 @@ from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside
 from pymoo_anon.study.study import Study
 
 
-def show(screen: Screen) -> None:
+def show_release_step(screen: Screen) -> None:
     """Show the release, its recount and its report."""
     if not is_read(screen):
         return
@@ -45,7 +45,7 @@ def _show_columns(study: Study) -> None:
         "keep": "leaves as it is, and nothing protects it",
     }
     rows = [[name, own.role, said.get(own.role, "does not leave")] for name, own in study.project.columns.items()]
-    rows_of([("column", "left"), ("role", "left"), ("what becomes of it", "left")], rows, "What leaves")
+    show_rows([("column", "left"), ("role", "left"), ("what becomes of it", "left")], rows, "What leaves")
 
 
 def _show_release(screen: Screen, study: Study) -> None:
@@ -67,27 +67,28 @@ def _show_release(screen: Screen, study: Study) -> None:
         anyway = ui.input(
             "Release anyway, because", value=chosen.get("anyway", ""), placeholder="only where it is refused"
         ).classes("wide")
-        force = tick("Replace a release of this name", value=False)
+        force = check_box("Replace a release of this name", value=False)
 
         def make() -> None:
             screen.chosen |= {"output": output.value, "suppressed": suppressed.value, "anyway": anyway.value or ""}
             screen.chosen["audience"] = None if audience is None else audience.value
-            _release(screen, bool(force.value))
+            _start_release(screen, bool(force.value))
 
         button("Release", screen.does(make), True)
     screen.same_as(
-        command("release", screen.desk.path.name, *_typed(screen, file)), command("verify", screen.desk.path.name)
+        command("release", screen.desk.path.name, *_release_options(screen, file)),
+        command("verify", screen.desk.path.name),
     )
 
 
-def _typed(screen: Screen, file: str) -> list[str]:
+def _release_options(screen: Screen, file: str) -> list[str]:
     chosen = screen.chosen
     parts = [("output", chosen.get("output", file) if chosen.get("output", file) != file else None)]
     parts += [(name, chosen.get(name)) for name in ("suppressed", "audience", "anyway")]
     return [part for name, value in parts if value for part in (f"--{name}", value)]
 
 
-def _release(screen: Screen, force: bool) -> None:
+def _start_release(screen: Screen, force: bool) -> None:
     desk, chosen = screen.desk, screen.chosen
     study = desk.study.for_audience(chosen["audience"])
     default = chosen["output"] == desk.study.project.documents.name
@@ -112,7 +113,7 @@ def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
     if (told := last.evidence) is not None:
         book, own = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
         text(f"{path.name}, with {book} for its readers and {own} for you alone.")
-        rows_of(
+        show_rows(
             [("measure", "left"), ("promised", "right"), ("recounted", "right"), ("holds", "left")],
             claim_rows(told["claims"]),
             "Promised and recounted",
@@ -130,9 +131,9 @@ def _show_releases(screen: Screen, desk: Desk, study: Study) -> None:
 
     with ui.element("div").classes("controls"):
         button("Count all releases again", screen.does(lambda: desk.start("Counting again", verify)))
-        external = tick("Report for outsiders", value=screen.chosen.get("external", False))
+        external = check_box("Report for outsiders", value=screen.chosen.get("external", False))
         external.on_value_change(lambda event: screen.shows(external=event.value))
-        force = tick("Replace a report that is there", value=False)
+        force = check_box("Replace a report that is there", value=False)
         button("Write the report", screen.does(lambda: _report(screen, last, path, bool(force.value))))
     if desk.report is not None and desk.report.is_file():
         text(f"Written: {desk.report.name}")

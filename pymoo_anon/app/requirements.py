@@ -22,10 +22,13 @@ from pymoo_anon.study.project import Project
 from pymoo_anon.study.settings import Settings
 from pymoo_anon.study.tables import Roles, constraint, problem_of, table_of
 
-_RECODINGS = {"full-domain": "whole columns, each at one level", "local": "every class of rows at levels of its own"}
+_RECODING_WORDS = {
+    "full-domain": "whole columns, each at one level",
+    "local": "every class of rows at levels of its own",
+}
 
 
-def show(screen: Screen) -> None:
+def show_requirements(screen: Screen) -> None:
     """Show the bounds, adversaries and audiences of the project."""
     desk = screen.desk
     screen.chosen["text"] = desk.text
@@ -118,10 +121,10 @@ def _lines(screen: Screen, key: tuple[str, ...], values: list[Any], words: Seque
 
 
 def _in_words(project: Project, bounds: Sequence[str]) -> str:
-    return " ".join(_said(project, bound) for bound in bounds)
+    return " ".join(_said_bound(project, bound) for bound in bounds)
 
 
-def _said(project: Project, bound: str) -> str:
+def _said_bound(project: Project, bound: str) -> str:
     """Say a bound in a sentence, or as it is spelled."""
     try:
         return sentence(constraint(bound, Roles(project.sensitive, project.label, project.person)))
@@ -130,7 +133,7 @@ def _said(project: Project, bound: str) -> str:
 
 
 def _show_bounds(screen: Screen, project: Project, bounds: list[str]) -> None:
-    _lines(screen, ("search", "require"), bounds, [f"{_said(project, bound)} ({bound})" for bound in bounds])
+    _lines(screen, ("search", "require"), bounds, [f"{_said_bound(project, bound)} ({bound})" for bound in bounds])
     if not bounds:
         text("Nothing is required yet: the search then shows the whole front.")
     with ui.element("div").classes("controls"):
@@ -203,7 +206,7 @@ def _show_audiences(screen: Screen, project: Project, audiences: list[dict[str, 
 def _show_recoding(screen: Screen, search: dict[str, Any]) -> None:
     goals = search.get("objectives", [])
     with ui.element("div").classes("controls"):
-        recoding = ui.select(_RECODINGS, value=search.get("recoding", "full-domain"), label="Recoding")
+        recoding = ui.select(_RECODING_WORDS, value=search.get("recoding", "full-domain"), label="Recoding")
         rule = ui.input(
             "Suppress at most", value=str(search.get("suppression", Settings.suppression)), placeholder="0.01"
         )

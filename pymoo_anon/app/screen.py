@@ -15,10 +15,10 @@ from pymoo_anon.app.desk import TOLD, Desk, Job
 from pymoo_anon.study.options import parts_of
 
 #: The function of a step, which fills the page.
-Step: TypeAlias = "Callable[[Screen], None]"
+Fill: TypeAlias = "Callable[[Screen], None]"
 
 # Seconds between two looks at the state of the work.
-_EVERY = 0.4
+_LOOK_SECONDS = 0.4
 
 
 class Screen:
@@ -30,7 +30,7 @@ class Screen:
         on_point: Called with the row of a point that is clicked in a chart.
     """
 
-    def __init__(self, desk: Desk, steps: Mapping[str, Step], start: Step, step: int) -> None:
+    def __init__(self, desk: Desk, steps: Mapping[str, Fill], start: Fill, step: int) -> None:
         self.desk, self.chosen = desk, dict[str, Any]()
         self.on_point: Callable[[int], object] = lambda row: None
         self._steps, self._start, self._waits = steps, start, False
@@ -110,7 +110,7 @@ class Screen:
             )
         self._main = ui.element("div").classes("content")
         self.show()
-        ui.timer(_EVERY, self._follow)
+        ui.timer(_LOOK_SECONDS, self._follow)
 
     def show(self) -> None:
         """Fill the page with the current step."""
@@ -184,7 +184,7 @@ def text(words: str, kind: str = "") -> None:
     ui.label(plain(words)).classes(f"text {kind}")
 
 
-def rows_of(columns: Sequence[tuple[str, str]], rows: list[list[Any]], caption: str) -> ui.table:
+def show_rows(columns: Sequence[tuple[str, str]], rows: list[list[Any]], caption: str) -> ui.table:
     """Show a table.
 
     Args:
@@ -208,6 +208,6 @@ def parts(field: ui.input) -> list[str]:
     return [part for part in parts_of(field.value or "") if part]
 
 
-def tick(words: str, value: bool = False) -> ui.checkbox:
+def check_box(words: str, value: bool = False) -> ui.checkbox:
     """Make a checkbox with a name for screen readers."""
     return ui.checkbox(words, value=value).props(f'aria-label="{words}"')

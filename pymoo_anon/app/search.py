@@ -25,14 +25,14 @@ from pymoo_anon.study.settings import Settings
 _MOST_DRAWN = 400
 
 # Seconds between two drawings.
-_EVERY = 0.5
+_DRAW_SECONDS = 0.5
 
 
-def show(screen: Screen) -> None:
+def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk = screen.desk
     project = desk.project()
-    settings = _settings(screen)
+    settings = _chosen_settings(screen)
     local = settings.local
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, local)}
     with ui.element("div").classes("controls"):
@@ -52,7 +52,7 @@ def show(screen: Screen) -> None:
     place_for("growing")
     if desk.has_front() and not desk.job.is_running and is_read(screen):
         _show_end(desk)
-    screen.same_as(command("search", desk.path.name, *_typed(settings)))
+    screen.same_as(command("search", desk.path.name, *_search_options(settings)))
 
 
 def _show_end(desk: Desk) -> None:
@@ -64,7 +64,7 @@ def _show_end(desk: Desk) -> None:
     draw("growing", chart_of(front))
 
 
-def _settings(screen: Screen) -> Settings:
+def _chosen_settings(screen: Screen) -> Settings:
     """Return the settings of the project with those of the page."""
     chosen: dict[str, Any] = {}
     if screen.chosen.get("algorithm", "auto") != "auto":
@@ -79,7 +79,7 @@ def _settings(screen: Screen) -> Settings:
     return asked
 
 
-def _typed(settings: Settings) -> list[str]:
+def _search_options(settings: Settings) -> list[str]:
     typed: list[str] = []
     for name in ("algorithm", "time_limit", "seed"):
         value = getattr(settings, name)
@@ -109,7 +109,7 @@ def _notify(job: Job, own: Run, algorithm: Algorithm) -> None:
     n_found = len(algorithm.opt)
     space = f" of {magnitude(own.problem.n_nodes)}" if isinstance(own.problem, LatticeProblem) else ""
     job.share = float(algorithm.termination.perc)
-    if time.monotonic() - job.drawn > _EVERY:
+    if time.monotonic() - job.drawn > _DRAW_SECONDS:
         front = own.problem.front(algorithm.opt.get("X")[-_MOST_DRAWN:])
         job.shown, job.drawn = chart_of(front) if len(front) else None, time.monotonic()
     job.show(f"Searching: {n_found:,} found, {own.problem.n_unique:,}{space} points visited")

@@ -16,7 +16,7 @@ from pymoo_anon.app.desk import Desk
 _HOST = "127.0.0.1"
 
 #: Seconds that open pages have to close on Ctrl-C.
-_PATIENCE = 1
+_CLOSE_SECONDS = 1
 
 # Nothing is loaded from elsewhere. The libraries of the page make functions of texts.
 _POLICY = (
@@ -114,7 +114,7 @@ def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:
         add_pages(desk)
         ui.run_with(outer, title="pymoo-anon", mount_path=f"/{token}", show_welcome_message=False, tailwind=False)
         config = uvicorn.Config(
-            Guard(outer, token, port), log_level="error", access_log=False, timeout_graceful_shutdown=_PATIENCE
+            Guard(outer, token, port), log_level="error", access_log=False, timeout_graceful_shutdown=_CLOSE_SECONDS
         )
         show(f"http://{_HOST}:{port}/{token}/")
         try:

@@ -15,12 +15,12 @@ from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study.editing import change_role
 from pymoo_anon.study.project import ROLES
 from pymoo_anon.study.proposal import Proposer
-from pymoo_anon.table.guesses import kind_of
+from pymoo_anon.table.guesses import kind_of_values
 
 # So many values are shown of a column.
-_EXAMPLES = 3
+_VALUES_SHOWN = 3
 
-_CELLS = {
+_TEMPLATES = {
     "column": "<b>{{ props.row.name }}</b><br>{{ props.row.kind }}",
     "values": "{{ props.row.values }}<br><span class='faint'>{{ props.row.examples }}</span>",
     "role": """
@@ -41,12 +41,12 @@ def is_counted(screen: Screen) -> bool:
     return False
 
 
-def show(screen: Screen) -> None:
+def show_table(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
     desk = screen.desk
     if not is_counted(screen):
         return
-    rows = _rows(screen, desk.proposer)
+    rows = _column_rows(screen, desk.proposer)
     n_rows = desk.proposer.profiles[0].n_rows
     text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(rows), 'column', 'columns')}.")
     text("A role says what becomes of a column: read all, and change what is wrong.")
@@ -54,11 +54,11 @@ def show(screen: Screen) -> None:
         text(f"Not decided: {', '.join(undecided)}. Nothing is searched until these have another role.", "warning")
     # The filter reads the fields.
     fields = {"column": "name", "values": "examples", "role": "role"}
-    columns = [{"name": name, "field": fields[name], "label": name, "align": "left"} for name in _CELLS]
+    columns = [{"name": name, "field": fields[name], "label": name, "align": "left"} for name in _TEMPLATES]
     words = ui.input("Find a column").props("dense clearable").classes("find") if len(rows) > 12 else None
     table = ui.table(columns=columns, rows=rows, row_key="name", pagination=0)
     table.props('flat dense wrap-cells hide-pagination aria-label="Columns"').classes("columns")
-    for name, cell in _CELLS.items():
+    for name, cell in _TEMPLATES.items():
         table.add_slot(f"body-cell-{name}", f'<q-td :props="props">{cell}</q-td>')
     if words is not None:
         words.bind_value_to(table, "filter")
@@ -78,7 +78,7 @@ def show(screen: Screen) -> None:
     screen.same_as(command("init", desk.named(desk.project().data)), command("risk", desk.path.name))
 
 
-def _rows(screen: Screen, proposer: Proposer) -> list[dict[str, Any]]:
+def _column_rows(screen: Screen, proposer: Proposer) -> list[dict[str, Any]]:
     desk = screen.desk
     screen.chosen["text"] = desk.text
     project, guesses, rows = desk.project(), desk.guesses, []
@@ -86,11 +86,11 @@ def _rows(screen: Screen, proposer: Proposer) -> list[dict[str, Any]]:
         if profile.name not in project.columns:
             continue
         role, (guessed, reason) = project.columns[profile.name].role, guesses[profile.name]
-        examples = [one_line(value)[:40] for value in profile.values[:_EXAMPLES]]
+        examples = [one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN]]
         rows.append(
             {
                 "name": plain(profile.name),
-                "kind": kind_of(profile),
+                "kind": kind_of_values(profile),
                 "values": str(profile),
                 "examples": " · ".join(examples),
                 "role": role,

@@ -18,7 +18,7 @@ from pymoo_anon.study.releasing import classes_of_file
 from pymoo_anon.study.study import Study
 from pymoo_anon.study.tables import table_at
 
-_SHARES = {
+_SHARE_WORDS = {
     "mean risk": "mean risk",
     "loss": "detail lost",
     "median": "half of counts off by",
@@ -41,18 +41,18 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
             uses = compare_uses(CountQueries(study.table), dict(zip(names, (first, second), strict=True)))
             found, people = found.join(uses), better_off(first, second)
     tell(console, f"Classes by {listed(columns)}.")
-    console.print(_table(found), soft_wrap=False)
+    console.print(_comparison_table(found), soft_wrap=False)
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
         tell(console, f"By {own.property} {told}, {own.equal:,} with neither.")
         tell(console, f"  {names[0]} is {listed(f'{verdict} by {judge}' for judge, verdict in own.verdicts.items())}.")
 
 
-def _table(found: pd.DataFrame) -> Table:
+def _comparison_table(found: pd.DataFrame) -> Table:
     names = [plain(str(name)) for name in found.index]
     table = new_table(["", *names], right=names)
     for name in found:
-        write = percent if name in _SHARES else number
-        heading = f"rows in classes {name}" if str(name).startswith("below") else _SHARES.get(str(name), str(name))
+        write = percent if name in _SHARE_WORDS else number
+        heading = f"rows in classes {name}" if str(name).startswith("below") else _SHARE_WORDS.get(str(name), str(name))
         table.add_row(heading, *map(write, found[name].tolist()))
     return table

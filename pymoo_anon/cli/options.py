@@ -18,7 +18,7 @@ from pymoo_anon.study.options import (
 
 _HOLDS, _TAKES = "What has to hold", "Which of the rest"
 
-_TABLE = "The table in a database or the sheet of a workbook, SCHEMA.NAME outside the usual schema."
+_TABLE_WORDS = "The table in a database or the sheet of a workbook, SCHEMA.NAME outside the usual schema."
 
 _STUDY = "The project file, or the folder of its search."
 
@@ -84,7 +84,7 @@ class InitRequest(Invocation):
         metavar="DATA",
         argument=True,
     )
-    table: str | None = option(None, _TABLE, metavar="NAME")
+    table: str | None = option(None, _TABLE_WORDS, metavar="NAME")
     names: str | None = option(None, "Column names of a CSV file without a header.", metavar="NAME,NAME,...")
     encoding: str | None = option(
         None,
@@ -235,7 +235,7 @@ class VerifyRequest(Invocation):
         metavar="FILE.toml|FOLDER|TABLE",
         argument=True,
     )
-    table: str | None = option(None, f"TABLE: {_TABLE}", metavar="NAME", idle=(PROJECT,))
+    table: str | None = option(None, f"TABLE: {_TABLE_WORDS}", metavar="NAME", idle=(PROJECT,))
     quasi_identifiers: list[str] = option(
         [], "TABLE: a quasi-identifier; repeatable.", metavar="NAME", flag="--quasi-identifier", idle=(PROJECT,)
     )

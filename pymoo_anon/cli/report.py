@@ -12,7 +12,7 @@ from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import working
 from pymoo_anon.cli.options import ReportRequest
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.releasing import command_of
+from pymoo_anon.study.releasing import release_command
 from pymoo_anon.study.study import Study
 
 
@@ -37,6 +37,6 @@ def run_report(asked: ReportRequest, console: Console) -> None:
             show=show,
         )
     if evidence is None:
-        hint = f"{command_of(study)} writes them"
+        hint = f"{release_command(study)} writes them"
         console.print(plain(f"The report has no claims and no evidence: {hint}."))
     console.print(plain(f"Written: {target}, about {released if evidence else 'a choice that is not released'}"))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pymoo_anon.comparison.comparators import Comparator, Coverage, Dominance, Hypervolume, Minimum, Spread
 from pymoo_anon.comparison.properties import ClassSize, Property, TupleLoss, TupleUtility
-from pymoo_anon.comparison.uniques import BELOW
+from pymoo_anon.comparison.uniques import SMALL_CLASSES
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.frames import combinations_of
@@ -54,7 +54,7 @@ def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Sequence[Hasha
         own = combinations_of(frame, list(quasi_identifiers)).weights
         if not len(own):
             raise ValueError(f"{name} must have at least one row, got none")
-        n, below = int(own.sum()), {f"below {least}": int(own[own < least].sum()) for least in BELOW}
+        n, below = int(own.sum()), {f"below {least}": int(own[own < least].sum()) for least in SMALL_CLASSES}
         rows.append({"rows": n, "classes": len(own), "k": int(own.min()), "mean risk": len(own) / n, **below})
     return pd.DataFrame(rows, index=pd.Index(list(releases), name="release", tupleize_cols=False))
 

@@ -13,20 +13,18 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.numbering import SLOTS_OF_A_ROW
 from pymoo_anon.table.frames import renamed, row_codes, rows_of
 from pymoo_anon.typing import Bools, Floats, Ints
 
 #: Sizes of classes that are counted: a row in a class below 2 is unique; 12 is for a risk of 0.09 (EMA, Health Canada).
-BELOW = (2, 5, 12)
+SMALL_CLASSES = (2, 5, 12)
 
 #: Greatest number of columns of a minimal unique set.
 MOST_COLUMNS = 3
 
 # Sets of columns are counted as long as rows times sets are at most so many, about 10 s.
 _MOST_READ = 5 * 10**8
-
-# Keys get a slot each where they have at most so many for every row.
-_SLOTS_OF_A_ROW = 8
 
 Columns = tuple[Hashable, ...]
 
@@ -66,7 +64,7 @@ class Uniqueness:
     def below(self, columns: Columns) -> dict[int, int]:
         """Return the numbers of rows in small classes by a set of columns."""
         place = self.sets["columns"].tolist().index(columns)
-        return {size: int(self.sets[f"below {size}"].iloc[place]) for size in BELOW}
+        return {size: int(self.sets[f"below {size}"].iloc[place]) for size in SMALL_CLASSES}
 
 
 def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:
@@ -92,7 +90,7 @@ def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:
     [[('sex',), 1], [('zip', 'sex'), 1]]
     """
     names = tuple(columns)
-    return _counted(names, _coded(frame, names))
+    return _uniqueness_of(names, _coded(frame, names))
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0
         raise ValueError(f"fraction must be above 0 and at most 1, got {fraction!r}")
     names = tuple(columns)
     coded, n = _coded(frame, names), len(names)
-    every = reduce(_both, coded)
+    every = reduce(_combined, coded)
     sizes = every.sizes()
     alone, largest = sizes == 1, _largest(n, len(sizes))
     most = min(largest, n - 1)
@@ -147,12 +145,12 @@ def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0
         weights[new] += (2 ** (n - len(own)) - 1) / comb(n, len(own))
         shares[[*own]] += score * new.sum()
     found = np.zeros((2, len(sizes)))
-    found[:, alone] = scores, _risks(weights, n, int((sizes == 2).sum()), fraction)
+    found[:, alone] = scores, _divided_risk(weights, n, int((sizes == 2).sum()), fraction)
     index = pd.Index(names, tupleize_cols=False)
     return SpecialUniques(found[0], found[1], pd.Series(shares / max(scores.sum(), 1), index))
 
 
-def _risks(weights: Floats, n_columns: int, n_paired: int, fraction: float) -> Floats:
+def _divided_risk(weights: Floats, n_columns: int, n_paired: int, fraction: float) -> Floats:
     """Divide the risk of a file among its unique rows, by their weights."""
     n_unique, chosen = len(weights), weights > 0
     risks = np.zeros(n_unique)
@@ -197,19 +195,19 @@ class _Numbers:
 
     def sizes(self) -> Ints:
         """(n_rows,) int64, the number of rows that equal each one."""
-        ids = self.ids if self.n <= _SLOTS_OF_A_ROW * len(self.ids) else self.dense().ids
+        ids = self.ids if self.n <= SLOTS_OF_A_ROW * len(self.ids) else self.dense().ids
         return np.bincount(ids)[ids]
 
 
-def _both(first: _Numbers, second: _Numbers) -> _Numbers:
+def _combined(first: _Numbers, second: _Numbers) -> _Numbers:
     """Return numbers by the columns of both."""
     if first.n * second.n >= 2**63:
         first, second = first.dense(), second.dense()
     return _Numbers(first.ids * second.n + second.ids, first.n * second.n)
 
 
-def _counted(names: Columns, coded: Sequence[_Numbers]) -> Uniqueness:
-    every, places = reduce(_both, coded), tuple(range(len(names)))
+def _uniqueness_of(names: Columns, coded: Sequence[_Numbers]) -> Uniqueness:
+    every, places = reduce(_combined, coded), tuple(range(len(names)))
     sizes = every.sizes()
     alone = sizes == 1
     n_alone, largest = int(alone.sum()), _largest(len(names), len(alone))
@@ -217,16 +215,16 @@ def _counted(names: Columns, coded: Sequence[_Numbers]) -> Uniqueness:
     some = {size: np.zeros(n_alone, dtype=bool) for size in range(1, largest + 1)}
     for own, of_own, new in _sets(coded, alone, largest):
         if len(own) < MOST_COLUMNS:
-            below[own] = [int((of_own < least).sum()) for least in BELOW]
+            below[own] = [int((of_own < least).sum()) for least in SMALL_CLASSES]
         some[len(own)] |= new
         if new.any():
             minimal[own] = [int(new.sum())]
-    below[places] = [int((sizes < least).sum()) for least in BELOW]
+    below[places] = [int((sizes < least).sum()) for least in SMALL_CLASSES]
     return Uniqueness(
         len(alone),
         names,
-        _by_columns(names, below, [f"below {least}" for least in BELOW]),
-        _added(names, coded, n_alone),
+        _by_columns(names, below, [f"below {least}" for least in SMALL_CLASSES]),
+        _fewer_without(names, coded, n_alone),
         _by_columns(names, minimal, ["rows"]),
         {size: int(own.sum()) for size, own in some.items()},
     )
@@ -242,7 +240,7 @@ def _sets(coded: Sequence[_Numbers], alone: Bools, largest: int) -> Iterator[tup
             by_parts = np.logical_or.reduce([singled[part] for part in combinations(own, size - 1)])
             if size == MOST_COLUMNS and by_parts.all():
                 continue
-            sizes = reduce(_both, (coded[j] for j in own)).sizes()
+            sizes = reduce(_combined, (coded[j] for j in own)).sizes()
             by_own = sizes[alone] == 1
             if size < MOST_COLUMNS:
                 found[own] = by_own
@@ -256,14 +254,14 @@ def _largest(n_columns: int, n_rows: int) -> int:
     return max(size for size in sizes if size == 1 or comb(n_columns, size) * n_rows <= _MOST_READ)
 
 
-def _added(names: Columns, coded: Sequence[_Numbers], n_alone: int) -> pd.Series:
+def _fewer_without(names: Columns, coded: Sequence[_Numbers], n_alone: int) -> pd.Series:
     """Count the unique rows that are lost without each column."""
-    before, after = list(accumulate(coded, _both)), list(accumulate(coded[::-1], _both))[::-1]
+    before, after = list(accumulate(coded, _combined)), list(accumulate(coded[::-1], _combined))[::-1]
     found = []
     for j in range(len(coded)):
         beside = [*before[max(j - 1, 0) : j], *after[j + 1 : j + 2]]
         # Without any column no row differs from another.
-        n_left = int((reduce(_both, beside).sizes() == 1).sum()) if beside else int(len(coded[0].ids) == 1)
+        n_left = int((reduce(_combined, beside).sizes() == 1).sum()) if beside else int(len(coded[0].ids) == 1)
         found.append(n_alone - n_left)
     by_column = pd.Series(found, pd.Index(names, tupleize_cols=False), dtype="int64")
     return by_column.sort_values(ascending=False, kind="stable")

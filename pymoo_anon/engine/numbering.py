@@ -13,8 +13,8 @@ from pymoo_anon.typing import Ints, Numbers32
 # So many tuples tell well enough how to split the attributes.
 _SAMPLE = 10_000
 
-# Keys get a slot each where they have at most so many for every row.
-_SLOTS_OF_A_ROW = 8
+#: Keys get a slot each where they have at most so many for every row.
+SLOTS_OF_A_ROW = 8
 
 
 def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
@@ -28,7 +28,7 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
             space = len(distinct)
         keys = keys * size + codes[:, j]
         space *= size
-    if space > _SLOTS_OF_A_ROW * len(keys):
+    if space > SLOTS_OF_A_ROW * len(keys):
         _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
         return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
     # A slot for each key: several times as quick as sorting.

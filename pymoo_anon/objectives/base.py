@@ -378,9 +378,10 @@ def marked_class(classes: EquivalenceClasses) -> EquivalenceClasses:
 
 
 def marked_value(measure: Objective, classes: EquivalenceClasses) -> float:
-    """Return the value of suppressed rows as one class, NaN without any or if it is no value of single classes.
+    """Return the value of suppressed rows as one class.
 
-    A joint measure takes those that are suppressed in all releases.
+    It is NaN without any, and for a measure that is no value of single classes. A joint measure takes those that are
+    suppressed in all releases.
     """
     found = joint_classes(classes) if measure.joint else classes
     if not measure.worst_class or found.kept.all():

@@ -23,7 +23,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints, Ints32
 
 # Shares of the rows in kept classes, by the ladders of a front beside the one without any.
-_SHARES = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
+_KEPT_SHARES = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
 
 
 def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:
@@ -144,7 +144,7 @@ def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
         raise ValueError(f"ladders need an objective that is a loss, and at least two ks, got {list(ks)!r:.80}")
     # The second release alone is made once for all shares.
     alone = _requiring(problem, demands[1])
-    units = [alone.kept_whole(alone.x_of(0), kept) for kept in _SHARES]
+    units = [alone.kept_whole(alone.x_of(0), kept) for kept in _KEPT_SHARES]
     made = [nested(problem, demands, own) for own in (None, *units)]
     F = np.array([[one.values[losses[0]] for one in tiers[:2]] for tiers in made])
     # No command needs it.

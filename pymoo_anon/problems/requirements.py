@@ -96,7 +96,7 @@ _TESTS: dict[type, Callable[..., ColumnRequirement]] = {
 
 
 def impossible(table: Microdata, constraints: Sequence[Constraint]) -> list[Constraint]:
-    """Return the constraints that hold neither of the table as it stands nor of one class of all rows.
+    """Return the constraints that hold of neither end: the table, and one class of all rows.
 
     Hardly any recoding keeps them: privacy is best in one class, and detail in the table.
     """

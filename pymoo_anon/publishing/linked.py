@@ -24,7 +24,9 @@ from pymoo_anon.typing import Bools
 def linked_rows(
     own: Recoding, problem: AnonymizationProblem, original: Renamed, columns: Sequence[Name]
 ) -> Recount | None:
-    """Return the rows of all releases as their joint classes, or None if a release is known by its classes alone.
+    """Return the rows of all releases as their joint classes.
+
+    The result is None if a release is known by its classes alone.
 
     Args:
         own: The recoding of the last release, which says what becomes of rows that are suppressed in all.
@@ -40,7 +42,7 @@ def linked_rows(
     rows = renamed(pd.DataFrame({j: found.columns[name] for j, name in enumerate([*names, *columns])}))
     rows = Renamed(rows.frame, (*names, *columns), rows.kind)
     made = [decoded_point(before, x, None) for before, x in points] + [(own.generalization, own.classes)]
-    releases = [_cells(Recoding(rows, own.table, *one, "mark", rows.frame)) for one in made]
+    releases = [_label_columns(Recoding(rows, own.table, *one, "mark", rows.frame)) for one in made]
     # Rows that are suppressed in all releases are a class where they are marked.
     kept = ~np.all([_marked(one) for one in releases], axis=0) | (own.suppressed == "mark")
     cells = [column for one in releases for column in one]
@@ -52,7 +54,7 @@ def linked_rows(
     return Recount(released, places, columns, original, sensitive=own.table.sensitive)
 
 
-def _cells(recoding: Recoding) -> list[pd.Series]:
+def _label_columns(recoding: Recoding) -> list[pd.Series]:
     """Return the labels of all rows in one release, column by column."""
     source, names = recoding.source, list(recoding.table.quasi_identifiers)
     frame = recoding.applied(source.frame, names)

@@ -45,7 +45,7 @@ from pymoo_anon.table.microdata import Microdata, names_of
 _OF_PARTS = AlphaDeassociation, DistinctLDiversity, EntropyLDiversity, KAnonymity, ProsecutorRisk, RecursiveCLDiversity
 
 # A partition has at least this share of the most rows where its columns allow: few rows end where they do not belong.
-_SMALLEST = 4
+_SMALLEST_PART = 4
 
 # Columns beside those of the table: the number of a partition, and the notes of a worker on its first row.
 _PART, _NOTE = "partition", "note"
@@ -112,7 +112,7 @@ def recode_partitions(
     method: str = "bottom-up",
     max_rows: int = 1_000_000,
 ) -> Release:
-    """Recode a Spark table locally whose distinct tuples do not fit in memory.
+    """Recode a Spark table of more distinct tuples than fit in memory.
 
     The table is split from the top, as "top-down" splits, until no partition has more than `max_rows` rows. Workers
     recode one partition each and count it again, and then the whole release is counted again, by classes that are
@@ -144,9 +144,9 @@ def recode_partitions(
     secret, asked = names_of(sensitive), tuple(constraints)
     _check(source.names, [*quasi_identifiers, *secret, *([] if person is None else [person])], asked)
     measures = tuple(dict.fromkeys([KAnonymity(), GeneralLossMetric(), *(one.objective for one in asked)]))
-    splits, n_rows = _split(source, quasi_identifiers, positive_whole("max_rows", max_rows), least_k(asked))
+    splits, n_rows = _split_table(source, quasi_identifiers, positive_whole("max_rows", max_rows), least_k(asked))
     work = _Work(source.names, quasi_identifiers, measures, asked, secret, person, method, max_rows)
-    return _released(source, work, *_recoded(source, work, splits), n_rows)
+    return _counted_release(source, work, *_recoded(source, work, splits), n_rows)
 
 
 def _check(names: Sequence[Name], roles: Sequence[Name], constraints: Sequence[Constraint]) -> None:
@@ -173,7 +173,7 @@ def _check(names: Sequence[Name], roles: Sequence[Name], constraints: Sequence[C
 # --- splitting ------------------------------------------------------------------------------------------------------
 
 
-def _split(
+def _split_table(
     source: Renamed, quasi_identifiers: Mapping[Name, Hierarchy], max_rows: int, least: int
 ) -> tuple[_Splits, int]:
     columns = {}
@@ -183,7 +183,7 @@ def _split(
     splits: _Splits = {}
     todo, n_parts, n_rows = [0], 1, 0
     while todo:
-        counts = _counts(source.frame.to_native(), splits, list(columns), todo)
+        counts = _counts_by_column(source.frame.to_native(), splits, list(columns), todo)
         gaps = counts[counts.text.isna()]
         if len(gaps):
             names = [columns[alias][0] for alias in gaps.column.unique()]
@@ -193,8 +193,8 @@ def _split(
         for part in parts:
             by_column = dict(iter(counts[counts[_PART] == part].groupby("column")))
             size = int(by_column[next(iter(columns))].n.sum())
-            for smallest in (max(least, max_rows // _SMALLEST), least) if size > max_rows else ():
-                gains = [_best(alias, *columns[alias], by_column[alias], smallest) for alias in columns]
+            for smallest in (max(least, max_rows // _SMALLEST_PART), least) if size > max_rows else ():
+                gains = [_best_split_by(alias, *columns[alias], by_column[alias], smallest) for alias in columns]
                 gain, column, children = max(gains, key=itemgetter(0))
                 if gain > 0:
                     numbers = list(range(n_parts, n_parts + len(children)))
@@ -205,7 +205,7 @@ def _split(
     return splits, n_rows
 
 
-def _counts(native: Any, splits: _Splits, columns: Sequence[str], parts: Sequence[int]) -> pd.DataFrame:
+def _counts_by_column(native: Any, splits: _Splits, columns: Sequence[str], parts: Sequence[int]) -> pd.DataFrame:
     """Count the values of each column in some partitions: `partition`, `column`, `text`, `n`."""
     f = _functions()
     values = [f.struct(f.lit(one).alias("column"), f.col(one).cast("string").alias("text")) for one in columns]
@@ -225,7 +225,7 @@ def _number_of(splits: _Splits, part: int) -> Any:
     return reduce(lambda made, one: made.when(text.isin(one[0]), _number_of(splits, one[1])), children, f)
 
 
-def _best(
+def _best_split_by(
     alias: str, name: Name, hierarchy: Hierarchy, places: Mapping[str, int], counts: pd.DataFrame, least: int
 ) -> tuple[float, str, list[list[str]]]:
     """Return the gain of splitting a partition by a column, the column, and the texts of each child."""
@@ -265,7 +265,9 @@ def _notes(frame: Any) -> list[Any]:
     return [json.loads(row[_NOTE]) for row in frame.select(_NOTE).collect()]
 
 
-def _released(source: Renamed, work: _Work, made: Any, promised: tuple[int, list[float]], n_rows: int) -> Release:
+def _counted_release(
+    source: Renamed, work: _Work, made: Any, promised: tuple[int, list[float]], n_rows: int
+) -> Release:
     """Count the whole release again, by classes that are spread anew."""
     f = _functions()
     labels = [source.alias(name) for name in work.quasi_identifiers]

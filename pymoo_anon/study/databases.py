@@ -70,7 +70,7 @@ def read_workbook(source: Source) -> pd.DataFrame:
             f"sheet {sheet!r} must name every column in its first row, got no name for column "
             f"{names.index('') + 1 if names else 1}; name it, and undo merged cells"
         )
-    return typed(names, cells.iloc[1:].itertuples(index=False, name=None))
+    return typed_frame(names, cells.iloc[1:].itertuples(index=False, name=None))
 
 
 def _sqlite(source: Source, mode: str = "ro") -> sqlite3.Connection:
@@ -78,24 +78,24 @@ def _sqlite(source: Source, mode: str = "ro") -> sqlite3.Connection:
     return sqlite3.connect(f"{source.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None)
 
 
-def _quoted(name: str) -> str:
+def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
 def read_sqlite(source: Source, connection: sqlite3.Connection | None = None) -> pd.DataFrame:
     """Read a table of SQLite, columns of several types as text."""
     with closing(_sqlite(source)) as own:
-        rows = (connection or own).execute(f"SELECT * FROM {_quoted(only_table(source))}")
-        return typed([name for name, *_ in rows.description], rows)
+        rows = (connection or own).execute(f"SELECT * FROM {_identifier(only_table(source))}")
+        return typed_frame([name for name, *_ in rows.description], rows)
 
 
-def typed(names: Sequence[str], rows: Any) -> pd.DataFrame:
+def typed_frame(names: Sequence[str], rows: Any) -> pd.DataFrame:
     """Build a frame of rows, columns of several types as text."""
     cells = pd.DataFrame(list(rows), columns=range(len(names)), dtype=object)
-    return cells.apply(_typed).set_axis(list(names), axis="columns")
+    return cells.apply(_typed_column).set_axis(list(names), axis="columns")
 
 
-def _typed(column: pd.Series) -> pd.Series:
+def _typed_column(column: pd.Series) -> pd.Series:
     kind, there = infer_dtype(column, skipna=True), column.dropna()
     if kind == "bytes" or any(isinstance(value, bytes) for value in there):
         raise ValueError("its columns must hold no bytes; leave the column out by a view of the table")
@@ -149,8 +149,8 @@ def write_workbook(frame: Any, path: Path) -> None:
 
 
 @contextmanager
-def new_table(target: Source, frame: Any) -> Iterator[Any]:
-    """Write a frame to a new table, and yield it as it is read again.
+def new_database_table(target: Source, frame: Any) -> Iterator[Any]:
+    """Write a new table, and yield it as read again.
 
     The table is committed if the block succeeds, and else it never was.
     """
@@ -168,11 +168,11 @@ def new_table(target: Source, frame: Any) -> Iterator[Any]:
 
 @contextmanager
 def _new_in_sqlite(target: Source, frame: Any) -> Iterator[pd.DataFrame]:
-    own, (*names,) = _quoted(str(target.table)), frame.columns
+    own, (*names,) = _identifier(str(target.table)), frame.columns
     with closing(_sqlite(target, "rw")) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute(f"CREATE TABLE {own} ({', '.join(map(_quoted, names))})")
-        connection.executemany(f"INSERT INTO {own} VALUES ({', '.join('?' * len(names))})", _rows(frame))
+        connection.execute(f"CREATE TABLE {own} ({', '.join(map(_identifier, names))})")
+        connection.executemany(f"INSERT INTO {own} VALUES ({', '.join('?' * len(names))})", _row_tuples(frame))
         yield read_sqlite(target, connection)
         connection.execute("COMMIT")
 
@@ -187,7 +187,7 @@ def _new_in_postgres(target: Source, frame: Any) -> Iterator[Any]:
         yield read_database(target, backend)
 
 
-def _rows(frame: Any) -> Any:
+def _row_tuples(frame: Any) -> Any:
     if isinstance(frame, pd.DataFrame):
         return frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
     return frame.fetchall()

@@ -50,7 +50,7 @@ from pymoo_anon.table.frames import as_text, opened
 _HEAD = 1 << 20
 
 # Next step for a file in another encoding.
-_NAMED = ", or name its encoding: init --encoding latin-1, encoding in [data]"
+_NAME_ENCODING = ", or name its encoding: init --encoding latin-1, encoding in [data]"
 
 # No line of a CSV file may have more bytes.
 _LONGEST_LINE = 1 << 24
@@ -62,7 +62,7 @@ _TABLE_NUMBERS = count()
 BLANKS = " "
 
 # A number with a decimal comma.
-_DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
+_COMMA_NUMBER = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
 
 
 class Dialect(NamedTuple):
@@ -96,7 +96,7 @@ def head_of(path: Path, encoding: str | None = None) -> str:
     """Return the first lines of a file, the last perhaps cut."""
     data = bytes_of(path, _HEAD + 1)
     whole = len(data) <= _HEAD
-    text = decoded(data[:_HEAD], str(path), whole, encoding, _NAMED)
+    text = decoded(data[:_HEAD], str(path), whole, encoding, _NAME_ENCODING)
     return text if whole else text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
 
 
@@ -114,7 +114,7 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
     if own := reading.of_csv:
         raise ValueError(f"{' and '.join(f'`{name}`' for name in own)} work only with CSV files; {source} is not one")
     try:
-        frame = _typed(source, engine)
+        frame = _frame_of(source, engine)
         schema = nw.from_native(frame).collect_schema()
     except (ImportError, MemoryError, KeyboardInterrupt):
         raise
@@ -141,7 +141,7 @@ def engine_of(reading: Reading) -> str:
     return "spark" if "spark" in (source.kind, asked) else "duckdb"
 
 
-def _typed(source: Source, engine: str) -> Any:
+def _frame_of(source: Source, engine: str) -> Any:
     if source.kind == "spark":
         return _spark().table(source.table)
     if source.kind == "duckdb":
@@ -237,7 +237,7 @@ def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
 def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[list[str]]:
     """Yield the rows of a CSV file, or raise on wrong numbers of fields."""
     n_fields = len(dialect.names)
-    text = decoded(bytes_of(path), str(path), True, encoding, _NAMED)
+    text = decoded(bytes_of(path), str(path), True, encoding, _NAME_ENCODING)
     rows = csv_rows(text, dialect.separator, str(path))
     if dialect.has_header:
         next(rows)
@@ -272,7 +272,7 @@ def _cleaned(
             cell = cell.str.strip_chars(BLANKS)
         if name in texts and decimal != ".":
             with_point = cell.str.replace_all(decimal, ".", literal=True)
-            cell = nw.when(cell.str.contains(_DECIMAL_COMMA)).then(with_point).otherwise(cell).alias(name)
+            cell = nw.when(cell.str.contains(_COMMA_NUMBER)).then(with_point).otherwise(cell).alias(name)
         if name in texts and empty:
             cell = nw.when(~cell.is_in(empty)).then(cell).alias(name)
         made.append(cell)

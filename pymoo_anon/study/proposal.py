@@ -297,7 +297,7 @@ class Proposer:
         )
 
 
-class Known(NamedTuple):
+class KnownColumns(NamedTuple):
     """Table with the columns that others may know."""
 
     frame: Any  # The table, with these columns at least
@@ -305,7 +305,7 @@ class Known(NamedTuple):
     who: str  # Their origin: the project, a guess or the user
 
 
-def known_columns(data: str, asked: Sequence[str] = ()) -> Known:
+def known_columns(data: str, asked: Sequence[str] = ()) -> KnownColumns:
     """Open a table with the columns that others may know.
 
     Args:
@@ -330,7 +330,7 @@ def known_columns(data: str, asked: Sequence[str] = ()) -> Known:
         frame, who = proposer.frame, "guessed"
     if not columns:
         raise ValueError(f"{data} must have a quasi-identifier, got none that is {who}; --column names one")
-    return Known(frame, columns, who)
+    return KnownColumns(frame, columns, who)
 
 
 def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, str]]:

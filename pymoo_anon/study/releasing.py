@@ -20,7 +20,7 @@ from pymoo_anon.problems.releases import Together, together
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import ANYWAY, Release
 from pymoo_anon.study import engines
-from pymoo_anon.study.databases import new_table
+from pymoo_anon.study.databases import new_database_table
 from pymoo_anon.study.engines import check_target
 from pymoo_anon.study.names import Source, checksum, path_from, source_of
 from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, beside, bound_text
@@ -46,7 +46,7 @@ def written(study: Any, frame: Any, target: Source, new: Path) -> Iterator[tuple
         yield open_again(study.project, target._replace(path=new)), checksum(new), moved
         return
     try:
-        with new_table(target, frame) as found:
+        with new_database_table(target, frame) as found:
             again = engines.registered(found)
             yield again, engines.content_checksum(again), moved
     except BaseException:
@@ -88,7 +88,7 @@ def checksum_at(study: Any, path: Path) -> str | None:
     return engines.checksum_of(source_at(study, path))
 
 
-def check_kind(study: Any, local: bool, lower_bound: int | None) -> None:
+def check_recoding(study: Any, local: bool, lower_bound: int | None) -> None:
     """Raise on options for the other kind of recoding."""
     is_local = not isinstance(study.problem, LatticeProblem)
     if lower_bound is not None and not is_local:
@@ -186,7 +186,7 @@ def is_latest(study: Any, one: Released) -> bool:
 
 
 def all_together(study: Any) -> tuple[int, Together | None]:
-    """Return the number of different releases whose files are there, and their joint classes."""
+    """Return the number of different releases that are there, and their joint classes."""
     different = _different(study)
     return len(different), _together(study, different)
 
@@ -206,7 +206,7 @@ def records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
     return [{"point": None, **{key: getattr(one, key) for key in Released._fields[:4]}} for one in releases]
 
 
-def command_of(study: Any) -> str:
+def release_command(study: Any) -> str:
     """Return the command of the release of a study."""
     audience = [] if study.audience is None else ["--audience", study.audience]
     return shlex.join(["pymoo-anon", "release", str(study.project.path), *audience])

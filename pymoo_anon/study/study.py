@@ -358,9 +358,9 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        from pymoo_anon.study.releasing import beside_others, check_kind, entry_of, target_of, written
+        from pymoo_anon.study.releasing import beside_others, check_recoding, entry_of, target_of, written
 
-        check_kind(self, local, lower_bound)
+        check_recoding(self, local, lower_bound)
         with tried(self.folder, [RELEASES]):
             choice = self.point(row)
         asked = {"suppressed": suppressed, "local": local, "output": output, "table": table, "lower-bound": lower_bound}
@@ -434,7 +434,7 @@ class Study:
     # --- counting again -----------------------------------------------------------------------------------------------
 
     def verify(self, show: Callable[[str], object] = lambda words: None) -> dict[Path, list[str]]:
-        """Count all releases again, and return what is wrong with each, in words.
+        """Count all releases again, and return the broken promises of each.
 
         Args:
             show: Called with the words of each step.
@@ -583,12 +583,12 @@ class Study:
 
     def _evidence_of(self, choice: Choice) -> dict[str, Any] | None:
         """Return the evidence of the last release, which is of a point and holds."""
-        from pymoo_anon.study.releasing import checksum_at, command_of, is_there, of_today
+        from pymoo_anon.study.releasing import checksum_at, is_there, of_today, release_command
 
         told, released = self.evidence, self.released
         if told is None:
             return None
-        path, again = beside(released, EVIDENCE), f"{command_of(self)} --force"
+        path, again = beside(released, EVIDENCE), f"{release_command(self)} --force"
         if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
             raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
         if not is_there(self, released):

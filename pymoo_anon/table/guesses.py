@@ -151,7 +151,7 @@ def guess_of(profile: Profile) -> Guess:
     return Guess(role, reason, danger)
 
 
-def kind_of(profile: Profile) -> str:
+def kind_of_values(profile: Profile) -> str:
     """Return the kind of nearly all values of a column: "numbers", "dates" or "texts"."""
     looks = _Looks.of(profile)
     return "dates" if looks.are_dates else "numbers" if looks.numbers else "texts"

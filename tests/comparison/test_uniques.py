@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pymoo_anon.comparison import uniques
-from pymoo_anon.comparison.uniques import BELOW, special_uniques, uniqueness
+from pymoo_anon.comparison.uniques import SMALL_CLASSES, special_uniques, uniqueness
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -25,7 +25,9 @@ def plain(rows, names, most):
 
     every = range(len(names))
     named = [own for size in (1, 2, len(names)) if size <= len(names) for own in combinations(every, size)]
-    sets = {tuple(names[j] for j in own): [sum(n < least for n in sizes(own)) for least in BELOW] for own in named}
+    sets = {
+        tuple(names[j] for j in own): [sum(n < least for n in sizes(own)) for least in SMALL_CLASSES] for own in named
+    }
     alone = [
         {own for size in every for own in combinations(every, size + 1) if sizes(own)[i] == 1} for i in range(len(rows))
     ]
@@ -59,7 +61,7 @@ def test_all_is_counted_as_by_plain_python(n_columns, n_rows, n_values, seed):
 
 @pytest.mark.parametrize("slots", [0, 8])
 def test_large_domains_are_sorted(monkeypatch, slots):
-    monkeypatch.setattr(uniques, "_SLOTS_OF_A_ROW", slots)
+    monkeypatch.setattr(uniques, "SLOTS_OF_A_ROW", slots)
     rng = np.random.default_rng(1)
     rows = np.column_stack([rng.integers(0, n, 60) for n in (50, 3, 2, 40)])
     for factor in (1, 2**20):
@@ -70,7 +72,7 @@ def test_large_domains_are_sorted(monkeypatch, slots):
 def test_keys_that_outgrow_64_bits_are_numbered_anew():
     rows = np.arange(40)[:, np.newaxis] // np.array([1, 2, 3, 4])
     wide = [uniques._Numbers(np.unique(own, return_inverse=True)[1] * 2**28, 2**34) for own in rows.T]
-    found = uniques._counted(tuple(NAMES), wide)
+    found = uniques._uniqueness_of(tuple(NAMES), wide)
     assert found.added.to_dict() == plain(rows.tolist(), NAMES, 3)[3]
     assert found.with_minimal == plain(rows.tolist(), NAMES, 3)[2]
 

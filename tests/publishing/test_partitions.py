@@ -7,7 +7,7 @@ from persons import persons
 
 from pymoo_anon.objectives import DistinctLDiversity, KAnonymity, TCloseness
 from pymoo_anon.publishing import RecountError, recode_partitions
-from pymoo_anon.publishing.partitions import _SMALLEST, _number_of, _split, _Work
+from pymoo_anon.publishing.partitions import _SMALLEST_PART, _number_of, _split_table, _Work
 from pymoo_anon.table import Hierarchy, frames
 
 # PySpark calls pandas in ways that pandas 3 warns of.
@@ -91,12 +91,12 @@ def test_claims_are_those_of_a_recount_on_one_machine(seed, spark):
 
 def test_partitions_are_small_and_hold_k(spark):
     source = frames.renamed(spark.createDataFrame(random_rows(0)))
-    splits, n_rows = _split(source, HIERARCHIES, 100, 4)
+    splits, n_rows = _split_table(source, HIERARCHIES, 100, 4)
     sizes = [row["count"] for row in source.frame.to_native().groupBy(_number_of(splits, 0)).count().collect()]
     assert n_rows == sum(sizes) == 400
     assert 4 <= min(sizes) < max(sizes) <= 100
     # None of these is larger than it must be.
-    assert len(sizes) < 400 / (100 // _SMALLEST)
+    assert len(sizes) < 400 / (100 // _SMALLEST_PART)
 
 
 def test_what_cannot_hold_is_refused_in_one_sentence(spark):

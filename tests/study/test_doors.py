@@ -18,7 +18,7 @@ from command import command, run
 from servers import PASSWORD, postgres_server
 
 from pymoo_anon.study import databases, names
-from pymoo_anon.study.databases import new_table
+from pymoo_anon.study.databases import new_database_table
 from pymoo_anon.study.engines import content_checksum, first_line, open_frame, registered
 from pymoo_anon.study.names import Reading, Source, source_of
 from pymoo_anon.study.project import read_project
@@ -245,7 +245,7 @@ def test_every_type_of_sqlite_is_equal():
     frame = open_frame(Reading(source), list)
     want = {**CELLS, "mixed": ["1", "x", None, "0.5"]}
     assert frame.fetchall() == list(zip(*want.values(), strict=True))
-    with new_table(source._replace(table="new's"), frame) as again:
+    with new_database_table(source._replace(table="new's"), frame) as again:
         assert content_checksum(registered(again)) == content_checksum(frame)
     assert open_frame(Reading(source._replace(table="new's")), list).fetchall() == frame.fetchall()
 
@@ -463,7 +463,7 @@ def test_every_type_of_postgresql_is_equal_or_refused(server):
     got = cells(open_frame(Reading(source), list))
     assert got[1] == want[1]
     assert [str(cell) for cell in got[0]] == [str(cell) for cell in want[0]]
-    with new_table(source._replace(table="again"), open_frame(Reading(source), list)) as again:
+    with new_database_table(source._replace(table="again"), open_frame(Reading(source), list)) as again:
         assert content_checksum(registered(again)) == content_checksum(open_frame(Reading(source), list))
     assert len(told_to(server, "SELECT * FROM again")) == 2
     for kind, value in {"int[]": "{1}", "bytea": "x", "money": "1.5"}.items():
@@ -485,7 +485,7 @@ def test_columns_of_postgresql_that_differ_by_case(server):
     source = source_of(server, Path(), "cased")
     frame = open_frame(Reading(source), list)
     assert cells(frame) == [(2**53 + 1, None), (None, "x")]
-    with new_table(source._replace(table="cased again"), frame) as again:
+    with new_database_table(source._replace(table="cased again"), frame) as again:
         assert content_checksum(registered(again)) == content_checksum(frame)
     assert told_to(server, 'SELECT * FROM "cased again"') == [(2**53 + 1, None), (None, "x")]
 
@@ -494,7 +494,7 @@ def test_columns_of_postgresql_that_differ_by_case(server):
 def test_a_failed_release_leaves_no_table(server, monkeypatch):
     told_to(server, "CREATE TABLE few AS SELECT 1 AS a")
     frame = open_frame(Reading(source_of(server, Path(), "few")), list)
-    with pytest.raises(KeyError), new_table(source_of(server, Path(), "never"), frame):
+    with pytest.raises(KeyError), new_database_table(source_of(server, Path(), "never"), frame):
         raise KeyError
     with pytest.raises(psycopg.errors.UndefinedTable):
         told_to(server, "SELECT * FROM never")

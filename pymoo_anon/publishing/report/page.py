@@ -154,7 +154,7 @@ def _page(subject: Subject) -> str:
 
 
 def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
-    unique = ("", "Unique rows", values.uniqueness(subject))
+    unique = ("", "Unique rows", values.uniqueness_said(subject))
     if subject.external:
         return [unique]
     met = decision.verdict(subject, own)

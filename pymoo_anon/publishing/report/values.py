@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import listed, plain
-from pymoo_anon.comparison.uniques import BELOW
+from pymoo_anon.comparison.uniques import SMALL_CLASSES
 from pymoo_anon.comparison.utility import CertainCounts, distance, domain_numbers, means, of_release, of_table
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.release import said_of
@@ -65,7 +65,7 @@ def columns_view(subject: Subject) -> View:
     named = headings("column", "role", "why it is kept")
     tables = [Table("columns", "Every column of the release, and its role.", named, tuple(roles))]
     gone = dropped(subject)
-    words = [UNPROTECTED, uniqueness(subject), *([f"Dropped: {gone}."] if gone else [])]
+    words = [UNPROTECTED, uniqueness_said(subject), *([f"Dropped: {gone}."] if gone else [])]
     unique: list[Row] = [
         (one_line(one["columns"]), one["unique"], cell_of(one["unique"] / one["rows"]), one["rows"])
         for one in evidence.get("uniqueness", ())
@@ -80,7 +80,7 @@ def dropped(subject: Subject) -> str:
     return "" if subject.external else listed(map(one_line, subject.told.get("dropped", ())))
 
 
-def uniqueness(subject: Subject) -> str:
+def uniqueness_said(subject: Subject) -> str:
     """Say how many rows of the release are unique, as its evidence counts them."""
     evidence = subject.told
     if not evidence.get("uniqueness"):
@@ -280,7 +280,7 @@ def side_by_side(subject: Subject, places: Sequence[int]) -> Table:
             add(f"{one.name}, share lost", map(one.share, values), "share")
     add("suppressed rows", (own.n_suppressed for own in members))
     add("mean risk", (len(own.sizes) / max(own.sizes.sum(), 1) for own in members), "share")
-    for least in BELOW:
+    for least in SMALL_CLASSES:
         add(f"rows in classes below {least}", (own.sizes[own.sizes < least].sum() for own in members))
     errors = [subject.errors(own) for own in members]
     add("counts: half are off by at most", (half for half, _ in errors), "share")
