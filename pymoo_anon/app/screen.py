@@ -33,7 +33,8 @@ class Screen:
     def __init__(self, desk: Desk, steps: Mapping[str, Fill], start: Fill, step: int) -> None:
         self.desk, self.chosen = desk, dict[str, Any]()
         self.on_point: Callable[[int], object] = lambda row: None
-        self._steps, self._start, self._waits = steps, start, False
+        self._steps, self._start = steps, start
+        self._waits: Job | None = None  # The work that the step needs
         self._step, self._seen, self._job = min(max(step, 1), len(steps)), desk.version, desk.job
 
     # --- for the steps ------------------------------------------------------------------------------------------------
@@ -78,9 +79,8 @@ class Screen:
         if job.words == words and job.error:
             text(job.error, "warning")
             return True
-        self._waits = True
-        if not job.is_running:
-            self.desk.start(words, work, quiet=True)
+        self._waits = job if job.is_running else self.desk.start(words, work, quiet=True)
+        text(f"{words}." if self._waits.quiet else "Other work is running: this step is shown when it has ended.")
         return False
 
     def go_to(self, step: int) -> None:
@@ -114,7 +114,7 @@ class Screen:
 
     def show(self) -> None:
         """Fill the page with the current step."""
-        self._seen, self._waits, self.on_point = self.desk.version, False, lambda row: None
+        self._seen, self._waits, self.on_point = self.desk.version, None, lambda row: None
         self._fill_head()
         self._main.clear()
         title, fill = list(self._steps.items())[self._step - 1]
@@ -165,7 +165,7 @@ class Screen:
             for words in [job.error] if job.error else job.notes:
                 kind: Any = "negative" if job.error else "warning"
                 ui.notify(plain(words), type=kind, multi_line=True, close_button="Close", timeout=0)
-        if self._seen != self.desk.version or (self._waits and not running):
+        if self._seen != self.desk.version or (self._waits and not self._waits.is_running):
             self.show()
 
 

@@ -32,11 +32,10 @@ _TEMPLATES = {
 
 
 def is_counted(screen: Screen) -> bool:
-    """Return whether the guesses about the table are there, or tell of their making."""
+    """Return whether the guesses about the table are there, or wait for them."""
     desk = screen.desk
     if desk.is_counted():
         return True
-    text("The table is being read.")
     screen.wait_for("Reading the table", lambda job: len(desk.guesses))
     return False
 

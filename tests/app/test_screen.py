@@ -232,38 +232,52 @@ def test_a_wide_table_on_a_phone_and_by_keys_alone(browser):
     assert Path("wide-release.csv").is_file()
 
 
-def test_two_pages_and_a_reload_show_one_search_that_stops_with_what_it_has(browser):
-    write_census(3000)
+def init_endless_search():
     run("init", "people.csv")
     project = Path("people.toml")
     endless = '[search]\nalgorithm = "pbgea"\ngenerations = 1000000'
     project.write_text(project.read_text(encoding="utf-8").replace("[search]", endless), encoding="utf-8")
-    with (
-        served("people.toml") as address,
-        visited(browser, f"{address}?step=4") as page,
-        visited(browser, address) as other,
-    ):
+
+
+def test_two_pages_and_a_reload_show_one_search_that_stops_with_what_it_has(browser):
+    # The other page still reads this table when the search begins.
+    write_census(100_000)
+    init_endless_search()
+    with served("people.toml") as address, visited(browser, f"{address}?step=4") as page:
         page.get_by_label("Algorithm").click()
         page.get_by_role("option", name="Pareto local search").click()
         see(page, "pymoo-anon search people.toml --algorithm pls")
         page.get_by_label("Algorithm").click()
         page.get_by_role("option", name="PBG-EA").click()
         page.get_by_text("--algorithm pls").wait_for(state="detached")
-        press(page, "Search")
-        stop = page.get_by_role("button", name="Stop, and keep what is there")
-        stop.wait_for()
-        page.reload()
-        page.locator("#growing svg").wait_for()
-        other.get_by_role("button", name="Stop, and keep what is there").wait_for()
-        press(other, "Count unique rows")
-        see(other, re.compile("wait for the end of this work"))
-        stop.click()
-        see(page, re.compile(r"not proven \(Ctrl-C\)"))
-        other.get_by_label("role of diagnosis").select_option("drop")
-        see(other, "your choice; the guess is sensitive")
+        with visited(browser, address) as other:
+            press(page, "Search")
+            stop = page.get_by_role("button", name="Stop, and keep what is there")
+            stop.wait_for()
+            page.reload()
+            page.locator("#growing svg").wait_for()
+            other.get_by_role("button", name="Stop, and keep what is there").wait_for()
+            press(other, "Count unique rows")
+            see(other, re.compile("wait for the end of this work"))
+            stop.click()
+            see(page, re.compile(r"not proven \(Ctrl-C\)"))
+            other.get_by_label("role of diagnosis").select_option("drop")
+            see(other, "your choice; the guess is sensitive")
         press(page, "5 Front")
         see(page, re.compile("out of date"))
     assert len(pd.read_csv("people-front/front.csv")) > 0
+
+
+def test_a_page_opened_during_a_search_waits_for_its_end(browser):
+    write_census()
+    init_endless_search()
+    with served("people.toml") as address, visited(browser, f"{address}?step=4") as page:
+        press(page, "Search")
+        page.locator("#growing svg").wait_for()
+        with visited(browser, address) as other:
+            see(other, re.compile("Other work is running"))
+            press(other, "Stop, and keep what is there")
+            other.get_by_label("role of diagnosis").wait_for()
 
 
 def test_attackers_reach_nothing(browser):
