@@ -50,11 +50,13 @@ def _show_release(screen: Screen, study: Study) -> None:
     has_choice = (study.folder / CHOICE).is_file()
     if not project.audiences:
         text(f"Row {study.choice.row + 1}: {study.choice.said}.")
-    names = [*([None] if has_choice else []), *project.audiences]
+    names: list[str | None] = [*[None] * has_choice, *project.audiences]
+    options = {name: name or "the choice" for name in names}
+    if chosen.get("audience") not in options:
+        chosen["audience"] = names[0]
     with controls():
-        if project.audiences:
-            options = {name: "the choice" if name is None else name for name in names}
-            ui.select(options, value=names[0], label="Audience").bind_value(chosen, "audience")
+        audience = ui.select(options, label="Audience").bind_value(chosen, "audience")
+        audience.set_visibility(bool(project.audiences))
         output = ui.input("File", value=project.documents.name)
         anyway = ui.input("Release anyway, because", placeholder="only where it is refused").classes("wide")
         local = check_box("Every class at levels of its own, which loses less")
@@ -63,7 +65,7 @@ def _show_release(screen: Screen, study: Study) -> None:
 
         def make(job: Job) -> None:
             # The fields may have changed the project.
-            own = desk.study.for_audience(chosen.get("audience"))
+            own = desk.study.for_audience(audience.value)
             place = None if output.value == project.documents.name else project.path.parent / output.value
             # A wrong place is refused before any work.
             target, paths = target_of(own, place, None)
@@ -75,7 +77,7 @@ def _show_release(screen: Screen, study: Study) -> None:
         button("Release", screen.works("Step 1 of 4: recoding and writing", make), True)
     for field, name in ((output, "output"), (anyway, "anyway"), (local, "local")):
         field.bind_value(chosen, name)
-    given = {"output": output.value, "audience": chosen.get("audience"), "anyway": anyway.value}
+    given = {"output": output.value, "audience": audience.value, "anyway": anyway.value}
     given["output"] = None if output.value == project.documents.name else output.value
     typed = [part for name, value in given.items() if value for part in (f"--{name}", value)]
     screen.same_as(command("release", desk.path.name, *typed, *["--local"] * bool(local.value)))

@@ -45,6 +45,7 @@ class Screen:
         self._steps, self._start = steps, start
         self._waiting: list[tuple[Job, ui.element, Callable[[], object]]] = []  # Parts, each with the work it needs
         self._links: list[ui.button] = []
+        self._file = desk.file
         self._step, self._seen, self._job = min(max(step, 1), len(steps)), desk.version, desk.job
 
     # --- for the steps ------------------------------------------------------------------------------------------------
@@ -137,6 +138,9 @@ class Screen:
     def show(self) -> None:
         """Fill the page with the current step."""
         self._seen, self._waiting, self.on_point = self.desk.version, [], lambda row: None
+        if self._file != self.desk.file:
+            # Nothing is left of another project.
+            self._file, self.chosen = self.desk.file, {}
         for number, own in enumerate(self._links, start=1):
             own.props(f"aria-current={'step' if number == self._step else 'false'}")
         self._main.clear()
