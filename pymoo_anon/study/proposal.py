@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from string import Template
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -27,7 +29,15 @@ from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
-from pymoo_anon.table.guesses import MOST_VALUES, Profile, decided_columns, equal_columns, guess_of, profiles_of
+from pymoo_anon.table.guesses import (
+    MOST_VALUES,
+    Profile,
+    decided_columns,
+    equal_columns,
+    guess_of,
+    kind_of_values,
+    profiles_of,
+)
 from pymoo_anon.table.words import WORDS
 
 #: Reasons for dropping a column that tells nothing beside another one.
@@ -43,6 +53,15 @@ _TODO = """\
 # Not decided. May others know it of a person? Then it is a "quasi-identifier", and `pymoo-anon hierarchy draft` drafts
 # its hierarchy. Must nobody learn it? "sensitive". Does nobody need it? "drop". "keep" is for what nobody can know.\
 """
+
+
+class ColumnLooks(NamedTuple):
+    """Values of a column, and the guess from them."""
+
+    profile: Profile  # Its counts
+    kind: str  # Kind of its values: "numbers", "dates" or "texts"
+    role: str  # Its guessed role
+    reason: str  # Why, in one line
 
 
 class ColumnProposal(NamedTuple):
@@ -139,6 +158,12 @@ class Proposer:
         """Return the guessed role of every column, with the reason, before hierarchies are drafted."""
         redundant = {name: ("drop", told) for name, (_, told) in self._redundant({}).items()}
         return self._decisions({}) | redundant
+
+    @cached_property
+    def looks(self) -> list[ColumnLooks]:
+        """Kind and guessed role of every column."""
+        roles = self.roles()
+        return [ColumnLooks(own, kind_of_values(own), *roles[own.name]) for own in self.profiles]
 
     def draft(self, name: str) -> str:
         """Return the text of a drafted hierarchy of a column.
@@ -291,6 +316,10 @@ class Proposer:
             missing=_toml(missing or ("keep" if any(profile.n_missing for profile in used) else "raise")),
             empty=_toml(self._empty),
             reading="".join(f"{line}\n" for line in reading),
+            roles="\n".join(
+                fill(words, 120, initial_indent=f"#   {role:16}  ", subsequent_indent=f"#{' ' * 21}")
+                for role, words in ROLES.items()
+            ),
             columns="".join(map(_column_text, columns)),
             front=_toml(f"{project.stem}-front"),
             release=_toml(f"{project.stem}-release.csv"),

@@ -210,7 +210,7 @@ def _payload(
 ) -> dict[str, Any]:
     """Return the data of the script: charts and tables, equal ones once."""
     # Loaded late: a release does not need the charts.
-    from pymoo_anon.publishing.report.charts import axes, charts, first_axes
+    from pymoo_anon.publishing.report.charts import charts, front_chart
 
     every = [figure for own in figures.values() for figure in own]
     pool: dict[str, int] = {}
@@ -239,9 +239,7 @@ def _payload(
     }
     if subject.external:
         return made | {"chosen": 1, "members": [{**told[0], "point": 1}]}
-    measures, (front, *_) = decision.labelling(subject), figures["front"]
-    labels = {row[0]: decision.point_label(measures, row) for row in front.table.rows}
-    return made | {"labels": labels, "axes": axes(subject), "first": first_axes(subject)}
+    return made | front_chart(subject, figures["front"][0].table.rows)
 
 
 def _embedded(data: Any) -> str:
