@@ -39,13 +39,13 @@ def a_third_at_once(seeds: Iterable[int]) -> list[Any]:
     return [pytest.param(seed, marks=[pytest.mark.slow] if seed % 3 else []) for seed in seeds]
 
 
-def promised(n: int, quick: int = 1) -> settings:
+def promised(n: int, quick: float = 1) -> settings:
     """Draw at least `n` examples if the profile exceeds the default.
 
     Else multiply the profile's number.
     """
     drawn = settings.default.max_examples
-    return settings(max_examples=max(n, drawn) if drawn > 20 else quick * drawn)
+    return settings(max_examples=max(n, drawn) if drawn > 20 else int(quick * drawn))
 
 
 @contextmanager

@@ -76,11 +76,12 @@ def flipped(data):
 
 DAMAGES = [lambda data: data[:-9], lambda data: Random(1).randbytes(len(data))]
 MORE = [
-    pytest.param(*one, marks=pytest.mark.slow) for one in [*product(["nbi", "nbc"], DAMAGES), ("nbc", lambda data: b"")]
+    pytest.param(*one, marks=pytest.mark.slow)
+    for one in [*product(["nbi", "nbc"], DAMAGES), *product(["nbi", "nbc"], [lambda data: b""])]
 ]
 
 
-@pytest.mark.parametrize(("ending", "damage"), [("nbi", lambda data: b""), ("nbc", flipped), *MORE])
+@pytest.mark.parametrize(("ending", "damage"), [("nbc", flipped), *MORE])
 def test_damaged_files_of_the_cache_are_passed_over_with_one_hint_and_written_anew(tmp_path, ending, damage):
     code = LOOPS.replace(ROOMS, "")
     run(tmp_path, code, 1)

@@ -34,7 +34,9 @@ def test_script_and_charts_are_made_once_for_all_reports(calls, tmp_path):
     assert calls == []
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:99] + data[100:]])
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-9], pytest.param(lambda data: data[:99] + data[100:], marks=pytest.mark.slow)]
+)
 def test_damaged_files_of_the_cache_are_made_anew(calls, tmp_path, damage):
     first, files = report(tmp_path / "first.html"), sorted((tmp_path / "pymoo_anon").iterdir())
     whole = [path.read_bytes() for path in files]
@@ -46,6 +48,7 @@ def test_damaged_files_of_the_cache_are_made_anew(calls, tmp_path, damage):
     assert [path.read_bytes() for path in files] == whole
 
 
+@pytest.mark.slow
 def test_without_a_folder_for_the_cache_the_report_is_the_same(calls, tmp_path, monkeypatch):
     first = report(tmp_path / "first.html")
     (tmp_path / "file").touch()

@@ -80,7 +80,7 @@ def second_release(data, table, first, k):
     return problem, np.array(x)
 
 
-@promised(300)
+@promised(300, 0.5)
 @given(data=st.data(), table=tables(max_attributes=3, max_rows=20, rooted=True))
 def test_who_has_both_files_finds_nobody_among_fewer(data, table):
     frame, k = table.frame.assign(id=range(len(table.frame))), data.draw(st.integers(2, 4))

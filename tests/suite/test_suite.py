@@ -228,7 +228,7 @@ def test_stored_results_of_others_stay(tmp_path, monkeypatch):
         "noise-k-GLM-v1",
         "trips-k-classes-v1",
         "patients-k-GLM-CM-k5-l3-x80-v1",
-        "pharmacy-trees-k-l-GLM-CM-s20-v1",
+        pytest.param("pharmacy-trees-k-l-GLM-CM-s20-v1", marks=pytest.mark.slow),
     ],
 )
 def test_proofs_give_the_stored_fronts(name):
