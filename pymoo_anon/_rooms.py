@@ -10,7 +10,7 @@ from typing import Any
 
 
 def load_late(name: str) -> None:
-    """Load a module when one of its names is first used, unless it is loaded already."""
+    """Load a module when one of its names is first used."""
     late: Any = ModuleType(name)
 
     def find(wanted: str) -> Any:

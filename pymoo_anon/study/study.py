@@ -371,7 +371,7 @@ class Study:
                 made = self._recoded(choice, target.kind, suppressed or self.project.suppressed, local, anyway)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
-            with written(self, made.frame, target, new) as (again, sha256, moved):
+            with written(self, made, target, new) as (again, sha256, moved):
                 show("Step 3 of 4: counting again")
                 release = made.counted_again(again)
                 show("Step 4 of 4: writing evidence and codebook")
