@@ -1,10 +1,25 @@
-"""Lazy imports of a room's names."""
+"""Lazy imports of modules, and of a room's names."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+
+def load_late(name: str) -> None:
+    """Load a module when one of its names is first used."""
+    late: Any = ModuleType(name)
+
+    def find(wanted: str) -> Any:
+        if sys.modules.get(name) is late:
+            del sys.modules[name]
+        return getattr(import_module(name), wanted)
+
+    late.__getattr__ = find
+    sys.modules.setdefault(name, late)
 
 
 def later(room: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:

@@ -238,7 +238,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
         run["search"] = watch.read()
         connection = duckdb.connect()
         made = recode(as_csv(connection, path), problem, x, Asked(suppressed="drop"))
-        write_table(made.frame, out)
+        write_table(made.frame, out, made.counted)
         run["recode and write"] = watch.read()
         made.counted_again(as_csv(connection, out))
         run["count again"] = watch.read()

@@ -27,7 +27,7 @@ from pymoo_anon.fronts.archive import in_order
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.operators.sampling import BitStringSampling
 from pymoo_anon.operators.variation import ClosestValidRepair, PerAttributeBitMutation
-from pymoo_anon.problems.arguments import free_name
+from pymoo_anon.problems.arguments import framed, free_name
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.preference import PreferredPoint
 from pymoo_anon.typing import Bools, Floats, Ints
@@ -199,6 +199,6 @@ def picks(problem: BitStringProblem, X: Bools, k: int) -> pd.DataFrame:
         found.append([row, *point.preference, ks[row], *values[best], achievement[best], deviation[best]])
     names = ["row", "NWP_pref", "NECD_pref", "k", "NWP", "NECD", "achievement", "deviation"]
     picked = pd.DataFrame(np.reshape(found, (-1, len(names))), columns=names).astype({"row": int, "k": int})
-    groups = problem._variables_frame(X[picked["row"]])
+    groups = framed(problem._variables(X[picked["row"]]))
     picked.columns = [free_name(name, groups.columns) for name in names]
     return pd.concat([picked, groups], axis=1)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from pymoo_anon import __version__
+from pymoo_anon._rooms import load_late
 from pymoo_anon.cli import options
 from pymoo_anon.cli.console import clear_errors, loading, standard_output
 from pymoo_anon.study.options import Invocation, Option, dashed, options_named
@@ -74,6 +75,9 @@ def _runner(module: str, name: str) -> Callable[[Any], None]:
         with clear_errors():
             asked = _checked(asked)
         with loading():
+            if module in ("pick", "search"):
+                # A demo needs no frames, and neither does a stored front.
+                load_late("pandas")
             command = getattr(import_module(f"pymoo_anon.cli.{module}"), f"run_{name}")
         with clear_errors("; --algorithm pbgea needs the least" * (module == "search")), standard_output() as console:
             command(asked, console)

@@ -14,9 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-# Drawing loads now: an error after a search of hours would lose it.
-import pymoo_anon.engine.machine_code
-import pymoo_anon.visualization.fronts  # noqa: F401
+# Loading it here, an interrupt ends the command before its work.
+import pymoo_anon.engine.machine_code  # noqa: F401
 from pymoo_anon._messages import counted, magnitude, plain
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import GAP, new_table, tell, working

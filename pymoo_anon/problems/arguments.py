@@ -25,9 +25,10 @@ def check_table(table: Any) -> None:
         raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
 
 
-def column_index(table: Microdata) -> pd.Index:
-    """Return the quasi-identifiers as columns of a frame."""
-    return pd.Index(list(table.quasi_identifiers), dtype=object, tupleize_cols=False)
+def framed(columns: Mapping[Name, Array]) -> pd.DataFrame:
+    """Return columns as a frame. A name may be a tuple."""
+    names = pd.Index(list(columns), dtype=object, tupleize_cols=False)
+    return pd.DataFrame(dict(enumerate(columns.values()))).set_axis(names, axis="columns")
 
 
 def free_name(name: str, taken: Container[Any]) -> str:
@@ -189,11 +190,11 @@ def column_name(column: Hashable) -> str:
     return plain(str(column))
 
 
-def texts_of(values: pd.Series[Any]) -> list[str]:
+def texts_of(values: Array) -> list[str]:
     """Format the numbers of a column with the same decimals."""
-    if pd.api.types.is_integer_dtype(values):
+    if values.dtype.kind in "iu":
         return [f"{value:,}" for value in values]
-    decimals = 1 if len(values) and values.abs().max() >= 1000 else 4
+    decimals = 1 if len(values) and np.abs(values).max() >= 1000 else 4
     return [f"{value:,.{decimals}f}" for value in values]
 
 

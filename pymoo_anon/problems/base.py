@@ -24,6 +24,7 @@ from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
 from pymoo_anon.problems.front import Front, points_of
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
@@ -460,26 +461,26 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             signs, `suppressed` tuples, and with constraints `feasible`, which rows of pymoo's RVEA may not be.
         """
         X = points_of(self, res)
-        frame = self.describe(X)
+        columns = self.described(X)
         if self.constraints:
-            frame[arguments.free_name("feasible", frame.columns)] = self.minimised(self.measure(X))[1].max(axis=1) <= 0
-        return frame
+            columns[arguments.free_name("feasible", columns)] = self.minimised(self.measure(X))[1].max(axis=1) <= 0
+        return arguments.framed(columns)
 
-    def describe(self, X: Array) -> pd.DataFrame:
-        """Return valid points as a table, without `feasible`."""
-        frame, values = self._variables_frame(X), self.measure(X)
+    def described(self, X: Array) -> dict[Name, Array]:
+        """Return the columns of a table of valid points, without `feasible`."""
+        columns, values = self._variables(X), self.measure(X)
         for measure, own in zip(self.measured, values.T[:-1], strict=True):
-            frame[self.names[measure]] = own.astype(np.int64) if measure.whole else own
-        frame[arguments.free_name("suppressed", frame.columns)] = values[:, -1].astype(np.int64)
-        return frame
+            columns[self.names[measure]] = own.astype(np.int64) if measure.whole else own
+        columns[arguments.free_name("suppressed", columns)] = values[:, -1].astype(np.int64)
+        return columns
 
     def words(self, X: Array) -> list[str]:
         """Return each point in words, such as "age 2, sex 0"."""
-        frame = self._variables_frame(X)
-        names = [plain(str(name)) for name in frame]
-        return [", ".join(map("{} {}".format, names, row)) for row in frame.to_numpy().tolist()]
+        columns = self._variables(X)
+        names = [plain(str(name)) for name in columns]
+        return [", ".join(map("{} {}".format, names, row)) for row in np.column_stack([*columns.values()]).tolist()]
 
-    def _variables_frame(self, X: Array) -> pd.DataFrame:
+    def _variables(self, X: Array) -> dict[Name, Array]:
         raise NotImplementedError
 
 

@@ -8,14 +8,14 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index, one_point, plain_array
+from pymoo_anon.problems.arguments import check_table, one_point, plain_array
 from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -213,9 +213,8 @@ class BitStringProblem(AnonymizationProblem):
         maps -= np.repeat(maps[:, self._firsts], self._sizes, axis=1)
         return maps, maps[:, self._firsts + self._sizes - 1] + 1
 
-    def _variables_frame(self, X: Bools) -> pd.DataFrame:
-        n_groups = [X[:, self.bits_of(name)].sum(axis=1) + 1 for name in self.table.quasi_identifiers]
-        return pd.DataFrame(np.column_stack(n_groups).astype(np.int64), columns=column_index(self.table))
+    def _variables(self, X: Bools) -> dict[Name, Ints]:
+        return {name: X[:, self.bits_of(name)].sum(axis=1) + 1 for name in self.table.quasi_identifiers}
 
 
 def _in_order_of_bits(

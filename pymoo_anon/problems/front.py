@@ -27,7 +27,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
-from pymoo_anon.problems.arguments import bound, checked_constraints, lost, measure_names, texts_of
+from pymoo_anon.problems.arguments import bound, checked_constraints, framed, lost, measure_names, texts_of
 from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, next_steps, shortfalls, with_share
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
@@ -364,17 +364,15 @@ class Front:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the front as a table as of `problem.to_frame`, indexed by row."""
-        frame: pd.DataFrame = self.problem.describe(self.X)
-        return frame.set_axis(pd.Index(self.rows, name="row"))
+        return framed(self.problem.described(self.X)).set_axis(pd.Index(self.rows, name="row"))
 
     def cells(self) -> list[tuple[str, list[str]]]:
         """Return headings and texts of the columns.
 
         Those of quasi-identifiers come first. A loss has a second column with its share of the possible loss.
         """
-        frame, losses = self.to_frame(), self.losses()
-        columns = []
-        for name, values in frame.items():
+        losses, columns = self.losses(), []
+        for name, values in self.problem.described(self.X).items():
             columns.append((plain(str(name)), texts_of(values)))
             if name in losses and name not in self.table.quasi_identifiers:
                 low, high = losses[name]

@@ -10,14 +10,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, column_index, one_point, whole_numbers
+from pymoo_anon.problems.arguments import check_table, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.releases import fingerprint_of, parts_beside, points_or_classes
 from pymoo_anon.table.domain_values import Name, is_whole
@@ -297,8 +296,8 @@ class LatticeProblem(AnonymizationProblem):
         _write_maps(X, self.groups, self.n_groups, offsets, maps, numbers)
         return maps, numbers
 
-    def _variables_frame(self, X: Ints) -> pd.DataFrame:
-        return pd.DataFrame(X, columns=column_index(self.table))
+    def _variables(self, X: Ints) -> dict[Name, Ints]:
+        return dict(zip(self.table.quasi_identifiers, X.T, strict=True))
 
 
 def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[dict[Name, tuple[int, int]], Ints, Ints]:

@@ -17,7 +17,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from pymoo.core.termination import Termination
 from pymoo.termination import get_termination
@@ -29,7 +28,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses, Fewest
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
-from pymoo_anon.problems.arguments import check_table, checked_constraints, column_index, one_point, whole_numbers
+from pymoo_anon.problems.arguments import check_table, checked_constraints, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.nesting import divided_parts, parts_within
 from pymoo_anon.problems.releases import fingerprint_of, points_or_classes
@@ -521,10 +520,10 @@ class LocalRecodingProblem(AnonymizationProblem):
         points, numbers = f"points of {self.n_var} whole numbers", "whole numbers"
         return whole_numbers(X, points, numbers, numbers, np.zeros_like(highest), highest)
 
-    def _variables_frame(self, X: Ints) -> pd.DataFrame:
-        n_labels = [self.decode(x).n_groups for x in X]
-        shape = len(X), len(self.table.quasi_identifiers)
-        return pd.DataFrame(np.array(n_labels, dtype=np.int64).reshape(shape), columns=column_index(self.table))
+    def _variables(self, X: Ints) -> dict[Name, Ints]:
+        n_labels = np.array([self.decode(x).n_groups for x in X], dtype=np.int64)
+        names = self.table.quasi_identifiers
+        return dict(zip(names, n_labels.reshape(len(X), len(names)).T, strict=True))
 
 
 class _Recodings:

@@ -173,7 +173,7 @@ class Recoding(NamedTuple):
         named = {f"known {i}": key.tolist() for i, key in enumerate(keys)}
         small = lookup(self.values, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
         frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
-        return frame.join(small, left_on=[f"cell {i}" for i in range(len(keys))], right_on=list(named), how="left")
+        return _left_joined(frame, small, [f"cell {i}" for i in range(len(keys))], list(named))
 
 
 def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, own: Ints) -> dict[str, list[Any]]:
@@ -199,7 +199,7 @@ def _with_known(frame: Frame, known: Sequence[Mapping[str, list[Any]]]) -> Frame
     if not frame.implementation.is_duckdb():
         for j, own in enumerate(known):
             small = lookup(frame, own, schema).rename({one: f"{one} {j}" for one in schema})
-            frame = frame.join(small, left_on=f"key {j}", right_on=f"known {j}", how="left")
+            frame = _left_joined(frame, small, [f"key {j}"], [f"known {j}"])
         return frame
     # One query: DuckDB reads all steps so far again for each further one.
     rows = {"place": [j for j, own in enumerate(known) for _ in own["known"]]}
@@ -213,6 +213,13 @@ def _with_known(frame: Frame, known: Sequence[Mapping[str, list[Any]]]) -> Frame
     ]
     query = f"SELECT own.*, {', '.join(columns)} FROM pymoo_anon_rows AS own {' '.join(joins)}"
     return nw.from_native(frame.to_native().query("pymoo_anon_rows", query))
+
+
+def _left_joined(frame: Frame, small: Frame, keys: list[str], known: list[str]) -> Frame:
+    # pandas copies all columns that it joins, and keeps the order of rows.
+    is_pandas = frame.implementation.is_pandas()
+    found = (frame.select(keys) if is_pandas else frame).join(small, left_on=keys, right_on=known, how="left")
+    return frame.drop(keys).with_columns(*found.drop(keys).iter_columns()) if is_pandas else found
 
 
 def decoded_point(
@@ -258,7 +265,12 @@ def unrolled(frame: Frame) -> Frame:
         return in_ascending_order(joined, [name for name in native.columns if name != COUNT])
     if isinstance(frame, nw.LazyFrame):
         return unrolled(frame.collect()).lazy()
-    return frame[np.repeat(np.arange(len(frame)), frame[COUNT].to_numpy())]
+    places = np.repeat(np.arange(len(frame), dtype=np.int32), frame[COUNT].to_numpy())
+    if kind.is_pandas():
+        # Column by column, as an index of pandas is as large as a column.
+        columns = {name: column.array.take(places) for name, column in native.items() if name != COUNT}
+        return nw.from_native(pd.DataFrame(columns, copy=False))
+    return frame[places]
 
 
 def _packed(groups: Ints, n_groups: tuple[int, ...]) -> tuple[list[Ints], list[Any]]:

@@ -205,9 +205,15 @@ class Recoded:
     @property
     def frame(self) -> Any:
         """The table, as `Release` has it."""
-        if self._are_few:
-            return self._recoding.source.native(unrolled(self._rows), self._released)
-        return self._recoding.source.native(self._rows, self._released, in_order=True)
+        rows = unrolled(self._rows) if self._are_few else self._rows
+        return self._recoding.source.native(rows, self._released, in_order=not self._are_few)
+
+    def counted(self) -> tuple[Any, Any] | None:
+        """Return the distinct rows in order and their counts, or None if many."""
+        if not self._are_few:
+            return None
+        counts = frames.fetched(self._rows.select(nw.col(COUNT)))[COUNT].to_numpy()
+        return self._recoding.source.native(self._rows, self._released), counts
 
     @property
     def _released(self) -> list[Name]:
@@ -391,6 +397,8 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     released = _released_columns(source, problem, names_of(asked.drop), tuple(kept))
     source = coarsened(source, problem.table, kept)
     made, classes = decoded_point(problem, x, asked.recoding)
+    # The release may need the memory of the search.
+    vars(problem.table).pop("grouper", None)
     source = averaged(source, problem.table, made, classes, kept)
     check_reasons(source, kept)
     requirements: tuple[Constraint, ...] = ()

@@ -31,7 +31,7 @@ from pymoo_anon.table.frames import (
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import names_of
-from pymoo_anon.typing import Bools, Ints
+from pymoo_anon.typing import Array, Bools, Ints
 
 # Of a measure that is counted again in floats, digits from here on do not count: sums in another order differ in them.
 _TOLERANCE = 1e-12
@@ -150,7 +150,7 @@ class _Labelled(NamedTuple):
     """Labels of some rows of the original, by tuple."""
 
     kept: Bools  # Whether the row's class is not suppressed
-    numbers: dict[Name, Ints]  # By quasi-identifier the place of each row's label among `texts`
+    numbers: dict[Name, Array]  # By quasi-identifier the place of each row's label among `texts`
     texts: dict[Name, list[str | None]]  # The labels, and that of suppressed rows
 
 
@@ -165,16 +165,15 @@ def _labelled(recoding: Recoding, rows: Any, weights: Ints) -> _Labelled:
     if isinstance(made, Generalization) and _are_same(keys[:n], keys[n:]):
         # All tuples are known, so those of suppressed rows alone are looked up.
         kept = ~pd.Series(keys[n:]).isin(keys[:n][~is_kept]).to_numpy()
-        groups = [made.groups[name][own] for name, own in zip(texts, places, strict=True)]
+        groups = (made.groups[name][own] for name, own in zip(texts, places, strict=True))
     else:
         at = pd.Index(keys[:n]).get_indexer(pd.Index(keys[n:]))
         if (at < 0).any():
             raise ValueError(f"{int(weights[at < 0].sum()):,} rows of the original are not in the problem's table")
         kept = is_kept[at]
-        groups = [_groups(made, name, at, own, kept) for name, own in zip(texts, places, strict=True)]
-    return _Labelled(
-        kept, {n: np.where(kept, own, len(texts[n]) - 1) for n, own in zip(texts, groups, strict=True)}, texts
-    )
+        groups = (_groups(made, name, at, own, kept) for name, own in zip(texts, places, strict=True))
+    numbers = {n: np.where(kept, own, len(texts[n]) - 1).astype(np.int32) for n, own in zip(texts, groups, strict=True)}
+    return _Labelled(kept, numbers, texts)
 
 
 def _are_same(distinct: Ints, keys: Ints) -> bool:
@@ -188,12 +187,10 @@ def _other_rows_in_memory(recoding: Recoding, names: Sequence[Name], written: Re
     """Count the rows that differ from the original, by codes of all values."""
     (given, weights), (there, n_there) = rows_of(recoding.values), rows_of(written.frame)
     kept, numbers, texts = _labelled(recoding, given, weights)
-    columns = []
-    for name, found in zip(names, (there[written.alias(name)] for name in written.names), strict=True):
-        if name in texts:
-            columns.append(_label_codes(numbers[name], texts[name], found))
-        else:
-            columns.append(codes_of(given[recoding.source.alias(name)], found))
+    columns = (
+        _label_codes(numbers[n], texts[n], found) if n in texts else codes_of(given[recoding.source.alias(n)], found)
+        for n, found in zip(names, (there[written.alias(name)] for name in written.names), strict=True)
+    )
     n_given = weights * (kept | (recoding.suppressed == "mark"))
     return _n_other(keyed(columns), n_given, n_there)
 
@@ -252,13 +249,13 @@ def _balance(made: Frame, written: Renamed) -> Frame | None:
     return both.group_by([f"cell {i}" for i in range(len(cells))], drop_null_keys=False).agg(nw.col(COUNT).sum())
 
 
-def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Ints:
+def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Array:
     """Return the positions of original values in the domain."""
     codes, values = codes_and_values(column)
-    return fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1][codes]
+    return fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1].astype(np.int32)[codes]
 
 
-def _groups(made: Decoded, name: Name, at: Ints, places: Ints, kept: Bools) -> Ints:
+def _groups(made: Decoded, name: Name, at: Ints, places: Array, kept: Bools) -> Ints:
     """Return the number of every row's label, checked against the hierarchy."""
     if isinstance(made, Generalization):
         groups: Ints = made.groups[name][places]
@@ -270,7 +267,7 @@ def _groups(made: Decoded, name: Name, at: Ints, places: Ints, kept: Bools) -> I
     return groups
 
 
-def _label_codes(numbers: Ints, labels: Sequence[str | None], found: Any) -> Ints:
+def _label_codes(numbers: Array, labels: Sequence[str | None], found: Any) -> Ints:
     """Encode given labels and found values together, -1 for missing."""
     own, values = codes_and_values(found)
     codes = np.append(pd.factorize(pd.Series([*labels, *values], dtype=object))[0], -1)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pandas.api.types import infer_dtype
 
 from pymoo_anon._messages import examples
 from pymoo_anon.study.names import Source
@@ -96,7 +95,7 @@ def typed_frame(names: Sequence[str], rows: Any) -> pd.DataFrame:
 
 
 def _typed_column(column: pd.Series) -> pd.Series:
-    kind, there = infer_dtype(column, skipna=True), column.dropna()
+    kind, there = pd.api.types.infer_dtype(column, skipna=True), column.dropna()
     if kind == "bytes" or any(isinstance(value, bytes) for value in there):
         raise ValueError("its columns must hold no bytes; leave the column out by a view of the table")
     if kind == "datetime" and all(value == value.normalize() for value in map(pd.Timestamp, there)):

@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import count
+from operator import mul
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -493,8 +494,8 @@ def check_target(target: Source, reading: Reading) -> None:
     check_installed(target.kind)
 
 
-def write_table(frame: Any, path: Path) -> None:
-    """Write a table to one file, CSV with commas and few quotes."""
+def write_table(frame: Any, path: Path, counted: Callable[[], tuple[Any, Any] | None] | None = None) -> None:
+    """Write a table to one file, CSV with commas and few quotes. `counted` may give its distinct rows."""
     kind = kind_of(path)
     try:
         if kind == "excel":
@@ -504,7 +505,9 @@ def write_table(frame: Any, path: Path) -> None:
         elif nw.from_native(frame).implementation.is_pyspark():
             _write_spark(frame, path, kind)
         elif kind == "csv":
-            frame.write_csv(str(path))
+            distinct = None if counted is None else counted()
+            if distinct is None or not _repeated(*distinct, path):
+                frame.write_csv(str(path))
         else:
             frame.write_parquet(str(path))
     except (OSError, MemoryError, KeyboardInterrupt):
@@ -512,6 +515,19 @@ def write_table(frame: Any, path: Path) -> None:
     except Exception as error:
         # Each engine has its own types of errors, such as for a disk that is full.
         raise OSError(f"the release could not be written: {first_line(error)}") from None
+
+
+def _repeated(rows: Any, counts: Any, path: Path) -> bool:
+    """Write distinct rows, repeat their lines, and return False if one has several."""
+    once = path.with_name(f"{path.name}.once")
+    rows.write_csv(str(once))
+    with once.open("rb") as lines, path.open("wb") as file:
+        file.write(next(lines))
+        # A line too many stays unread.
+        file.writelines(map(mul, counts.tolist(), lines))
+        are_lines = next(lines, None) is None
+    once.unlink()
+    return are_lines
 
 
 def _write_pandas(frame: pd.DataFrame, path: Path, kind: str) -> None:

@@ -18,7 +18,7 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.releases import Together, together
 from pymoo_anon.publishing.recoding import decoded_point
-from pymoo_anon.publishing.release import ANYWAY, Release
+from pymoo_anon.publishing.release import ANYWAY, Recoded, Release
 from pymoo_anon.study import engines
 from pymoo_anon.study.databases import new_database_table
 from pymoo_anon.study.engines import check_target
@@ -38,15 +38,15 @@ def target_of(study: Any, output: Any, table: str | None) -> tuple[Source, list[
 
 
 @contextmanager
-def written(study: Any, frame: Any, target: Source, new: Path) -> Iterator[tuple[Any, str, list[Path]]]:
+def written(study: Any, made: Recoded, target: Source, new: Path) -> Iterator[tuple[Any, str, list[Path]]]:
     """Write a release, and yield the table read again, its checksum, and a list for moved files."""
     moved: list[Path] = []
     if target.table is None:
-        engines.write_table(frame, new)
+        engines.write_table(made.frame, new, made.counted)
         yield open_again(study.project, target._replace(path=new)), checksum(new), moved
         return
     try:
-        with new_database_table(target, frame) as found:
+        with new_database_table(target, made.frame) as found:
             again = engines.registered(found)
             yield again, engines.content_checksum(again), moved
     except BaseException:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import pandas as pd
+import numpy as np
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.termination import TerminateIfAny, Termination
 from pymoo.termination.max_eval import MaximumFunctionCallTermination
@@ -149,9 +149,9 @@ def tiny(problem: Searched) -> Searched:
     columns = [column for measure in problem.measured for column in measure.reads(problem.table.sensitive)]
     # Longer than any of the columns, so none of them.
     first, second = "a" + "".join(map(str, columns)), "b" + "".join(map(str, columns))
-    rows = {first: [0, 0, 1, 1], second: [0, 1, 0, 1], **{column: [0, 1, 1, 0] for column in columns}}
-    hierarchies = dict.fromkeys([first, second], Hierarchy.flat([0, 1]))
-    table = Microdata.from_frame(pd.DataFrame(rows), hierarchies, tuple(dict.fromkeys(columns)))
+    hierarchies, codes = dict.fromkeys([first, second], Hierarchy.flat([0, 1])), list(np.indices((2, 2)).reshape(2, -1))
+    values, domains = dict.fromkeys(columns, np.array([0, 1, 1, 0])), {column: [0, 1] for column in columns}
+    table = Microdata.from_codes(hierarchies, codes, np.ones(4, dtype=np.int64), values, domains, [*values])
     limited = problem.suppression.limit_of(problem.table.n_rows) or 0
     objectives = [_of_any(measure) for measure in problem.objectives]
     constraints = [replace(one, objective=_of_any(one.objective)) for one in problem.constraints]

@@ -7,6 +7,7 @@ numbers alone.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +41,7 @@ from pymoo_anon.typing import Array, Ints
 _TYPES: Mapping[str, Callable[[str], Any]] = {
     "date": date.fromisoformat,
     "Decimal": Decimal,
-    "Timestamp": pd.Timestamp,
+    "Timestamp": lambda text: pd.Timestamp(text),
 }
 
 
@@ -50,11 +51,12 @@ def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
     from pymoo_anon.visualization.fronts import plot_front
 
     table, picture, run = (folder / name for name in FILES)
-    frame = front.to_frame()
+    columns = {name: own.tolist() for name, own in front.problem.described(front.X).items()}
     if not isinstance(front.problem, LatticeProblem):
         # Groups and labels of columns do not tell the target.
-        frame[free_name("made for", frame.columns)] = front.problem.words(front.X)
-    frame.to_csv(table, index=False, lineterminator="\n")
+        columns[free_name("made for", columns)] = front.problem.words(front.X)
+    with table.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([columns, *zip(*columns.values(), strict=True)])
     plot_front(front.problem, front, picture)
     own: dict[str, Any] = {"sha256": hashlib.sha256(table.read_bytes()).hexdigest()}
     # A table without a checksum may change unseen.
@@ -63,8 +65,7 @@ def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
     if not isinstance(front.problem, LatticeProblem):
         # The table of the front does not hold the points.
         own["x"] = front.X.tolist()
-    whole = {**record, "front": own}
-    text = json.dumps(whole, indent=2, default=str, ensure_ascii=False)
+    text = json.dumps({**record, "front": own}, indent=2, default=str, ensure_ascii=False)
     # File names need not be UTF-8: other bytes are escaped.
     run.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 

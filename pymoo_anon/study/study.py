@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -10,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import cached_property
-from io import BytesIO
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from pymoo_anon._files import content_of, replaced, tried
 from pymoo_anon._messages import examples, listed, number, plain
@@ -171,15 +171,15 @@ class Study:
         if self.audience is not None:
             return self.audience_search[0]
         # As text, so that every number is the one that was written.
-        content, stored, certified = BytesIO(self._front_csv), self._stored, self.record["certified"]
+        content, stored, certified = self._front_csv, self._stored, self.record["certified"]
         try:
-            written = pd.read_csv(content, dtype=str, keep_default_na=False)
+            heading, *lines = csv.reader(StringIO(content.decode(), newline=""), strict=True)
+            written = [dict(zip(heading, line, strict=True)) for line in lines]
             names = list(self.table.quasi_identifiers)
-            lacking = [name for name in names if name not in written]
-            if lacking:
+            if lacking := [name for name in names if name not in heading]:
                 raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
             if isinstance(self.problem, LatticeProblem):
-                X = np.array([[numeral(name, text) for text in written[name]] for name in names]).T
+                X = np.array([[numeral(name, row[name]) for name in names] for row in written])
             else:
                 X = np.array(self.record["front"].get("x", []))
                 if len(X) != len(written):
@@ -188,7 +188,7 @@ class Study:
             if stored is None:
                 return Front(self.problem, X, certified=certified)
             return stored.front(self.problem, X, certified)
-        except ValueError as error:
+        except (ValueError, csv.Error) as error:
             raise ValueError(f"{self.folder / FRONT} must be a front of {self.project.path}: {error}") from None
 
     @cached_property
@@ -371,7 +371,7 @@ class Study:
                 made = self._recoded(choice, target.kind, suppressed or self.project.suppressed, local, anyway)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
-            with written(self, made.frame, target, new) as (again, sha256, moved):
+            with written(self, made, target, new) as (again, sha256, moved):
                 show("Step 3 of 4: counting again")
                 release = made.counted_again(again)
                 show("Step 4 of 4: writing evidence and codebook")

@@ -74,7 +74,8 @@ def is_missing(value: Any) -> bool:
     """
     if isinstance(value, Decimal):
         return value.is_nan()
-    return value is None or value is pd.NA or bool(value != value)
+    # Texts and whole numbers do not load pandas.
+    return value is None or (not isinstance(value, str | int) and (value is pd.NA or bool(value != value)))
 
 
 def is_number(value: Any) -> bool:

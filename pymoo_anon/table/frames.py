@@ -126,7 +126,13 @@ class Renamed:
 
     def grouped(self) -> Renamed:
         """Return the distinct rows with `COUNT`."""
-        return replace(self, frame=distinct_rows(self.frame, [self.alias(name) for name in self.names]))
+        aliases, frame = [self.alias(name) for name in self.names], self.frame
+        if frame.implementation.is_pandas():
+            # Codes of few rows at a time take little memory.
+            n = max(_FEW_CELLS // len(aliases), 1)
+            blocks = (frame[start : start + n] for start in range(0, max(len(frame), 1), n))
+            frame = nw.concat([distinct_rows(block, aliases) for block in blocks])
+        return replace(self, frame=distinct_rows(frame, aliases))
 
 
 def renamed(frame: Any) -> Renamed:
@@ -136,7 +142,7 @@ def renamed(frame: Any) -> Renamed:
     names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else opened(frame)[1]
     native, _ = aliased(frame, names)
     if isinstance(native, pd.DataFrame):
-        native = pd.DataFrame({alias: _without_categories(column) for alias, column in native.items()})
+        native = pd.DataFrame({alias: _without_categories(column) for alias, column in native.items()}, copy=False)
     table: Frame = nw.from_native(native)
     plain = [_plain(column, dtype) for column, dtype in table.collect_schema().items()]
     return Renamed(table.with_columns(plain), tuple(names), type(frame))
@@ -249,7 +255,8 @@ def _combinations_in_memory(frame: Frame, aliases: Mapping[Name, str]) -> Combin
 def rows_of(frame: Frame) -> tuple[Frame, Ints]:
     """Fetch all rows of a frame with their counts."""
     own = in_memory(frame)
-    return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.ones(len(own), dtype=np.int64)
+    # Ones take no memory.
+    return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.broadcast_to(np.int64(1), len(own))
 
 
 def codes_and_values(column: Any) -> tuple[Ints, list[Any]]:
@@ -281,12 +288,15 @@ def row_codes(column: Any) -> Ints:
 
 def grouping_of(columns: Iterable[Array], weights: Ints) -> tuple[Ints, Ints]:
     """Return the first row of each distinct one, and how many rows it stands for."""
-    numbers = pd.factorize(keyed(columns))[0]
+    keys = keyed(columns)
+    # Equal rows of a release stand together: such runs are much fewer than rows.
+    runs = np.append(0, 1 + np.flatnonzero(keys[1:] != keys[:-1]))[: len(keys)]
+    numbers = pd.factorize(keys[runs])[0]
     counts = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
-    np.add.at(counts, numbers, weights)
+    np.add.at(counts, numbers, np.add.reduceat(weights, runs))
     first = np.empty(len(counts), dtype=np.int64)
-    # Of several rows with one number the last that is assigned stays: read backwards, the first.
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    # Of several runs with one number the last that is assigned stays: read backwards, the first.
+    first[numbers[::-1]] = runs[::-1]
     return first, counts
 
 
@@ -372,7 +382,8 @@ def keyed(columns: Iterable[Array]) -> Ints:
         n_codes = int(codes.max(initial=-1)) + 2
         if n * n_codes >= 2**63:
             keys, n = pd.factorize(keys)[0], len(codes)
-        keys, n = keys * n_codes + (codes + 1), n * n_codes
+        # In this order numpy adds in place.
+        keys, n = keys * n_codes + 1 + codes, n * n_codes
     return keys
 
 

@@ -18,8 +18,9 @@ from pymoo_anon._files import move_all, tried
 from pymoo_anon.algorithms import ExhaustiveSearch
 from pymoo_anon.cli import search as command
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.objectives import DistinctLDiversity, EnhancedBetaLikeness, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems.journal import fingerprint
 from pymoo_anon.study import search as searching
 from pymoo_anon.study import stored as results
 from pymoo_anon.study.names import FILES
@@ -146,7 +147,7 @@ def test_the_files(searched, tmp_path):
     assert paths == [folder / "front.csv", folder / "front.png", folder / "run.json"]
     assert sorted(os.listdir(folder)) == ["front.csv", "front.png", "run.json"]
     assert pd.read_csv(paths[0]).to_numpy().tolist() == searched.to_frame().to_numpy().tolist()
-    assert b"\r" not in paths[0].read_bytes()
+    assert paths[0].read_bytes() == searched.to_frame().to_csv(index=False, lineterminator="\n").encode()
     assert paths[1].read_bytes().startswith(b"\x89PNG")
     front = {"sha256": hashlib.sha256(paths[0].read_bytes()).hexdigest()}
     assert json.loads(paths[2].read_text(encoding="utf-8")) == {**record_of(searched), "front": front}
@@ -174,3 +175,26 @@ def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkey
         assert all((folder / name).read_text() == "old" for name in FILES)
     else:
         assert os.listdir(tmp_path) == []
+
+
+def test_the_table_of_a_front_is_written_as_pandas_would(tmp_path):
+    rows = pd.DataFrame({'we"ird, name': [0, 0, 1, 1, 2], "line\nend": [0, 1, 0, 1, 1], "s": ["a", "b", "a", "b", "a"]})
+    hierarchies = {'we"ird, name': Hierarchy.flat([0, 1, 2]), "line\nend": Hierarchy.flat([0, 1])}
+    table = Microdata.from_frame(rows, hierarchies, "s")
+    # Levels, losses with and without a fraction, and an infinite value.
+    own = LatticeProblem(table, [KAnonymity(), GeneralLossMetric(), EnhancedBetaLikeness("s")], suppression=1)
+    front = own.front(minimize(own, ExhaustiveSearch(), seed=1))
+    write(front, tmp_path)
+    expected = front.to_frame().to_csv(index=False, lineterminator="\n")
+    assert (tmp_path / "front.csv").read_bytes() == expected.encode()
+
+
+@pytest.mark.parametrize("objectives", [[KAnonymity()], [DistinctLDiversity("occupation"), GeneralLossMetric()]])
+def test_what_is_compiled_for_is_the_table_of_a_frame(objectives):
+    problem = LatticeProblem(make_census(200), objectives)
+    tiny = searching.tiny(problem).table
+    first, second = tiny.quasi_identifiers
+    rows = {first: [0, 0, 1, 1], second: [0, 1, 0, 1], **{name: [0, 1, 1, 0] for name in tiny.sensitive}}
+    read = Microdata.from_frame(pd.DataFrame(rows), tiny.quasi_identifiers, tiny.sensitive)
+    one, other = (fingerprint(LatticeProblem(own, [KAnonymity()]), {}) for own in (tiny, read))
+    assert one == other

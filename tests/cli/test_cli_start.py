@@ -2,15 +2,19 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command import FILES, without_compiling
 
+import pymoo_anon
 from pymoo_anon.cli.console import COMPILING
 
 HEAVY = {"numpy", "pandas", "numba", "pymoo", "moocore", "matplotlib", "narwhals", "pooch", "scipy", "scipy.spatial"}
+HEAVY |= {"pandas.core"}
 
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -98,9 +102,9 @@ def test_what_needs_no_search_loads_nothing_for_one(arguments, code, answers):
 def test_a_search_does(answers):
     code, loaded, _ = answers[tuple(SEARCH)]
     assert code == 0
-    assert {"numpy", "pandas", "numba", "pymoo", "matplotlib"} <= set(loaded)
-    # numba asks for scipy's version alone. All of it takes longer than all of this package.
-    assert "scipy.spatial" not in loaded
+    assert {"numpy", "numba", "pymoo", "matplotlib"} <= set(loaded)
+    # numba asks for scipy's version alone. All of it takes longer than all of this package. A demo has no frames.
+    assert not {"scipy.spatial", "pandas.core", "narwhals"} & set(loaded)
 
 
 def test_what_was_loaded_is_never_looked_through():
@@ -142,6 +146,32 @@ def test_importing_the_command_line_loads_nothing_either(module):
     code = f"import sys, {module}; print(*{HEAVY!r} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+LATE = """
+import sys
+from pymoo_anon._rooms import load_late
+load_late("sys")
+load_late("wave")
+import wave
+assert sys.modules["sys"] is sys and "open" not in vars(wave)
+assert wave.open is sys.modules["wave"].open
+late = wave
+import wave
+assert "open" in vars(wave) and late.Error is wave.Error
+late.nothing
+"""
+
+
+def test_a_late_module_loads_with_its_first_name():
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("AttributeError: module 'wave' has no attribute 'nothing'\n")
+
+
+def test_no_part_of_pandas_loads_by_itself():
+    """Python would load it twice where pandas is late."""
+    for path in Path(pymoo_anon.__file__).parent.rglob("*.py"):
+        assert not re.search(r"(from|import) pandas\.", path.read_text(encoding="utf-8")), path
 
 
 # Ctrl-C at the moment of an import.

@@ -186,7 +186,7 @@ def test_a_full_disk_when_the_front_is_written(fronts, monkeypatch):
 
     arguments = SEARCHES["pbgea"]
     with monkeypatch.context() as patch:
-        patch.setattr("pandas.DataFrame.to_csv", fail)
+        patch.setattr("pymoo_anon.study.stored.csv.writer", fail)
         result = search(*arguments)
     assert (result.exit_code, result.stderr) == (2, FULL_DISK)
     assert os.listdir("front") == ["search.journal"]

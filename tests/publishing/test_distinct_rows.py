@@ -1,9 +1,11 @@
 """Releases by distinct rows: the same bytes as row by row."""
 
 import datetime
+import os
 from decimal import Decimal
 from importlib import import_module
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -17,8 +19,9 @@ from strategies import fewer
 from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing.release import Asked, recode
+from pymoo_anon.study import engines
 from pymoo_anon.study.engines import write_table
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Hierarchy, Microdata, frames
 
 ODD = ["a", "", " lead", 'qu"ote', "com,ma", "line\nend", "re\r\nturn", "ä", '"', "\n"]
 #: Values of kept columns, by their type in an engine.
@@ -85,12 +88,23 @@ def test_both_ways_write_the_same_bytes(engine, table, suppressed, limit, tmp_pa
     for ending in ("csv", "parquet") if engine == "duckdb" else ():
         paths = [folder / f"{name}.{ending}" for name in ("rows", "distinct")]
         for made, path in zip((rows, distinct), paths, strict=True):
-            write_table(made.frame, path)
-        assert sorted(path.name for path in folder.glob(f"*.{ending}")) == [f"distinct.{ending}", f"rows.{ending}"]
+            write_table(made.frame, path, made.counted)
+        assert sorted(path.name for path in folder.glob(f"*.{ending}*")) == [f"distinct.{ending}", f"rows.{ending}"]
         if ending == "csv":
             assert paths[1].read_bytes() == paths[0].read_bytes()
         else:
             assert_same_tables(*map(pq.read_table, paths))
+
+
+def test_duckdb_writes_each_distinct_row_once(tmp_path):
+    for cell, is_one_line in (("re\rturn", True), ("line\nend", False), ('qu"ote,\n', False)):
+        once = duckdb.sql("SELECT * FROM (VALUES (?, 1), ('x', 2)) AS rows(\"a,b\", n)", params=[cell])
+        assert engines._repeated(once, np.array([3, 2]), tmp_path / "out.csv") == is_one_line
+        assert os.listdir(tmp_path) == ["out.csv"]
+        if is_one_line:
+            assert (tmp_path / "out.csv").read_bytes() == b'"a,b",n\n' + b'"re\rturn",1\n' * 3 + b"x,2\n" * 2
+    heading = duckdb.sql('SELECT 1 AS "a\nb"')
+    assert not engines._repeated(heading, np.array([3]), tmp_path / "out.csv")
 
 
 def assert_same_tables(one, other):
@@ -114,3 +128,47 @@ def test_objects_that_are_equal_and_written_in_two_ways_stay_two():
     made = recode(frame, problem, [0, 0], Asked(keep={"kept": "it is kept as drawn"}))
     assert len(made._rows) == 5
     assert sorted(map(str, made.frame.kept)) == sorted(map(str, values))
+
+
+columns_of = {
+    "n": st.sampled_from([1, 2, 3]),
+    "x": st.sampled_from([0.5, None, 2.0]),
+    "s": st.sampled_from(["a", "b", None]),
+    "o": st.sampled_from([1, 1.0, True, "a", None]),
+}
+
+
+@given(
+    rows=st.lists(st.fixed_dictionaries(columns_of), max_size=12),
+    names=st.lists(st.sampled_from([*columns_of]), min_size=1, unique=True),
+    cells=st.integers(1, 40),
+)
+def test_rows_of_pandas_are_grouped_in_blocks_as_by_a_dictionary(rows, names, cells):
+    dtypes = {"n": "int64", "x": "float64", "s": "str", "o": object}
+    frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtypes[name]) for name in names})
+    expected = {}
+    for row in rows:
+        # Objects count as they are written.
+        key = tuple((type(row[name]), row[name]) if name == "o" else row[name] for name in names)
+        first, n = expected.get(key, (row, 0))
+        expected[key] = first, n + 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frames, "_FEW_CELLS", cells)
+        found = frames.renamed(frame).grouped().frame.to_native()
+    assert found[frames.COUNT].tolist() == [n for _, n in expected.values()]
+    for alias, name in zip([*found][:-1], names, strict=True):
+        cells = [None if pd.isna(cell) else cell for cell in found[alias]]
+        assert [*map(repr, cells)] == [repr(first[name]) for first, _ in expected.values()]
+
+
+def test_a_release_of_pandas_takes_no_memory_that_it_can_do_without():
+    frame = pd.DataFrame({"q": [17, 17, 18, 18] * 3, "town": "Bonn", "s": [*"abab"] * 3})
+    plain = frames.renamed(frame).frame.to_native()
+    assert np.shares_memory(plain["column 0"], frame["q"])
+    assert frames.rows_of(frames.renamed(frame).frame)[1].strides == (0,)
+    problem = LatticeProblem(Microdata.from_frame(frame, QUASI, "s"), [KAnonymity()])
+    problem.evaluate(np.array([[0, 0]]))
+    assert "grouper" in vars(problem.table)
+    made = recode(frame, problem, [0, 0], Asked())
+    assert "grouper" not in vars(problem.table)
+    assert isinstance(made.frame.index, pd.RangeIndex)
