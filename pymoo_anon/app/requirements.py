@@ -17,9 +17,8 @@ from pymoo_anon.objectives.knowledge import knowledge_in_words
 from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.names import MEASURES
-from pymoo_anon.study.options import bound_parts, bounds_of_adversary
+from pymoo_anon.study.options import Settings, bound_parts, bounds_of_adversary
 from pymoo_anon.study.project import Project
-from pymoo_anon.study.settings import Settings
 from pymoo_anon.study.tables import Roles, constraint, problem_of, table_of
 
 _RECODING_WORDS = {

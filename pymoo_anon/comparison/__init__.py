@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Tournament,
         Weighted,
     )
-    from pymoo_anon.comparison.comparing import Comparison, compare
+    from pymoo_anon.comparison.comparing import BetterOff, Comparison, better_off, compare, compare_sizes, compare_uses
     from pymoo_anon.comparison.properties import (
         BreachProbability,
         ClassSize,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         TupleUtility,
         released,
     )
-    from pymoo_anon.comparison.releases import BetterOff, better_off, compare_sizes, compare_uses
     from pymoo_anon.comparison.risk import (
         PopulationUniqueness,
         PopulationUniques,

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.grouping import group
-from pymoo_anon.engine.numbering import join_tree
+from pymoo_anon.engine.numbering import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree, join_tree
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
-from pymoo_anon.engine.joint import joint_classes, worst_by_class
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts, joint_classes, worst_by_class
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.objectives.knowledge import BackgroundKnowledge, agreeing, any_of, knowledge_in_words, sets_of

@@ -11,11 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pymoo_anon._messages import examples, listed, plain, positive_whole
-from pymoo_anon.engine.arrays import U
-from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts, divided
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.joint import divided
-from pymoo_anon.engine.numbering import SPREAD
+from pymoo_anon.engine.numbering import SPREAD, U
 from pymoo_anon.objectives.bounds import Monotone, SuppressionBudget, fewest_unavoidable
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.domain_values import Name

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples, positive_whole
-from pymoo_anon.engine.joint import grouped_jointly
+from pymoo_anon.engine.classes import grouped_jointly
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Choice

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import listed, number, plain, share
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
-from pymoo_anon.engine.joint import grouped_jointly, partition_of
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, grouped_jointly, partition_of
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Choice

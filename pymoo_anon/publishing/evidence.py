@@ -149,7 +149,7 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
     local = None
     if isinstance(made, LocalGeneralization):
         # Loaded late: only local recodings need it.
-        from pymoo_anon.publishing.local_facts import local_facts
+        from pymoo_anon.publishing.explaining import local_facts
 
         local = local_facts(problem, choice, made, classes, bound)
     return {

@@ -20,10 +20,9 @@ from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.averages import averaged
-from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, is_reason, kept_of
+from pymoo_anon.publishing.keeping import Kept, averaged, check_coarse, check_reasons, coarsened, is_reason, kept_of
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded_point, unrolled
-from pymoo_anon.publishing.verify import check_rows, object_frame, shown
+from pymoo_anon.publishing.verify import check_rows, linked_rows, object_frame, shown
 from pymoo_anon.publishing.verify import kept as is_kept
 from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name
@@ -288,9 +287,6 @@ class Recoded:
         joint = [c for one, own in reads.items() if one.joint for c in own if c not in names]
         linked = None
         if any(one.joint for one in reads):
-            # Few releases are made beside others.
-            from pymoo_anon.publishing.linked import linked_rows
-
             linked = linked_rows(self._recoding, self.problem, self._complete, joint)
         outside = [column for column in read if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in read if column not in outside])

@@ -16,8 +16,7 @@ from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
 from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
-from pymoo_anon.study.options import Reader
-from pymoo_anon.study.settings import Settings, levels_of, weights_of
+from pymoo_anon.study.options import Reader, Settings, levels_of, weights_of
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.keeping import Kept

@@ -24,11 +24,10 @@ from pymoo_anon.study.options import is_project, parts_of, read_encoding
 from pymoo_anon.study.project import ROLES
 from pymoo_anon.table.delimited import csv_rows
 from pymoo_anon.table.domain_values import is_number, spelled
-from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.draft_levels import WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, decided_columns, equal_columns, guess_of, profiles_of
-from pymoo_anon.table.words import WORDS
 
 #: Reasons for dropping a column that tells nothing beside another one.
 EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"

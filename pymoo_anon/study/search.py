@@ -41,8 +41,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.study.interrupt import check_interrupted, forget_interrupt, put_in_place
 from pymoo_anon.study.names import ALGORITHMS, FILES, STORED, checksum, path_from
-from pymoo_anon.study.options import dashed, idle_with, options_named, record_of
-from pymoo_anon.study.settings import Settings
+from pymoo_anon.study.options import Settings, dashed, idle_with, options_named, record_of
 from pymoo_anon.study.stored import write_front
 from pymoo_anon.study.tables import problem_of, table_of
 from pymoo_anon.table.hierarchy import Hierarchy

@@ -23,7 +23,6 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import RefinementError, as_json, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.study.audiences import choice_for, problem_for, search_for
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
 from pymoo_anon.study.options import numeral
@@ -159,7 +158,11 @@ class Study:
     def problem(self) -> Any:
         """The problem that was searched."""
         own = problem_of(self.table, self.record["options"])
-        return own if self.audience is None else problem_for(own, self)
+        if self.audience is None:
+            return own
+        from pymoo_anon.study.releasing import problem_for
+
+        return problem_for(own, self)
 
     @cached_property
     def front(self) -> Front:
@@ -194,6 +197,8 @@ class Study:
     @cached_property
     def audience_search(self) -> tuple[Front, Mapping[str, Any]]:
         """The front of the audience, and facts about its search."""
+        from pymoo_anon.study.releasing import search_for
+
         return search_for(self)
 
     @property
@@ -275,6 +280,8 @@ class Study:
         """
         path, front = self.folder / CHOICE, self.front
         if self.audience is not None:
+            from pymoo_anon.study.releasing import choice_for
+
             return choice_for(self)
         if not path.is_file():
             raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")

@@ -16,9 +16,8 @@ from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge
 from pymoo_anon.objectives.spelling import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
-from pymoo_anon.study.options import bound_parts, choice_of, measures_in, numeral, usual
+from pymoo_anon.study.options import bound_parts, choice_of, levels_of, measures_in, numeral, usual, weights_of
 from pymoo_anon.study.project import Project
-from pymoo_anon.study.settings import levels_of, weights_of
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating

@@ -17,6 +17,7 @@ import numpy as np
 from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, same_as
 from pymoo_anon.table.draft_levels import (
+    WORDS,
     AmbiguousDates,
     Draft,
     draft_codes,
@@ -27,10 +28,10 @@ from pymoo_anon.table.draft_levels import (
     looks_like_a_code,
     one_node_each,
     read_numbers,
+    split_words,
     useful,
 )
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.words import WORDS, split_words
 
 #: Drafts by the kind of values.
 _DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {

@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
-from pymoo_anon.table.draft_levels import looks_like_a_date
+from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
 from pymoo_anon.table.frames import aliased, as_text, counted_values, factorized, fetched, sampled_values, totals
-from pymoo_anon.table.words import WORDS, role_of_lettered, role_of_word, split_words
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000

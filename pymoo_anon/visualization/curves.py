@@ -15,7 +15,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo_anon.comparison.properties import PropertyVector, align
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.typing import Array, Floats
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
+from pymoo_anon.visualization.fronts import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
 
 #: Greatest number of tuples drawn one by one.
 _TUPLES = 200

@@ -11,14 +11,18 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples, number
+from pymoo_anon._files import replaced
+from pymoo_anon._messages import examples, number, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -26,7 +30,56 @@ from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
 from pymoo_anon.typing import Bools, Floats, Ints
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, saved, scale, tick
+
+# Okabe and Ito's palette for colour-blind readers.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
+MARKERS = ("o", "o", "s", "D", "^", "v")
+STYLES = ("-", "--", "-.", ":")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, sized in inches, without pyplot."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def literal(text: str) -> str:
+    """Escape a text against formulas and line breaks."""
+    return plain(text).replace("$", r"\$")
+
+
+def legend(place: Axes | Figure, marks: Sequence[Artist], names: Sequence[str], **kwargs: Any) -> None:
+    """Add a legend, including names with a leading underscore."""
+    # matplotlib leaves out such names, so the texts are set afterwards.
+    made = place.legend(marks, [str(number) for number in range(len(names))], **kwargs)
+    for text, name in zip(made.get_texts(), names, strict=True):
+        text.set_text(literal(name))
+
+
+def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    """Write a figure as PNG, whole or not at all."""
+    if path is not None:
+        with replaced(path) as temporary:
+            figure.savefig(temporary, format="png", dpi=150)
+    return figure
+
+
+def scale(ax: Axes, which: Literal["x", "y"], label: str, log: bool, whole: bool, greatest: float) -> None:
+    """Set scale, label, ticks and grid of a side."""
+    ax.set(**{f"{which}scale": "log" if log else "linear", f"{which}label": literal(label)})
+    tick(getattr(ax, f"{which}axis"), log, whole, greatest)
+    ax.grid(axis=which, alpha=0.3)
+
+
+def tick(side: XAxis | YAxis, log: bool, whole: bool, greatest: float, n_ticks: int = 6) -> None:
+    """Write ticks as plain numbers or large powers of ten."""
+    if not log:
+        steps = [1, 2, 2.5, 3, 5, 10]
+        side.set_major_locator(MaxNLocator(n_ticks, steps=steps, integer=whole, min_n_ticks=1))
+    if not log or greatest < 1e6:
+        side.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+
 
 # Marks after the first are hollow and larger, so that equal fronts all stay visible.
 _MARK_SIZES = (22, 80, 140, 200, 320, 400)

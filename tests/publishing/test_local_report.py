@@ -12,7 +12,7 @@ from pymoo_anon.comparison import CountQueries
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import evidence, explain, local_facts, release, write_report
-from pymoo_anon.publishing.local_facts import alternatives, bound_words
+from pymoo_anon.publishing.explaining import alternatives, bound_words
 from pymoo_anon.publishing.report.cells import cell_of, one_line
 from pymoo_anon.table import AtMost, LocalGeneralization, Microdata
 
