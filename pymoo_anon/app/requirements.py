@@ -12,14 +12,14 @@ from nicegui import ui
 from pymoo_anon._messages import error_text
 from pymoo_anon.app.desk import Desk, command
 from pymoo_anon.app.screen import Screen, button, heading, parts, text
-from pymoo_anon.objectives import Constraint, DistinctLDiversity, KAnonymity, Objective, TCloseness
+from pymoo_anon.objectives import Constraint, DistinctLDiversity, KAnonymity, TCloseness
 from pymoo_anon.objectives.knowledge import knowledge_in_words
 from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.names import MEASURES
 from pymoo_anon.study.options import Settings, bound_parts, bounds_of_adversary
 from pymoo_anon.study.project import Project
-from pymoo_anon.study.tables import Roles, constraint, problem_of, table_of
+from pymoo_anon.study.tables import Roles, constraint, measures_by_name, problem_of, table_of
 
 _RECODING_WORDS = {
     "full-domain": "whole columns, each at one level",
@@ -153,7 +153,7 @@ def _bound_fields(project: Project) -> Any:
     limit = ui.number("Bound", value=5)
 
     def spelled() -> str:
-        sign = ">=" if Objective.registered[measure.value].maximize else "<="
+        sign = ">=" if measures_by_name()[measure.value].maximize else "<="
         if limit.value is None:
             raise ValueError("a bound must be a number, got none")
         bound = f"{measure.value}{':' * bool(column.value)}{column.value or ''}{sign}{limit.value:g}"
@@ -166,7 +166,7 @@ def _bound_fields(project: Project) -> Any:
 
 def _title(name: str) -> str:
     """Return the first line of a measure's docstring, without its source."""
-    return re.sub(r" \([^)]*\d{4}[^)]*\)|\.$", "", (Objective.registered[name].__doc__ or "").partition("\n")[0])
+    return re.sub(r" \([^)]*\d{4}[^)]*\)|\.$", "", (measures_by_name()[name].__doc__ or "").partition("\n")[0])
 
 
 def _show_adversaries(screen: Screen, project: Project, adversaries: list[dict[str, Any]]) -> None:

@@ -102,46 +102,4 @@ __all__ = [
     "worst_off",
 ]
 
-__getattr__ = later(
-    __name__,
-    {
-        "bias": ("distribution", "gains", "gini", "lorenz_curve", "worst_off"),
-        "comparators": (
-            "Comparator",
-            "Coverage",
-            "Dominance",
-            "Goal",
-            "Hypervolume",
-            "Lexicographic",
-            "Minimum",
-            "Rank",
-            "SetComparator",
-            "Spread",
-            "Tournament",
-            "Weighted",
-        ),
-        "comparing": ("Comparison", "compare"),
-        "properties": (
-            "BreachProbability",
-            "ClassSize",
-            "DistinctValues",
-            "Property",
-            "PropertyVector",
-            "SensitiveCount",
-            "TupleLoss",
-            "TupleUtility",
-            "released",
-        ),
-        "releases": ("BetterOff", "better_off", "compare_sizes", "compare_uses"),
-        "risk": (
-            "PopulationUniqueness",
-            "PopulationUniques",
-            "individual_risk",
-            "inference",
-            "k_for_k_map",
-            "population_uniques",
-        ),
-        "uniques": ("SpecialUniques", "Uniqueness", "special_uniques", "uniqueness"),
-        "utility": ("CertainCounts", "CountQueries", "classification", "means", "total_variation"),
-    },
-)
+__getattr__ = later(__name__)

@@ -36,12 +36,4 @@ __all__ = [
     "write_report",
 ]
 
-__getattr__ = later(
-    __name__,
-    {
-        "explaining": ("Explanation", "explain"),
-        "guarantees": ("Guarantee", "guaranteed_counts", "guaranteed_means", "guaranteed_sums"),
-        "partitions": ("recode_partitions",),
-        "report.page": ("write_report",),
-    },
-)
+__getattr__ = later(__name__)

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
-
-# It registers a measure.
-from pymoo_anon.comparison import risk as _risk  # noqa: F401
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
 from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge
 from pymoo_anon.objectives.spelling import measure_in, short_name
@@ -233,6 +230,14 @@ def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]
     return [loss, NormalizedWeightedPenalty(shares)]
 
 
+def measures_by_name() -> dict[str, type[Objective]]:
+    """Return all measures, also the one that loads with the comparison of releases."""
+    from pymoo_anon.comparison import PopulationUniqueness
+
+    every = {**Objective.registered, PopulationUniqueness.short: PopulationUniqueness}
+    return dict(sorted(every.items(), key=lambda own: own[0].casefold()))
+
+
 class Roles(NamedTuple):
     """Default columns of a measure."""
 
@@ -247,7 +252,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
         if short_name(one) == name:
             return one
     short, sets, column = measure_in(name)
-    kind: Any = choice_of(option, short, dict(sorted(Objective.registered.items(), key=lambda own: own[0].casefold())))
+    kind: Any = Objective.registered.get(short) or choice_of(option, short, measures_by_name())
     role = kind.role
     columns: tuple[Any, ...] = ()
     if kind.numbered:

@@ -34,13 +34,4 @@ __all__ = [
     "guesses_of",
 ]
 
-__getattr__ = later(
-    __name__,
-    {
-        "draft_levels": ("Draft",),
-        "drafts": ("draft_hierarchy",),
-        "findings": ("Finding", "check_hierarchy"),
-        "guesses": ("Guess", "guess_role", "guesses_of"),
-        "taxonomy": ("Taxonomy",),
-    },
-)
+__getattr__ = later(__name__)
