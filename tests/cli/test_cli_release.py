@@ -452,7 +452,7 @@ def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
 
 KILLED = """
 import os, signal, sys
-from pymoo_anon.study import engines, releasing, study
+from pymoo_anon.study import releasing, study
 module = {module}
 usual = module.{name}
 def killed(*arguments, **kwargs):
@@ -467,7 +467,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("module", "name"), [("engines", "write_table"), ("releasing", "open_again"), ("study", "put_in_place")]
+    ("module", "name"), [("releasing", "write_table"), ("releasing", "open_again"), ("study", "put_in_place")]
 )
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_a_release_that_is_killed_leaves_no_file_under_its_name(module, name, number):
