@@ -96,8 +96,7 @@ def _mean_share(sizes: Ints, population: Floats) -> Floats:
     total[few] = hyp2f1(1, 1, f[few] + 1, 1 - p[few])
     # Of one row it is simpler, and loses no digits of a small share.
     total[alone] = np.log(p[alone]) / (p[alone] - 1)
-    risks: Floats = p / f * total
-    return risks
+    return p / f * total
 
 
 def inference(frame: Any, quasi_identifiers: Sequence[Hashable], sensitive: Hashable) -> pd.DataFrame:

@@ -45,8 +45,7 @@ class Column(NamedTuple):
         before = np.zeros((len(wanted), wanted.shape[1] + 1), dtype=np.int64)
         before[:, 1 + self.places] = wanted
         before = np.cumsum(before, axis=1)
-        found: Floats = (before[:, self.stop] - before[:, self.first]) / (self.stop - self.first)
-        return found
+        return (before[:, self.stop] - before[:, self.first]) / (self.stop - self.first)
 
     def midpoints(self, numbers: Floats) -> Floats:
         """Return the midpoint of each block's group, NaN without numbers. (n_blocks,) float array."""
@@ -231,8 +230,7 @@ class CountQueries:
 
         Errors go from 0, and lower is better.
         """
-        found: Floats = np.abs(self.answers(classes, suppressed) - self.true) / self._least
-        return found
+        return np.abs(self.answers(classes, suppressed) - self.true) / self._least
 
     def summary(self, releases: Mapping[Hashable, EquivalenceClasses], suppressed: str = "mark") -> pd.DataFrame:
         """Return the relative errors of named releases, a row each.

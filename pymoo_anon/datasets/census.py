@@ -84,8 +84,7 @@ def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, Ints]]:
 
 
 def _network() -> dict[str, Any]:
-    network: dict[str, Any] = json.loads((files("pymoo_anon.datasets") / "census.json").read_text(encoding="utf-8"))
-    return network
+    return json.loads((files("pymoo_anon.datasets") / "census.json").read_text(encoding="utf-8"))
 
 
 def _hierarchies() -> dict[str, Hierarchy]:

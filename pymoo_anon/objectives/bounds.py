@@ -116,8 +116,7 @@ class Bounding:
         give the value with its natural sign. A family of the kind `FIXED` without floors also takes several nodes at
         once, in one case: then (n_nodes,) array. Here the measure itself is asked.
         """
-        found: Floats | None = self.measure.best_of_specializations(classes, below)
-        return found
+        return self.measure.best_of_specializations(classes, below)
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
         """Return how many tuples of each class every specialization suppresses. (n_classes,) int64 array.
@@ -283,13 +282,11 @@ class AdditiveLoss(Bounding):
         assert classes.maps is not None
         left = self.left_by_value(tuples, classes.maps)[0]
         cells = tuples.offsets[:-1] + tuples.codes[classes.representatives[below.small]]
-        added: Floats = (below.gone * left[cells].sum(axis=1)).sum(axis=1)
-        return added
+        return (below.gone * left[cells].sum(axis=1)).sum(axis=1)
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the further cost of a suppressed tuple by domain value."""
-        left: Floats = self.measure.left_by_value(tuples, maps)
-        return left
+        return self.measure.left_by_value(tuples, maps)
 
 
 def _rounding(tuples: DistinctTuples) -> float:
@@ -306,8 +303,7 @@ class RisingLoss(Bounding):
 
     def floor_of_generalizations(self, classes: EquivalenceClasses) -> Floats:
         everything = replace(classes, kept=np.ones(len(classes.sizes), dtype=bool))
-        losses: Floats = self.measure.evaluate(everything) * (1 - self.slack)
-        return losses
+        return self.measure.evaluate(everything) * (1 - self.slack)
 
 
 class RisingSum(RisingLoss):
@@ -383,8 +379,7 @@ class Monotone(Bounding):
     def values_of(self, classes: EquivalenceClasses) -> Floats:
         """Return a value of each class that its parts do not exceed. (n_classes,) float array."""
         everybody = replace(classes, kept=np.ones_like(classes.kept))
-        values: Floats = self.measure.of_classes(everybody).astype(float)
-        return values
+        return self.measure.of_classes(everybody).astype(float)
 
     def at(self, values: Floats) -> Floats:
         """Return the minimised measure for the least values of kept classes. (n,) float array."""
@@ -429,8 +424,7 @@ class FollowsK(Monotone):
         return np.where(np.isneginf(needs), np.inf, np.where(found > 0, found, -np.inf))
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
-        best: Floats = self.measure.of_k(below.most_k)
-        return best
+        return self.measure.of_k(below.most_k)
 
 
 class Shares(NamedTuple):

@@ -50,8 +50,7 @@ class Labels:
     @cached_property
     def index(self) -> pd.Index:
         """The texts as an index."""
-        index: pd.Index = pd.Index(values_of(self.texts), dtype=object)
-        return index
+        return pd.Index(values_of(self.texts), dtype=object)
 
     @property
     def extents(self) -> pd.Series[int]:

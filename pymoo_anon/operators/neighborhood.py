@@ -67,8 +67,7 @@ class LevelNeighborhood(Neighborhood):
     def _do(self, problem: Problem, x: Ints, distance: int, *args: Any, **kwargs: Any) -> Ints:
         check_levels(problem)
         around = x + _steps(problem.n_var, distance)
-        inside: Ints = around[((around >= problem.xl) & (around <= problem.xu)).all(axis=1)]
-        return inside
+        return around[((around >= problem.xl) & (around <= problem.xu)).all(axis=1)]
 
 
 class BitStringNeighborhood(Neighborhood):

@@ -281,8 +281,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     def natural(self, F: ArrayLike) -> Floats:
         """Return (n_obj,) or (n, n_obj) objective values with their natural signs."""
-        values: Floats = np.asarray(F, dtype=float) * self._signs + 0.0
-        return values
+        return np.asarray(F, dtype=float) * self._signs + 0.0
 
     def compute(self, X: Array) -> Floats:
         """Return the (n, n_obj) minimised values of valid points, without the memory."""
@@ -553,8 +552,7 @@ class Memory:
 def keys_of(X: Array) -> list[bytes]:
     """Return the bytes of every row."""
     X = np.ascontiguousarray(X)
-    keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
-    return keys
+    return X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[return-value]
 
 
 @contextmanager

@@ -174,12 +174,9 @@ class Front:
 
     def lost(self, place: int) -> Floats:
         """Return the (n_attributes,) general loss of each quasi-identifier at a point."""
-        if self._lost is None:
-            (own,) = attribute_losses(self.problem.equivalence_classes(self.X[place]))
-        else:
-            own = self._lost[place]
-        found: Floats = own
-        return found
+        if self._lost is not None:
+            return self._lost[place]
+        return attribute_losses(self.problem.equivalence_classes(self.X[place]))[0]
 
     def recall(
         self, values: Mapping[Objective, Floats], marked: Mapping[Objective, Floats], lost: Floats | None
@@ -420,8 +417,7 @@ def points_of(problem: Any, res: Any) -> Array:
         X = np.empty((0, problem.n_var), dtype=problem.vtype)
     if X is None or isinstance(X, str | bytes | dict):
         raise TypeError(f"res must be what minimize returned or an array of points, got {type(res).__name__}")
-    checked: Array = problem.checked(np.atleast_2d(X))
-    return checked
+    return problem.checked(np.atleast_2d(X))
 
 
 def risk_at_most(table: Microdata, risk: float) -> Constraint:

@@ -103,8 +103,7 @@ def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> Floa
     ]
     total = sum((own / own.sum() for own in given), np.zeros(len(names))) if given else np.ones(len(names))
     total = np.maximum(total, _LEAST_SHARE * total.max())
-    weights: Floats = total / total.mean()
-    return weights
+    return total / total.mean()
 
 
 @dataclass(frozen=True)
@@ -295,13 +294,12 @@ class LocalRecodingProblem(AnonymizationProblem):
         whole = np.zeros(len(rows), dtype=np.bool_)
         whole[order] = np.cumsum(rows[order]) <= share * self.table.n_rows
         numbers = np.where(whole[made.class_of], made.class_of, len(rows) + np.arange(len(made.class_of)))
-        units: Ints = np.unique(numbers, return_inverse=True)[1]
-        return units
+        return np.unique(numbers, return_inverse=True)[1]
 
     def fresh_copy(self) -> AnonymizationProblem:
         made: Any = super().fresh_copy()
         made._recodings, made._few = _Recodings(), _Recodings()
-        return made  # type: ignore[no-any-return]
+        return made
 
     @property
     def space_fingerprint(self) -> str:
@@ -404,8 +402,7 @@ class LocalRecodingProblem(AnonymizationProblem):
     def _costs(self, made: LocalGeneralization, weights: ArrayLike) -> Floats:
         """Return the weighed loss of a row of each class."""
         given = zip(np.asarray(weights), self._nodes, made.nodes.T, strict=True)
-        costs: Floats = np.sum([weight * own.losses[cells] for weight, own, cells in given], axis=0)
-        return costs
+        return np.sum([weight * own.losses[cells] for weight, own, cells in given], axis=0)
 
     def _made(self, target: LocalTarget) -> LocalGeneralization:
         tests = self._tests._replace(k=target.k)

@@ -289,13 +289,11 @@ class PairSearch:
         """Return the gains of all pairs of groups."""
         none, wanted = self.space.none, Subproblem(self.k, self.space.instance.n_rows, multiplier)
         ids, base = self._classes(cuts, pair)
-        gains: Floats = self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
-        return gains
+        return self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
 
     def _rows(self, cuts: Cuts, pair: Pair) -> Floats:
         ids, base = self._classes(cuts, pair)
-        rows: Floats = self.space.rows(ids, len(base), (self.space.none, self.space.none, *pair), self.k)[0, 0]
-        return rows
+        return self.space.rows(ids, len(base), (self.space.none, self.space.none, *pair), self.k)[0, 0]
 
     def _classes(self, cuts: Cuts, pair: Pair) -> tuple[Ints, Floats]:
         return self.space.classes({a: cut for a, cut in enumerate(cuts) if a not in pair}, self.k)[:2]

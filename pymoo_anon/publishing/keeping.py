@@ -318,5 +318,4 @@ def mdav(values: ArrayLike, k: int) -> Ints:
 
 
 def _distances(rows: Floats, center: Floats) -> Floats:
-    squares: Floats = ((rows - center) ** 2).sum(axis=1)
-    return squares
+    return ((rows - center) ** 2).sum(axis=1)

@@ -264,8 +264,7 @@ def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Ints:
 def _groups(made: Decoded, name: Name, at: Ints, places: Ints, kept: Bools) -> Ints:
     """Return the number of every row's label, checked against the hierarchy."""
     if isinstance(made, Generalization):
-        groups: Ints = made.groups[name][places]
-        return groups
+        return made.groups[name][places]
     nodes = made.quasi_identifiers[name].nodes
     groups, positions = made.cells[at, list(made.quasi_identifiers).index(name)], nodes.order[places]
     if not ((nodes.first[groups] <= positions) & (positions < nodes.stop[groups]))[kept].all():

@@ -70,8 +70,7 @@ def source_at(study: Any, path: Path) -> Source:
     for one in reversed(study.releases):
         if one.database is not None and study.path_of(one) == path:
             return source_of(one.database, folder, one.table)
-    found: Source = own.release if own.documents == path else source_of(str(path), Path())
-    return found
+    return own.release if own.documents == path else source_of(str(path), Path())
 
 
 def broken_promises(study: Any, path: Path) -> list[str]:
@@ -371,8 +370,7 @@ def _together(study: Any, releases: Sequence[Released]) -> Together | None:
 def _classes_of_release(study: Any, one: Released) -> EquivalenceClasses:
     problem: Any = study.for_audience(one.audience).problem
     if one.recoding is None:
-        made: EquivalenceClasses = problem.equivalence_classes(np.array(one.x))
-        return made
+        return problem.equivalence_classes(np.array(one.x))
     asked = tuple(constraint(text, study.table, problem.measured) for text in one.requirements or ())
     return decoded_point(problem, Choice(0, tuple(one.x), {}, 0, "", asked), one.recoding)[1]
 
@@ -422,8 +420,7 @@ def _before(study: Any, name: str) -> Choice:
     other = study.for_audience(name)
     x = next((one.x for one in reversed(study.releases) if one.audience == name), None)
     if x is None:
-        made: Choice = other.choice
-        return made
+        return other.choice
     front = Front(other.problem, np.array([x]))
     if len(front) == 0:
         raise ValueError(
@@ -472,5 +469,4 @@ def choice_for(study: Any) -> Choice:
     offered = front.only([place for place, why in enumerate(study.refusals()) if why is None])
     # A release refuses other points, or says why it was made anyway.
     offered = offered if len(offered) else front
-    made: Choice = offered.choose(row=int(offered.rows[0])) if len(offered) == 1 else offered.choose()
-    return made
+    return offered.choose(row=int(offered.rows[0])) if len(offered) == 1 else offered.choose()

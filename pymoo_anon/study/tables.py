@@ -273,8 +273,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
                 f"{short}:NAME names a column"
             )
     if sets is None:
-        made: Objective = kind(*columns)
-        return made
+        return kind(*columns)
     if not issubclass(kind, WithBackgroundKnowledge):
         raise ValueError(f"{option}: {short} takes no columns in brackets, as k, l and alpha do, got {name!r}")
     made = kind(*columns, known=any_of(sets) if isinstance(sets, int) else sets)
@@ -292,5 +291,4 @@ def suppression_of(text: str) -> Suppression:
     kind, colon, bound = text.rpartition(":")
     rules: dict[str, Any] = {"below": Below, "violating": Violating}
     rule = choice_of("suppression", kind.strip(), rules) if colon else AtMost
-    made: Suppression = rule(numeral("suppression", bound.strip()))
-    return made
+    return rule(numeral("suppression", bound.strip()))

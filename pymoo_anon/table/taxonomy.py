@@ -154,8 +154,7 @@ class Taxonomy:
     def sample(self, n: int, random_state: np.random.Generator) -> Bools:
         """Draw n random cuts, all with equal probability: (n, n_bits) Boolean."""
         draws = random_state.random((n, len(self._nodes)))
-        cuts: Bools = random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
-        return cuts
+        return random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
 
     def labels(self, bits: ArrayLike) -> tuple[str, ...]:
         """Return the names of the groups of one cut.
@@ -349,5 +348,4 @@ def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
 def valid_cuts(strings: Bools, spans: Ints) -> Bools:
     """Tell whether strings are cuts of all trees, (n,) Boolean."""
     # A cut alone is its own nearest cut.
-    valid: Bools = (closest_cuts(strings, spans, np.zeros((len(strings), len(spans)))) == strings).all(axis=1)
-    return valid
+    return (closest_cuts(strings, spans, np.zeros((len(strings), len(spans)))) == strings).all(axis=1)

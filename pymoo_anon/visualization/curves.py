@@ -224,5 +224,4 @@ def _feasible_front(algorithm: Algorithm) -> Array:
     opt = algorithm.opt
     if opt is None or len(opt) == 0:
         return np.empty((0, 0))
-    feasible: Array = np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]
-    return feasible
+    return np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]

@@ -318,8 +318,7 @@ def open_region(picture: FrontPicture) -> Floats:
     for place in x:
         best = members[members[:, 0] <= place, 1].min(initial=worst[1])
         rows.append([place, best, least[least[:, 0] <= place, 1].min(initial=best)])
-    region: Floats = np.array(rows) * signs[[0, 1, 1]]
-    return region
+    return np.array(rows) * signs[[0, 1, 1]]
 
 
 def _draw_open(ax: Axes, picture: FrontPicture) -> None:
@@ -506,8 +505,7 @@ def _positions(nodes: Ints, counts: list[int]) -> Floats:
 
 
 def _is_in(nodes: Ints, some: Ints) -> Bools:
-    found: Bools = (nodes[:, np.newaxis] == some).all(axis=2).any(axis=1)
-    return found
+    return (nodes[:, np.newaxis] == some).all(axis=2).any(axis=1)
 
 
 def _neighbours(nodes: Ints) -> Ints:

@@ -93,8 +93,7 @@ class _WeightedLoss(LossObjective):
         kept = 1 - _by_value(tuples, maps, _sizes_less_one(tuples, maps)) / np.repeat(
             _divisors(tuples), tuples.domain_sizes
         )
-        left: Floats = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
-        return left
+        return kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
         """Return the savings of kept tuples.
@@ -213,10 +212,9 @@ class NonUniformEntropy(LossObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         tuples = classes.tuples
         n_gone = classes.n_suppressed * len(tuples.domain_sizes)
-        bits: Floats = _lost_bits(
+        return _lost_bits(
             classes.held, classes.kept_rows, n_gone, tuples.marginals, tuples.n_rows, logs_up_to(tuples.n_rows)
         )
-        return bits
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the bits of each attribute without suppression."""
@@ -325,15 +323,13 @@ class Precision(LossObjective):
 
 def attribute_losses(classes: EquivalenceClasses) -> Floats:
     """Return the general loss of each quasi-identifier, (n, n_attributes) float array for n generalizations."""
-    losses: Floats = _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
-    return losses
+    return _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
 
 
 def _numerators_of(classes: EquivalenceClasses) -> Ints:
     """Return the losses of attributes times their domain sizes less one."""
     lost = np.add.reduceat(classes.kept_rows * classes.extents, classes.first_of_attributes, axis=1)
-    total: Ints = lost + classes.n_suppressed[:, np.newaxis] * np.array(_divisors(classes.tuples))
-    return total
+    return lost + classes.n_suppressed[:, np.newaxis] * np.array(_divisors(classes.tuples))
 
 
 def _sizes_less_one(tuples: DistinctTuples, maps: Ints) -> Ints:
@@ -344,8 +340,7 @@ def _sizes_less_one(tuples: DistinctTuples, maps: Ints) -> Ints:
 def _by_value(tuples: DistinctTuples, maps: Ints, by_group: Ints) -> Ints:
     """Return the number of each domain value's group. (n, n_codes) int64 array."""
     places = maps + np.repeat(tuples.offsets[:-1], tuples.domain_sizes)
-    found: Ints = np.take_along_axis(by_group, places, axis=1)
-    return found
+    return np.take_along_axis(by_group, places, axis=1)
 
 
 def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:

@@ -120,8 +120,8 @@ class TCloseness(_FromTable):
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
         own, (levels, n_places) = self._compared(classes), self.scale(classes.tuples)
         if n_places:
-            return _distances_in_order(*own, levels[0], n_places)  # type: ignore[no-any-return]
-        return _distances_in_tree(*own, levels)  # type: ignore[no-any-return]
+            return _distances_in_order(*own, levels[0], n_places)
+        return _distances_in_tree(*own, levels)
 
     def scale(self, tuples: DistinctTuples) -> tuple[Ints, int]:
         """Return the places of the values in a tree or an order.
@@ -211,8 +211,7 @@ class BasicBetaLikeness(_FromTable):
     _enhanced = False
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
-        gains: Floats = _gains(*self._compared(classes), self._enhanced)
-        return gains
+        return _gains(*self._compared(classes), self._enhanced)
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """Bound the share of each value by q + q beta."""

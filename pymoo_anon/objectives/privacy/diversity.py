@@ -100,10 +100,9 @@ class SquaredValueCounts(ColumnObjective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         counts = self._counts(classes)
-        total: Floats = _sum_of_squared_counts(
+        return _sum_of_squared_counts(
             classes.starts, classes.kept, counts.starts, counts.values, counts.counts, counts.n_values
         )
-        return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
         """Return the term of each class. (n_classes,) int64 array."""
@@ -158,10 +157,7 @@ class EntropyLDiversity(_WorstDiversity):
 
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Floats:
         counts = self._counts(classes)
-        diversity: Floats = _entropy_diversity(
-            classes.sizes, counts.starts, counts.counts, removed, logs_up_to(classes.n_rows)
-        )
-        return diversity
+        return _entropy_diversity(classes.sizes, counts.starts, counts.counts, removed, logs_up_to(classes.n_rows))
 
     def recount(self, recount: Recount) -> Recounted:
         shares = recount.shares(self.column)
@@ -210,8 +206,7 @@ class RecursiveCLDiversity(_WorstDiversity):
 
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Floats:
         counts, c = self._counts(classes), self.fraction(classes.n_rows)
-        largest: Floats = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
-        return largest
+        return _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
 
     def recount(self, recount: Recount) -> Recounted:
         c, found = self.fraction(recount.n_rows), []

@@ -379,8 +379,7 @@ class HouseholdRisk(ColumnObjective):
         own = self._counts(classes)
         with np.errstate(divide="ignore"):
             logs = own.counts * np.repeat(np.log1p(-1 / sizes), np.diff(own.starts))
-        risks: Floats = -np.expm1(np.bincount(own.values, logs, own.n_values))
-        return risks
+        return -np.expm1(np.bincount(own.values, logs, own.n_values))
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the greatest risk of a household that loses no row.

@@ -84,8 +84,7 @@ class WithPopulation(Objective):
         forest, nodes, theirs = classes.forest, classes.cells, self.population.tuples
         assert forest is not None
         places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
-        persons: Floats = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
-        return persons
+        return _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
 
     def fitting(self, recount: Recount) -> list[int]:
         """Return the persons that each kept class of a release fits."""

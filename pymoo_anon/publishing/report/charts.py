@@ -37,15 +37,13 @@ def script() -> str:
 
 def compiled(specs: Sequence[Spec]) -> list[Spec]:
     """Compile Vega-Lite specifications."""
-    made: list[Spec] = json.loads(_cached(json.dumps(specs), _compiled))
-    return made
+    return json.loads(_cached(json.dumps(specs), _compiled))
 
 
 def _bundled(snippet: str) -> str:
     import vl_convert
 
-    made: str = vl_convert.javascript_bundle(snippet)
-    return made
+    return vl_convert.javascript_bundle(snippet)
 
 
 def _compiled(specs: str) -> str:

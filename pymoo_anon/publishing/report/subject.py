@@ -256,8 +256,7 @@ class Subject:
     @property
     def problem(self) -> AnonymizationProblem:
         """The problem."""
-        own: AnonymizationProblem = self.front.problem
-        return own
+        return self.front.problem
 
     @property
     def table(self) -> Microdata:
