@@ -53,8 +53,7 @@ def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: H
     [['10009', 1, 17.0, 0.177076], ['100**', 2, 100.0, 0.018779]]
     """
     pairs, index = _pairs(frame, quasi_identifiers, weight, "the weights")
-    wrong = [value for value in pairs["value"] if not (is_number(value) and 1 <= value < np.inf)]
-    if wrong:
+    if wrong := [value for value in pairs["value"] if not (is_number(value) and 1 <= value < np.inf)]:
         raise ValueError(f"column {weight!r} must hold weights, which are numbers from 1 on, got {examples(wrong)}")
     pairs["population"] = pairs["value"].astype(float) * pairs["n"]
     classes = pairs.groupby("class")[["n", "population"]].sum().set_axis(["size", "population"], axis="columns")

@@ -168,8 +168,7 @@ def _coded(frame: Any, names: Columns) -> list[_Numbers]:
     if not names or repeated(names):
         raise ValueError(f"columns must name at least one column, each once, got {examples(names) or 'none'}")
     source = renamed(frame)
-    unknown = [name for name in names if name not in source.names]
-    if unknown:
+    if unknown := [name for name in names if name not in source.names]:
         raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(source.names)}")
     rows, _ = rows_of(source.frame)
     if not len(rows):

@@ -204,8 +204,7 @@ class Grouper:
         Raises:
             KeyError: The table does not count the values of a column.
         """
-        unknown = [name for name in columns if name not in self._tuples.columns]
-        if unknown:
+        if unknown := [name for name in columns if name not in self._tuples.columns]:
             raise KeyError(f"columns must be among {examples(list(self._tuples.columns))}, got {examples(unknown)}")
         request = _request(maps, n_groups, None if class_of else sources, asked, len(self._tuples) if class_of else 0)
         return self._batches(request, columns, limit, below)

@@ -346,8 +346,7 @@ class WithBackgroundKnowledge(WorstClassObjective):
         if self.joint and self.known is not None:
             raise ValueError(f"known must be None for a joint measure, whose adversary knows all columns, got {self!r}")
         named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
-        sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]
-        if sensitive:
+        if sensitive := [name for name in dict.fromkeys(named) if name in table.sensitive]:
             raise ValueError(f"known must name quasi-identifiers, got {examples(sensitive)}, which is sensitive")
         sets_of(self.known, list(table.quasi_identifiers))
 

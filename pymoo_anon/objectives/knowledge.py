@@ -88,8 +88,7 @@ def sets_of(known: Any, names: Sequence[Name]) -> list[tuple[int, ...]]:
         _check_number(comb(len(names), n))
         return list(combinations(range(len(names)), n))
     place = {name: number for number, name in enumerate(names)}
-    unknown = [name for name in dict.fromkeys(name for one in known for name in one) if name not in place]
-    if unknown:
+    if unknown := [name for name in dict.fromkeys(name for one in known for name in one) if name not in place]:
         raise ValueError(f"known must name quasi-identifiers, {examples(names)}, got {examples(unknown)}")
     return [tuple(sorted(place[name] for name in one)) for one in known]
 

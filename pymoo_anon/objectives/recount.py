@@ -64,8 +64,7 @@ class Labels:
     def members(self, labels: Sequence[Any]) -> Bools:
         """Tell which values of the domain some labels stand for. (n, n_values) Boolean array."""
         found = self.index.get_indexer(pd.Index(values_of(labels), dtype=object))
-        unknown = [label for label, place in zip(labels, found, strict=True) if place < 0]
-        if unknown:
+        if unknown := [label for label, place in zip(labels, found, strict=True) if place < 0]:
             raise ValueError(f"must hold labels of its {self.of}, got {examples(unknown)}")
         made = np.zeros((len(labels), self.n_values), dtype=np.bool_)
         for row, place in enumerate(found):
@@ -271,8 +270,7 @@ class Recount:
         own, labels = self.cells[~self.marked], self.labels[name]
         key = self._keys([name])[0]
         rows = own.n.groupby(own[key], sort=False).sum()
-        unknown = [label for label in rows.index if label not in labels.index]
-        if unknown:
+        if unknown := [label for label in rows.index if label not in labels.index]:
             raise ValueError(f"column {name!r} must hold labels of its {labels.of}, got {examples(unknown)}")
         return rows.reindex(labels.index, fill_value=0)
 
@@ -299,8 +297,7 @@ class Recount:
         Columns: `cell`, `value`, `n`, `size`, `whole`, `rows`, `p` and `q`.
         """
         pairs, whole = self.counts(column), self.whole(column)
-        unknown = [value for value in pairs.value.unique() if value not in whole.index]
-        if unknown:
+        if unknown := [value for value in pairs.value.unique() if value not in whole.index]:
             raise ValueError(f"column {column!r} must hold values of the original, got {examples(unknown)}")
         size, held, rows = self.sizes.to_numpy()[pairs.cell], pairs.value.map(whole).astype("int64"), int(whole.sum())
         return pairs.assign(size=size, whole=held, rows=rows, p=pairs.n / size, q=held / rows)

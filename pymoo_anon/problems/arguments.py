@@ -46,8 +46,7 @@ def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ..
         if not isinstance(objective, Objective):
             raise TypeError(f"objectives must be Objective instances, got {objective!r}")
         objective.check(table)
-    twice = repeated(checked)
-    if twice:
+    if twice := repeated(checked):
         raise ValueError(f"objectives must differ, given more than once: {', '.join(map(repr, twice))}")
     return checked
 
@@ -101,8 +100,7 @@ def check_knowledge(measures: Sequence[Objective], table: Microdata, rule: Suppr
         )
     names = list(table.quasi_identifiers)
     known = {names[place] for one in sets_of(known_of_all(measures, names), names) for place in one}
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown := [name for name in names if name not in known]:
         raise ValueError(
             f"known must name every quasi-identifier in some set of some measure, got none with {examples(unknown)}; "
             "add it to a set, or give it another role"

@@ -446,8 +446,7 @@ def _check_ways(**given: Any) -> None:
         return
     if not isinstance(weights, Mapping) or not all(isinstance(measure, Objective) for measure in weights):
         raise TypeError(f"weights must be a dict of Objective and number, got {weights!r}")
-    wrong = {repr(measure): weight for measure, weight in weights.items() if not is_number(weight)}
-    if wrong:
+    if wrong := {repr(measure): weight for measure, weight in weights.items() if not is_number(weight)}:
         raise TypeError(f"weights must be numbers, got {wrong}")
     if not weights or not all(isfinite(weight) and weight > 0 for weight in weights.values()):
         raise ValueError(f"weights must be positive numbers, at least one, got {dict(weights)}")

@@ -305,8 +305,7 @@ def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[d
     hierarchies = table.quasi_identifiers
     if not isinstance(levels, Mapping):
         raise TypeError(f'levels must be a dict such as {{"age": (0, 2)}}, got {levels!r:.80}')
-    unknown = [name for name in levels if name not in hierarchies]
-    if unknown:
+    if unknown := [name for name in levels if name not in hierarchies]:
         raise ValueError(f"levels must name quasi-identifiers, {examples(list(hierarchies))}, got {examples(unknown)}")
     asked = {}
     for name, given in levels.items():

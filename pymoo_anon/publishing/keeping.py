@@ -122,8 +122,7 @@ class Kept:
             ValueError: One is none.
         """
         numbers = [spelled(value, Decimal) for value in values]
-        wrong = [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))]
-        if wrong:
+        if wrong := [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))]:
             raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")
         return [Fraction(str(own)) for own in numbers]
 
@@ -148,8 +147,7 @@ def kept_of(keep: Any) -> dict[Name, Kept]:
 def coarsened(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> Renamed:
     """Return the frame with its kept columns made coarser."""
     coarse = {name: own for name, own in kept.items() if own.words and name in source.names}
-    taken = [name for name in coarse if name in {*table.tuples.domains, table.person}]
-    if taken:
+    if taken := [name for name in coarse if name in {*table.tuples.domains, table.person}]:
         raise ValueError(f"keep must make columns without a role coarser, got {examples(taken)}")
     frame = source.frame
     for number, (name, own) in enumerate(coarse.items()):
@@ -225,8 +223,7 @@ def check_coarse(written: Renamed, kept: Mapping[Name, Kept], quasi_identifiers:
                 raise ValueError(f"column {name!r} must be {own.words}, got {n_of_numbers:,} means of {n:,} classes")
         elif own.words:
             values = [value for value in combinations_of(written, [there]).columns[there] if not is_missing(value)]
-            wrong = own.others(name, values)
-            if wrong:
+            if wrong := own.others(name, values):
                 raise ValueError(f"column {name!r} must be {own.words}, got {examples(wrong)}")
 
 

@@ -442,21 +442,17 @@ def _released_columns(
     """Return the columns of the release, in the order of the frame."""
     table = problem.table
     for argument, names in (("drop", drop), ("keep", keep)):
-        unknown = [name for name in names if name not in source.names]
-        if unknown:
+        if unknown := [name for name in names if name not in source.names]:
             raise KeyError(f"{argument} must name columns of frame, got {examples(unknown)}")
-    twice = repeated([*drop, *keep])
-    if twice:
+    if twice := repeated([*drop, *keep]):
         raise ValueError(f"drop and keep must name a column once, got more than once: {examples(twice)}")
-    wrong = [name for name in drop if name in table.quasi_identifiers]
-    if wrong:
+    if wrong := [name for name in drop if name in table.quasi_identifiers]:
         raise ValueError(f"drop must not name quasi-identifiers, got {examples(wrong)}; search without them instead")
     if table.person in keep:
         raise ValueError(f"keep must not name the person, got {table.person!r}: it would link a person's rows")
     others = [*table.sensitive, *([] if table.label is None else [table.label])]
     known = {*table.quasi_identifiers, *others, table.person, *drop, *keep}
-    unassigned = [name for name in source.names if name not in known]
-    if unassigned:
+    if unassigned := [name for name in source.names if name not in known]:
         raise ValueError(
             f"every column must have a role or be in drop or keep, got columns without: {examples(unassigned)}"
         )

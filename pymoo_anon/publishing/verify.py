@@ -113,8 +113,7 @@ def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
     for objective in objectives:
         if not isinstance(objective, Objective):
             raise TypeError(f"measures must be objectives or constraints, got {objective!r}")
-    unknown = [objective for objective in objectives if objective.joint or not objective.recountable]
-    if unknown:
+    if unknown := [objective for objective in objectives if objective.joint or not objective.recountable]:
         raise ValueError(f"measures must define recount to be counted again, got {examples(unknown)}")
     return objectives
 

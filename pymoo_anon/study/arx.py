@@ -98,8 +98,7 @@ class Taken:
             raise ValueError(f"{self._path}: {_DATA} must hold a table, got {'no row' if rows else 'nothing'}")
         self.files[f"{stem}.csv"] = _csv(rows, ",")
         definition = {one.findtext("name", ""): one for one in self._xml(_DEFINITION).findall("assigment")}
-        unknown = [name for name in rows[0] if name not in definition]
-        if unknown:
+        if unknown := [name for name in rows[0] if name not in definition]:
             raise ValueError(f"{self._path}: {_DEFINITION} must say what every column is, got nothing of {unknown[:5]}")
         files = dict(zip(rows[0], file_names(rows[0]), strict=True))
         for place, name in enumerate(rows[0]):

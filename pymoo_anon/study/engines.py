@@ -84,8 +84,7 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, enc
         header = [name.strip(BLANKS) for name in header]
     if not any(header):
         raise ValueError(f"{path} must be a CSV file whose first row names its columns, got an empty row")
-    twice = repeated(column for column in header if column)
-    if twice:
+    if twice := repeated(column for column in header if column):
         raise ValueError(
             f"{path} must name each of its columns once, got {examples(twice)} more than once; rename all but one there"
         )
@@ -183,11 +182,9 @@ def _are_names_of_duckdb(columns: Sequence[str]) -> bool:
 
 
 def _check_names_of_spark(columns: Sequence[str]) -> None:
-    odd = [name for name in columns if set(name) & set(".`")]
-    if odd:
+    if odd := [name for name in columns if set(name) & set(".`")]:
         raise ValueError(f"engine spark must have columns without . and ` in their names, got {examples(odd)}")
-    twice = repeated(map(str.casefold, columns))
-    if twice:
+    if twice := repeated(map(str.casefold, columns)):
         raise ValueError(f"engine spark must have columns that differ in more than case, got {examples(twice)} twice")
 
 

@@ -364,8 +364,7 @@ def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
 
 
 def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    unknown = [key for key in given if key not in known]
-    if unknown:
+    if unknown := [key for key in given if key not in known]:
         raise ValueError(f"{path}: {where} may have {', '.join(known)}, got {examples(unknown)}")
 
 

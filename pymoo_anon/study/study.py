@@ -171,8 +171,7 @@ class Study:
         try:
             written = pd.read_csv(content, dtype=str, keep_default_na=False)
             names = list(self.table.quasi_identifiers)
-            lacking = [name for name in names if name not in written]
-            if lacking:
+            if lacking := [name for name in names if name not in written]:
                 raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
             if isinstance(self.problem, LatticeProblem):
                 X = np.array([[numeral(name, text) for text in written[name]] for name in names]).T

@@ -117,8 +117,7 @@ def population_of(project: Project, table: Microdata, named: str) -> Microdata:
 
 def check_known(source: Source, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
     """Raise on hierarchies of unknown columns."""
-    unknown = [str(path) for column, path in hierarchies.items() if column not in columns]
-    if unknown:
+    if unknown := [str(path) for column, path in hierarchies.items() if column not in columns]:
         raise ValueError(
             f"hierarchies must be of columns of {source}, got files of other names: {examples(unknown)}; "
             f"the columns are {examples(columns)}"
@@ -126,18 +125,15 @@ def check_known(source: Source, hierarchies: Mapping[str, Path], columns: Sequen
 
 
 def _check_there(source: Source, found: Sequence[str], wanted: Sequence[str]) -> None:
-    lacking = [column for column in wanted if column not in found]
-    if lacking:
+    if lacking := [column for column in wanted if column not in found]:
         raise ValueError(f"{source} must have the columns {examples(lacking)}, got columns {examples(found)}")
 
 
 def _check_same(source: Source, found: list[str], columns: Sequence[str]) -> None:
-    nameless = [place for place, column in enumerate(found, start=1) if not column]
-    if nameless:
+    if nameless := [place for place, column in enumerate(found, start=1) if not column]:
         raise ValueError(f"{source} must name every column, got no name for column {examples(nameless)}")
     _check_there(source, found, columns)
-    undecided = [column for column in found if column not in columns]
-    if undecided:
+    if undecided := [column for column in found if column not in columns]:
         raise ValueError(
             f"the project file must say what becomes of the columns {examples(undecided)} of {source}: write a table "
             f'[columns."NAME"] with its role, such as role = "drop"'

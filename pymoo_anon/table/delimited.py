@@ -258,8 +258,7 @@ def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
 
 
 def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
-    unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
-    if unequal:
+    if unequal := [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]:
         message = (
             f"{name} must have rows of equal length: split at {separators[0]!r}, row 1 has {len(rows[0])} "
             f"column{'s' * (len(rows[0]) != 1)}, others have not: rows {examples(unequal)}"

@@ -110,8 +110,7 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
     given = [1] * len(listed) if counts is None else [int(count) for count in counts]
     if len(given) != len(listed):
         raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
-    bad = [count for count in given if count < 1]
-    if bad:
+    if bad := [count for count in given if count < 1]:
         raise ValueError(f"counts must be positive, got {examples(bad)}")
     held: dict[Hashable, tuple[Any, int]] = {}
     missing = False

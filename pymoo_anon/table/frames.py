@@ -396,11 +396,9 @@ def _without_categories(column: pd.Series) -> pd.Series:
 
 
 def _columns_at(known: list[Name], wanted: Sequence[Name]) -> list[int]:
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
+    if unknown := [name for name in wanted if name not in known]:
         raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(known)}")
-    twice = [name for name in repeated(known) if name in wanted]
-    if twice:
+    if twice := [name for name in repeated(known) if name in wanted]:
         raise ValueError(f"frame must name each column once, got more than once: {examples(twice)}")
     return [known.index(name) for name in wanted]
 

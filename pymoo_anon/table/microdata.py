@@ -215,8 +215,7 @@ class Microdata:
             ValueError: A hierarchy lacks a value that the table holds.
         """
         _check_hierarchies(quasi_identifiers)
-        unknown = [name for name in quasi_identifiers if name not in self.quasi_identifiers]
-        if unknown:
+        if unknown := [name for name in quasi_identifiers if name not in self.quasi_identifiers]:
             raise KeyError(
                 f"quasi-identifiers must be among {examples(list(self.quasi_identifiers))}, got {examples(unknown)}"
             )
@@ -411,8 +410,7 @@ def _other_columns(
 
 def _check_domain(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
     numbers = {value for value in values if is_number(value) and value in (0, 1)}
-    both = [value for value in values if isinstance(value, bool | np.bool_) and value in numbers]
-    if both:
+    if both := [value for value in values if isinstance(value, bool | np.bool_) and value in numbers]:
         (number, *_) = [value for value in numbers if value == both[0]]
         raise ValueError(
             f"column {name!r} must not hold both {bool(both[0])} and {number!r}, which are two values here and equal "

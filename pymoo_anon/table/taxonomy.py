@@ -79,11 +79,9 @@ class Taxonomy:
     def __init__(self, tree: Mapping[str, Any]) -> None:
         nodes = _nodes_of(tree)
         leaves = tuple(node.name for node in nodes if not node.children)
-        twice = repeated(leaves)
-        if twice:
+        if twice := repeated(leaves):
             raise ValueError(f"taxonomy must name each leaf once, given more than once: {examples(twice)}")
-        twice = repeated(node.name for node in nodes)
-        if twice:
+        if twice := repeated(node.name for node in nodes):
             # Two groups with one name would be one in a released table.
             raise ValueError(f"taxonomy must name each node once, given more than once: {examples(twice)}")
         vars(self).update(leaves=leaves, n_bits=len(leaves) - 1, _nodes=nodes)
@@ -262,8 +260,7 @@ def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    twice = repeated(key for key, _ in pairs)
-    if twice:
+    if twice := repeated(key for key, _ in pairs):
         raise ValueError(f"an object must name each key once, got more than once: {examples(twice)}")
     return dict(pairs)
 

@@ -140,8 +140,7 @@ def front_picture(
     """
     if not fronts:
         raise ValueError("fronts must name at least one front, got none")
-    unknown = [axis for axis in axes if axis not in problem.objectives]
-    if unknown:
+    if unknown := [axis for axis in axes if axis not in problem.objectives]:
         raise ValueError(f"axes must be objectives of the problem, got {examples(unknown)}")
     order = [problem.objectives.index(axis) for axis in dict.fromkeys([*axes, *axes_of([*axes, *problem.objectives])])]
     natural, n_infinite = {}, 0

@@ -52,8 +52,7 @@ class _WeightedLoss(LossObjective):
 
     def check(self, table: Microdata) -> None:
         names, given = list(table.quasi_identifiers), self.weights
-        unknown = [name for name in given if name not in names] if isinstance(given, dict) else []
-        if unknown:
+        if unknown := [name for name in given if name not in names] if isinstance(given, dict) else []:
             raise ValueError(f"weights must be of quasi-identifiers, {examples(names)}, got {examples(unknown)}")
         n = len(self.weights_of(names))
         if n != len(names):

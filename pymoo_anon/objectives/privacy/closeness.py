@@ -83,8 +83,7 @@ class TCloseness(_FromTable):
             self.distance = distance
         else:
             self.distance = tuple(distance)
-            twice = repeated(map(same_as, self.distance))
-            if twice:
+            if twice := repeated(map(same_as, self.distance)):
                 raise ValueError(f"distance must list every value once, got more than once: {examples(twice)}")
 
     @property
@@ -113,8 +112,7 @@ class TCloseness(_FromTable):
                 )
         elif not isinstance(self.distance, str):
             places = self._places(values)
-            unknown = [value for value, place in zip(values, places, strict=True) if place < 0]
-            if unknown:
+            if unknown := [value for value, place in zip(values, places, strict=True) if place < 0]:
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:

@@ -421,11 +421,9 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
 
 
 def _check_about(about: Mapping[str, Any], n_rows: int) -> None:
-    unknown = [name for name in about if name not in (*ABOUT, "population_size")]
-    if unknown:
+    if unknown := [name for name in about if name not in (*ABOUT, "population_size")]:
         raise TypeError(f"entries of the head must be among {', '.join(ABOUT)}, population_size, got {unknown}")
-    wrong = [name for name in ABOUT if not isinstance(about.get(name, ""), str)]
-    if wrong:
+    if wrong := [name for name in ABOUT if not isinstance(about.get(name, ""), str)]:
         raise TypeError(f"{wrong[0]} must be text, got {about[wrong[0]]!r}")
     n = about.get("population_size")
     if n is not None and (not is_whole(n) or n < n_rows):
