@@ -513,14 +513,9 @@ def partition_of(classes: EquivalenceClasses) -> Ints:
 def grouped_jointly(
     tuples: DistinctTuples, parts: Sequence[Ints], columns: Sequence[Hashable] | None = None
 ) -> EquivalenceClasses:
-    """Group tuples that agree in all parts.
+    """Group tuples that agree in all parts, one array of `partition_of` for each release.
 
     The `nodes` of a joint class are its parts. Tuples of part 0 in all releases are suppressed.
-
-    Args:
-        tuples: The distinct tuples.
-        parts: Per release the part of each distinct tuple, `partition_of`.
-        columns: The columns whose values are counted. None is all.
     """
     cells = np.column_stack(parts)
     grouping = grouped(cells, tuple((cells.max(axis=0) + 1).tolist()))
@@ -530,11 +525,7 @@ def grouped_jointly(
 
 
 def joint_classes(classes: EquivalenceClasses) -> EquivalenceClasses:
-    """Return the joint classes of a generalization and releases.
-
-    Raises:
-        ValueError: There are no releases beside it.
-    """
+    """Return the joint classes of a generalization and releases."""
     if classes.beside is None:
         raise ValueError("joint measures need earlier releases, such as LatticeProblem(..., beside=[choice]), got none")
     return grouped_jointly(classes.tuples, [partition_of(classes), classes.beside], tuple(classes.columns))

@@ -46,20 +46,13 @@ class SuppressionBudget:
     A specialization splits classes into parts. In each of them one of the cases is true: there at least `gone[i, j]`
     tuples of class `small[j]` are suppressed, and k is at most `most_k[i]`. A budget may also cover several nodes,
     whose classes lie end to end. Then there is one case.
-
-    Attributes:
-        limit: The greatest number of suppressed tuples.
-        small: (m,) int64 array, the classes that surely lose tuples in some case.
-        gone: (n_cases, m) int64 array, the number of tuples that each of them loses.
-        most_k: (n_cases,) int64 array, or one for each of several nodes.
-        impossible: (n_nodes,) Boolean array: whether every specialization would exceed the limit.
     """
 
-    limit: int
-    small: Ints
-    gone: Ints
-    most_k: Ints
-    impossible: Bools
+    limit: int  # The greatest number of suppressed tuples
+    small: Ints  # (m,) int64 array, the classes that surely lose tuples in some case
+    gone: Ints  # (n_cases, m) int64 array, the number of tuples that each of them loses
+    most_k: Ints  # (n_cases,) int64 array, or one for each of several nodes
+    impossible: Bools  # (n_nodes,) Boolean array: whether every specialization would exceed the limit
 
     def __len__(self) -> int:
         return len(self.gone)
@@ -343,16 +336,12 @@ class ClassGains:
     A class of n tuples, each in the group g_a of attribute a, gains
 
         n * (sum over a of worths[a][g_a]).
-
-    Attributes:
-        most: The loss where every tuple is suppressed.
-        worths: Per attribute a (n_groups,) float array: the saving of a tuple in each group. None is negative.
-        denominator: A number of which all worths are multiples of the inverse, or 0 for none.
     """
 
-    most: float
+    most: float  # The loss where every tuple is suppressed
+    # Per attribute a (n_groups,) float array: the saving of a tuple in each group. None is negative.
     worths: tuple[Floats, ...]
-    denominator: int = 0
+    denominator: int = 0  # A number of which all worths are multiples of the inverse, or 0 for none
 
 
 class Monotone(Bounding):

@@ -37,11 +37,7 @@ class Neighborhood(Operator):  # type: ignore[misc]
 
     @abstractmethod
     def _do(self, problem: Problem, x: Array, distance: int, *args: Any, **kwargs: Any) -> Array:
-        """Return the points at one distance.
-
-        Returns:
-            (n, n_var) array.
-        """
+        """Return the (n, n_var) points at one distance."""
 
 
 class LevelNeighborhood(Neighborhood):

@@ -162,12 +162,7 @@ def bound(constraint: Constraint, name: str) -> str:
 
 
 class RefinementError(ValueError):
-    """A refinement that breaks a promise of its point.
-
-    Args:
-        change: The change for the worse, in words: "would lower k in persons from 5 to 4".
-        asked: The call or argument that asked for the refinement.
-    """
+    """A refinement that breaks a promise of its point, with its change for the worse in words."""
 
     def __init__(self, change: str, asked: str = "refine") -> None:
         super().__init__(f"{asked} {change}; release the point as it is")

@@ -27,11 +27,7 @@ _KEPT_SHARES = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
 
 
 def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:
-    """Return each tuple's part in the coarser release, or None.
-
-    Raises:
-        ValueError: A class of it breaks a constraint, so that parts of it do as well; or adversaries know some columns.
-    """
+    """Return each tuple's part in the coarser release, or None."""
     if within is None:
         return None
     parts = parts_beside([within], table)
@@ -50,14 +46,9 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
 
 
 def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
-    """Return the cells of a recoding that divides each part of the trees.
+    """Return the cells of a recoding that divides each part of the trees, the last attribute.
 
-    Parts that break a requirement stay whole.
-
-    Args:
-        trees: The trees, with the parts as their last attribute.
-        tests: The requirements on every class.
-        recoded: The recoding of some tuples, which are numbered anew.
+    Parts that break a requirement stay whole. Tuples are numbered anew for `recoded`.
     """
     parts = trees.parts
     by_part = np.argsort(parts, kind="stable")
@@ -158,9 +149,6 @@ def nested(problem: Any, demands: Sequence[Sequence[Constraint]], units: Ints | 
     """Return a release for each audience, each inside the one before.
 
     The first release is made of whole units, `LocalRecodingProblem.kept_whole`, if there are any.
-
-    Raises:
-        ValueError: A release cannot hold its demands inside the one before.
     """
     found: list[Choice] = []
     for demanded in demands:

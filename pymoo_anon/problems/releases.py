@@ -88,12 +88,7 @@ class Together:
 
 
 def together(releases: Sequence[Any], table: Microdata) -> Together:
-    """Count the joint classes of several releases, given as for `joint`.
-
-    Raises:
-        TypeError: As `joint`.
-        ValueError: As `joint`.
-    """
+    """Count the joint classes of several releases, given as for `joint`."""
     measure, found = KAnonymity(table.person), [_classes_of(one) for one in releases]
     classes = joint(found)
     k, single_k = int(measure.evaluate(classes)[0]), min(int(measure.evaluate(one)[0]) for one in found)

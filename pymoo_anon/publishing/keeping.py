@@ -233,9 +233,6 @@ def averaged(
     """Return the frame with class means in columns that ask for them.
 
     Suppressed rows are one class. Means are exact but for the last rounding, so that columns keep their totals.
-
-    Raises:
-        ValueError: A column holds something else than numbers.
     """
     names = [name for name, own in kept.items() if own.mean]
     if not names:

@@ -348,13 +348,7 @@ def linked_rows(
 ) -> Recount | None:
     """Return the rows of all releases as their joint classes.
 
-    The result is None if a release is known by its classes alone.
-
-    Args:
-        own: The recoding of the last release, which says what becomes of rows that are suppressed in all.
-        problem: The problem of the last release, with the earlier ones.
-        original: The complete rows.
-        columns: The columns of the original that are counted.
+    The result is None if a release is known by its classes alone. The columns are of the original.
     """
     points = [point for one in problem.earlier if (point := point_of(one)) is not None]
     if len(points) < len(problem.earlier):

@@ -19,16 +19,10 @@ from pymoo_anon.table.hierarchy import Hierarchy
 
 
 def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: str | None = None) -> None:
-    """Write values into a project file.
+    """Write values into a project file, by the names of tables and key.
 
-    Args:
-        path: The project file.
-        changes: By the names of tables and key the new value, or None to delete the key. A list of dicts becomes
-            tables such as [[adversary]].
-        known: The content that the changes are meant for, or None for any.
-
-    Raises:
-        ValueError: The file has changed meanwhile, or would no longer be a project file.
+    None deletes a key, and a list of dicts becomes tables such as [[adversary]]. `known` is the content that is changed,
+    or None for any.
     """
     text = content_of(path).decode("utf-8-sig")
     if known is not None and text != known:
@@ -51,18 +45,7 @@ def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: st
 
 
 def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> None:
-    """Write the role of a column, and draft its hierarchy if it needs one.
-
-    Args:
-        project: The project.
-        proposer: The guesses about its table.
-        name: The column.
-        role: Its new role.
-        known: The content of the project file that is changed, or None for any.
-
-    Raises:
-        ValueError: The column has no hierarchy, or the project file has changed meanwhile.
-    """
+    """Write the role of a column, and draft its hierarchy if it needs one."""
     changes: dict[tuple[str, ...], Any] = {("columns", name, "role"): role}
     if role != "keep":
         changes[("columns", name, "reason")] = None
@@ -80,16 +63,7 @@ def change_role(project: Project, proposer: Proposer, name: str, role: str, know
 
 
 def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
-    """Write a hierarchy file anew.
-
-    Args:
-        path: The file.
-        text: Its new content, which must be a hierarchy.
-        known: The content that is replaced, or None for any.
-
-    Raises:
-        ValueError: The file has changed meanwhile, or the content is no hierarchy.
-    """
+    """Write a hierarchy file anew, in place of the known content."""
     Hierarchy.from_csv(StringIO(text))
     if known is not None and text_of_file(path, str(path))[1] != known:
         raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")

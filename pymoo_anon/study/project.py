@@ -144,11 +144,7 @@ class Project:
         return kept
 
     def for_audience(self, name: str) -> Project:
-        """Return the project with the file of the release of an audience.
-
-        Raises:
-            ValueError: There is no such audience.
-        """
+        """Return the project with the file of the release of an audience."""
         if name not in self.audiences:
             raise ValueError(f"audience must be one of {examples(list(self.audiences)) or 'none'}, got {name!r}")
         path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")

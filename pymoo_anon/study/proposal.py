@@ -115,11 +115,7 @@ def is_padded(path: Path, names: Sequence[str] | None, encoding: str | None = No
 
 
 class Proposer:
-    """Guesses about a table in two steps: counts of its values, then decisions.
-
-    Args:
-        reading: How the table is read.
-    """
+    """Guesses about a table in two steps: counts of its values, then decisions."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -140,11 +136,7 @@ class Proposer:
         return self._decisions({}) | redundant
 
     def draft(self, name: str) -> str:
-        """Return the text of a drafted hierarchy of a column.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """Return the text of a drafted hierarchy of a column."""
         (profile,) = [own for own in self.profiles if own.name == name]
         text, levels, _ = self._drafted(profile)
         if text is None:
@@ -156,11 +148,7 @@ class Proposer:
     ) -> Proposal:
         """Decide on all columns.
 
-        Args:
-            project: The project file to be.
-            roles: Texts PATTERN=ROLE, of which the last that fits a column counts.
-            hierarchies: A folder with hierarchies of quasi-identifiers, or None.
-            missing: Treatment of rows without a value, or None for one that fits.
+        Texts PATTERN=ROLE are roles, of which the last that fits a column counts.
         """
         names = [profile.name for profile in self.profiles]
         given = {} if hierarchies is None else self._given(hierarchies, names, project.parent)
@@ -305,14 +293,9 @@ class KnownColumns(NamedTuple):
 
 
 def known_columns(data: str, asked: Sequence[str] = ()) -> KnownColumns:
-    """Open a table with the columns that others may know.
+    """Open a table or that of a project with the columns that others may know.
 
-    Args:
-        data: A table or a project file.
-        asked: Names of columns, or nothing for the quasi-identifiers of the project, or the guessed ones.
-
-    Raises:
-        ValueError: No column is a quasi-identifier, or the table cannot be read.
+    These are the columns asked for, else the quasi-identifiers of the project, else the guessed ones.
     """
     # They load all measures.
     from pymoo_anon.study.project import read_project

@@ -284,9 +284,6 @@ def _beside_others(
     """Return a new release, the earlier ones, and the joint classes of all.
 
     The release names a joint k of 1 among its exceptions. Releases whose files were replaced are not there any longer.
-
-    Raises:
-        ValueError: The joint k is 1, and no reason is given.
     """
     earlier = [one for one in study.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
     told = _together(study, [done, *earlier])
@@ -343,11 +340,7 @@ def _different(study: Any) -> list[Released]:
 
 
 def classes_of_file(study: Any, file: Path) -> EquivalenceClasses:
-    """Return the classes of a recorded release.
-
-    Raises:
-        ValueError: The file is no release of the study, or has changed since.
-    """
+    """Return the classes of a recorded release."""
     for one in reversed(study.releases):
         if (path := study.path_of(one)).is_file() and file.samefile(path):
             if checksum(file) != one.sha256:
@@ -434,9 +427,6 @@ def search_for(study: Any) -> tuple[Front, Mapping[str, Any]]:
     """Return the front of an audience, and facts about its search.
 
     Of local recodings it has one point. Levels are searched as the project says, without a time limit.
-
-    Raises:
-        ValueError: Nothing satisfies all bounds.
     """
     problem, record = study.problem, study.record
     if not isinstance(problem, LatticeProblem):

@@ -258,14 +258,7 @@ def searched_folder(settings: Settings) -> Iterator[Path]:
 
 
 class Run:
-    """A search in its steps, from the options to the files.
-
-    Attributes:
-        settings: The options.
-        problem: Their problem.
-        algorithm: The name of the algorithm.
-        why: Why it is taken.
-    """
+    """A search in its steps, from the options to the files."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings, project = settings, settings.project

@@ -45,13 +45,7 @@ def columns_of(source: Source) -> list[str]:
 def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] | None = None) -> Any:
     """Return some columns of a table, as a frame of its engine.
 
-    Args:
-        reading: How the table is read.
-        wanted: The columns.
-        columns: All columns that the table must have, or None if it may have others.
-
-    Raises:
-        ValueError: The table has other columns, or cannot be read.
+    `columns` are all that the table must have, or None if it may have others.
     """
 
     def choose(found: list[str]) -> Sequence[str]:

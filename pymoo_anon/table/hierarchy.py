@@ -50,24 +50,15 @@ class Nodes:
     ('*', 'DE', 'Bonn', 'Cologne', 'Paris')
     >>> nodes.order.tolist(), nodes.parent.tolist(), nodes.level.tolist()
     ([0, 2, 1], [-1, 0, 1, 1, 0], [2, 1, 0, 0, 0])
-
-    Attributes:
-        order: (n_values,) int64 array, the position of each domain value in tree order.
-        first: (n_nodes,) int64 array, the first position of each node.
-        stop: (n_nodes,) int64 array, the position after its last.
-        parent: (n_nodes,) int64 array, the smallest node above each, -1 for the root.
-        level: (n_nodes,) int64 array, the lowest level at which the node is a group.
-        labels: Tuple of the label of each node at that level.
-        ancestors: (length + 1, n_values) int64 array, at each level the node of every domain value.
     """
 
-    order: Ints
-    first: Ints
-    stop: Ints
-    parent: Ints
-    level: Ints
-    labels: tuple[Hashable, ...]
-    ancestors: Ints
+    order: Ints  # (n_values,) int64 array, the position of each domain value in tree order
+    first: Ints  # (n_nodes,) int64 array, the first position of each node
+    stop: Ints  # (n_nodes,) int64 array, the position after its last
+    parent: Ints  # (n_nodes,) int64 array, the smallest node above each, -1 for the root
+    level: Ints  # (n_nodes,) int64 array, the lowest level at which the node is a group
+    labels: tuple[Hashable, ...]  # Tuple of the label of each node at that level
+    ancestors: Ints  # (length + 1, n_values) int64 array, at each level the node of every domain value
 
     def __len__(self) -> int:
         """Count the nodes."""

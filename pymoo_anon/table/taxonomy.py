@@ -267,11 +267,7 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @njit()
 def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
-    """Find the nearest cuts of all trees.
-
-    Returns:
-        (n, n_bits) Boolean array.
-    """
+    """Find the nearest cuts of all trees, (n, n_bits) Boolean."""
     n_nodes = len(spans)
     cuts = strings.copy()
     merge_cost = np.empty(n_nodes, dtype=np.int64)
@@ -329,11 +325,7 @@ def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
 
 @njit()
 def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
-    """Draw random cuts of all trees. Bits that no tree covers stay as they are.
-
-    Returns:
-        (n, n_bits) Boolean array.
-    """
+    """Draw random cuts of all trees, (n, n_bits) Boolean. Bits that no tree covers stay as they are."""
     cuts = strings.copy()
     for s in range(len(strings)):
         node = 0

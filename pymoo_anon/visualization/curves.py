@@ -23,21 +23,13 @@ _TUPLES = 200
 
 @dataclass(frozen=True)
 class CurvePicture:
-    """Data of a picture of curves.
+    """Data of a picture of curves."""
 
-    Attributes:
-        label: Property and better direction in words, or name of the indicator.
-        log: Whether the scale of the property, or of the evaluations, is logarithmic (more than two decades).
-        whole: Whether its values are whole numbers.
-        curves: By name an (n, 2) float array: place or share of the tuples, or evaluations; and value.
-        ticks: Names of the tuples, if any.
-    """
-
-    label: str
-    log: bool
-    whole: bool
-    curves: dict[str, Floats]
-    ticks: tuple[str, ...] = ()
+    label: str  # Property and better direction in words, or name of the indicator
+    log: bool  # Whether the scale of the property, or of the evaluations, is logarithmic (more than two decades)
+    whole: bool  # Whether its values are whole numbers
+    curves: dict[str, Floats]  # By name an (n, 2) float array: place or share of the tuples, or evaluations; and value
+    ticks: tuple[str, ...] = ()  # Names of the tuples, if any
 
 
 def tuple_picture(vectors: Mapping[Hashable, PropertyVector], names: Sequence[object] | None = None) -> CurvePicture:

@@ -87,44 +87,28 @@ _MARK_SIZES = (22, 80, 140, 200, 320, 400)
 
 @dataclass(frozen=True)
 class Axis:
-    """One objective as an axis.
+    """One objective as an axis."""
 
-    Attributes:
-        label: Name and better direction, in words.
-        short: Short name.
-        maximize: Whether higher is better.
-        whole: Whether all values are whole numbers.
-        log: Whether the scale is logarithmic (positive values over more than two decades).
-        greatest: Greatest value.
-        loss: Least and greatest possible loss, or None for privacy and for shares.
-    """
-
-    label: str
-    short: str
-    maximize: bool
-    whole: bool
-    log: bool
-    greatest: float
-    loss: tuple[float, float] | None
+    label: str  # Name and better direction, in words
+    short: str  # Short name
+    maximize: bool  # Whether higher is better
+    whole: bool  # Whether all values are whole numbers
+    log: bool  # Whether the scale is logarithmic (positive values over more than two decades)
+    greatest: float  # Greatest value
+    loss: tuple[float, float] | None  # Least and greatest possible loss, or None for privacy and for shares
 
 
 @dataclass(frozen=True)
 class FrontPicture:
-    """Data of a picture of fronts.
+    """Data of a picture of fronts."""
 
-    Attributes:
-        title: Heading.
-        axes: Axes for x, y and colour, then the other objectives.
-        fronts: By name an (n, n_obj) float array of values with natural signs, columns as in `axes`, by ascending x.
-        noted: Labelled members of the first front and their labels, for two objectives only.
-        open_bounds: (m, n_obj) float array of bounds on open points, with natural signs, columns as in `axes`.
-    """
-
-    title: str
-    axes: tuple[Axis, ...]
+    title: str  # Heading
+    axes: tuple[Axis, ...]  # Axes for x, y and colour, then the other objectives
+    # By name an (n, n_obj) float array of values with natural signs, columns as in `axes`, by ascending x
     fronts: dict[str, Floats]
+    # Labelled members of the first front and their labels, for two objectives only
     noted: tuple[tuple[Floats, str], ...]
-    open_bounds: Floats
+    open_bounds: Floats  # (m, n_obj) float array of bounds on open points, with natural signs, columns as in `axes`
 
 
 def front_picture(
@@ -395,28 +379,17 @@ class LatticePicture:
     """Data of a picture of a lattice.
 
     The height of a node is the sum of its levels. Layer 0 is the original table.
-
-    Attributes:
-        title: Heading.
-        counts: Number of nodes per layer, of any size.
-        front: Number of front members per layer.
-        visited: Number of visited nodes per layer, or None if not known.
-        nodes: (n, n_var) int64 array of all nodes layer by layer, or None for more than 600.
-        places: (n, 2) float array of their positions: distance from the middle of the layer, and height.
-        is_front: (n,) Boolean array.
-        is_visited: (n,) Boolean array.
-        lines: (m, 2) int64 array of pairs of neighbours, empty for more than 200 nodes.
     """
 
-    title: str
-    counts: tuple[int, ...]
-    front: tuple[int, ...]
-    visited: tuple[int, ...] | None
-    nodes: Ints | None
-    places: Floats
-    is_front: Bools
-    is_visited: Bools
-    lines: Ints
+    title: str  # Heading
+    counts: tuple[int, ...]  # Number of nodes per layer, of any size
+    front: tuple[int, ...]  # Number of front members per layer
+    visited: tuple[int, ...] | None  # Number of visited nodes per layer, or None if not known
+    nodes: Ints | None  # (n, n_var) int64 array of all nodes layer by layer, or None for more than 600
+    places: Floats  # (n, 2) float array of their positions: distance from the middle of the layer, and height
+    is_front: Bools  # (n,) Boolean array
+    is_visited: Bools  # (n,) Boolean array
+    lines: Ints  # (m, 2) int64 array of pairs of neighbours, empty for more than 200 nodes
 
 
 def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLike | None = None) -> LatticePicture:

@@ -33,11 +33,7 @@ class WithPopulation(Objective):
         self.population = population
 
     def check(self, table: Microdata) -> None:
-        """Check that the table has the quasi-identifiers of the population.
-
-        Raises:
-            ValueError: Names, order or domains differ.
-        """
+        """Check that the table has the quasi-identifiers of the population."""
         own, known = table.quasi_identifiers, self.population.quasi_identifiers
         if list(own) != list(known):
             raise ValueError(
@@ -53,11 +49,7 @@ class WithPopulation(Objective):
             )
 
     def jointly(self) -> NoReturn:
-        """Refuse joint classes.
-
-        Raises:
-            ValueError: Always.
-        """
+        """Refuse joint classes."""
         raise ValueError(
             f"persons of a population have no classes in earlier releases, so that {self.name} cannot be joint"
         )
