@@ -15,8 +15,8 @@ from pymoo_anon.app.desk import Desk, command
 from pymoo_anon.app.screen import Screen, button, heading, parts, text
 from pymoo_anon.app.table import is_counted
 from pymoo_anon.publishing.report.cells import one_line
-from pymoo_anon.study.editing import change_hierarchy
 from pymoo_anon.study.names import path_from
+from pymoo_anon.study.proposal import change_hierarchy
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import text_of_file
 from pymoo_anon.table.findings import check_hierarchy

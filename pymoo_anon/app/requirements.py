@@ -15,10 +15,10 @@ from pymoo_anon.app.screen import Screen, button, heading, parts, text
 from pymoo_anon.objectives import Constraint, DistinctLDiversity, KAnonymity, TCloseness
 from pymoo_anon.objectives.knowledge import knowledge_in_words
 from pymoo_anon.problems.requirements import impossible
-from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.names import MEASURES
 from pymoo_anon.study.options import Settings, bound_parts, bounds_of_adversary
 from pymoo_anon.study.project import Project
+from pymoo_anon.study.proposal import change_project
 from pymoo_anon.study.tables import Roles, constraint, measures_by_name, problem_of, table_of
 
 _RECODING_WORDS = {

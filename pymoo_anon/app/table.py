@@ -12,9 +12,8 @@ from pymoo_anon.app.desk import Job, command
 from pymoo_anon.app.screen import Screen, button, heading, text
 from pymoo_anon.comparison.uniques import uniqueness
 from pymoo_anon.publishing.report.cells import one_line
-from pymoo_anon.study.editing import change_role
 from pymoo_anon.study.project import ROLES
-from pymoo_anon.study.proposal import Proposer
+from pymoo_anon.study.proposal import Proposer, change_role
 from pymoo_anon.table.guesses import kind_of_values
 
 # So many values are shown of a column.

@@ -21,8 +21,15 @@ import pandas as pd
 import pymoo_anon
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, plain
-from pymoo_anon.objectives.spelling import short_name
-from pymoo_anon.problems.arguments import adversaries_of, as_json, bound, column_name, measure_names, safe_repr
+from pymoo_anon.problems.arguments import (
+    adversaries_of,
+    as_json,
+    bound,
+    column_name,
+    measure_names,
+    safe_repr,
+    short_name,
+)
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem

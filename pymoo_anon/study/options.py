@@ -335,7 +335,7 @@ def measures_in(names: str) -> list[str]:
     ['k[age,zip|sex]', 'l:a,b', 'GLM']
     """
     # To load the measures takes a second.
-    from pymoo_anon.objectives.spelling import rejoined
+    from pymoo_anon.problems.arguments import rejoined
 
     return rejoined(parts_of(names))
 
@@ -353,7 +353,7 @@ def bounds_of_adversary(given: Any) -> list[str]:
     is_number = isinstance(known, int) and not isinstance(known, bool) and known > 0
     if is_number != ("any_of" in given) or not (is_number or _are_names(lists)):
         raise ValueError('known = ["age", "zip"], a list of such lists, or any_of = 3, a positive whole number')
-    from pymoo_anon.objectives.spelling import measure_in
+    from pymoo_anon.problems.arguments import measure_in
 
     bounds = []
     for text in read_bounds(given["require"]):

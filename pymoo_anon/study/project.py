@@ -255,7 +255,7 @@ class Project:
 
 
 def _same(name: str) -> str:
-    from pymoo_anon.objectives.spelling import measure_in
+    from pymoo_anon.problems.arguments import measure_in
 
     return str(measure_in(name))
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from importlib.resources import files
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from string import Template
@@ -16,18 +17,21 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import tomlkit
 
+from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from, source_of
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
-from pymoo_anon.study.project import ROLES
-from pymoo_anon.table.delimited import csv_rows
+from pymoo_anon.study.project import ROLES, Project, read_project
+from pymoo_anon.table.delimited import csv_rows, text_of_file
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, decided_columns, equal_columns, guess_of, profiles_of
+from pymoo_anon.table.hierarchy import Hierarchy
 
 #: Reasons for dropping a column that tells nothing beside another one.
 EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
@@ -388,3 +392,59 @@ def _toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return str(tomlkit.item(value).as_string())
+
+
+# --- changes of a project file that keep its comments -----------------------------------------------------------------
+
+
+def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: str | None = None) -> None:
+    """Write values into a project file, by the names of tables and key.
+
+    None deletes a key, and a list of dicts becomes tables such as [[adversary]]. `known` is the content to be changed,
+    or None for any.
+    """
+    text = content_of(path).decode("utf-8-sig")
+    if known is not None and text != known:
+        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
+    content: Any = tomlkit.parse(text)
+    for (*tables, key), value in changes.items():
+        table = content
+        for name in tables:
+            table = table.setdefault(name, tomlkit.table())
+        if value is None:
+            table.pop(key, None)
+        else:
+            table[key] = value
+    with replaced(path) as temporary:
+        temporary.write_bytes(tomlkit.dumps(content).encode("utf-8"))
+        try:
+            read_project(temporary, decided=False)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(temporary), str(path))) from None
+
+
+def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> None:
+    """Write the role of a column, and draft its hierarchy if it needs one."""
+    changes: dict[tuple[str, ...], Any] = {("columns", name, "role"): role}
+    if role != "keep":
+        changes[("columns", name, "reason")] = None
+    given = tomlkit.parse(content_of(project.path).decode("utf-8-sig")).unwrap()["columns"].get(name, {})
+    if role == "quasi-identifier" and not given.get("hierarchy"):
+        columns = list(project.columns)
+        file = f"{HIERARCHIES}/{dict(zip(columns, file_names(columns), strict=True))[name]}"
+        changes[("columns", name, "hierarchy")] = file
+        if not (project.path.parent / file).exists():
+            write_new(project.path.parent, {file: proposer.draft(name)}, project.files, False)
+    elif role != "quasi-identifier":
+        # Only these roles have a hierarchy.
+        changes |= {("columns", name, key): None for key in ("levels", "weight")}
+    change_project(project.path, changes, known)
+
+
+def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
+    """Write a hierarchy file anew, in place of the known content."""
+    Hierarchy.from_csv(StringIO(text))
+    if known is not None and text_of_file(path, str(path))[1] != known:
+        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")

@@ -31,9 +31,8 @@ from pymoo_anon.objectives import (
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.problems.arguments import safe_repr
+from pymoo_anon.problems.arguments import safe_repr, short_name
 from pymoo_anon.publishing import RecountError, read_evidence, release, verify
 from pymoo_anon.study.names import MEASURES
 from pymoo_anon.table import Hierarchy, Microdata

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from command import own
 
-from pymoo_anon.study.editing import change_hierarchy, change_project, change_role
 from pymoo_anon.study.names import source_of
 from pymoo_anon.study.project import read_project
-from pymoo_anon.study.proposal import Proposer, known_columns, reading_of
+from pymoo_anon.study.proposal import Proposer, change_hierarchy, change_project, change_role, known_columns, reading_of
 
 pytestmark = pytest.mark.usefixtures("own_table")
 
