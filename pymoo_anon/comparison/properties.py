@@ -472,8 +472,7 @@ def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, In
     class_of, sizes = released(classes)
     keys = np.repeat(class_of, np.diff(own.starts)).astype(np.int64) * own.n_values + own.values
     found, places = np.unique(keys, return_inverse=True)
-    totals = np.zeros(len(found), dtype=np.int64)
-    np.add.at(totals, places, own.counts)
+    totals = np.bincount(places, own.counts).astype(np.int64)
     return totals[places], np.bincount(found // own.n_values, minlength=len(sizes))[class_of]
 
 

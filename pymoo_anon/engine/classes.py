@@ -60,8 +60,7 @@ class ValueCounts:
     def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:
         """Return value counts from entries of row, value and count."""
         cells, members = np.unique(rows * n_values + values, return_inverse=True)
-        totals = np.zeros(len(cells), dtype=np.int64)
-        np.add.at(totals, members, counts)
+        totals = np.bincount(members, counts, len(cells)).astype(np.int64)
         starts = np.searchsorted(cells, np.arange(n + 1) * n_values)
         return cls(starts.astype(np.int64), cells % n_values, totals, n_values)
 
@@ -157,10 +156,8 @@ class DistinctTuples:
     @cached_property
     def marginals(self) -> Ints:
         """(n_codes,) int64 array: how many tuples hold each domain value, attribute after attribute."""
-        totals = np.zeros(self.offsets[-1], dtype=np.int64)
-        for attribute, offset in enumerate(self.offsets[:-1]):
-            np.add.at(totals, offset + self.codes[:, attribute], self.counts)
-        return totals
+        columns = zip(self.codes.T, self.domain_sizes, strict=True)
+        return np.concatenate([np.bincount(own, self.counts, n) for own, n in columns]).astype(np.int64)
 
     def check_role(self, column: Hashable, reader: object) -> None:
         """Refuse a column without a role.
@@ -186,9 +183,7 @@ class DistinctTuples:
         """
         if column not in self._totals:
             counts = self.columns[column]
-            totals = np.zeros(counts.n_values, dtype=np.int64)
-            np.add.at(totals, counts.values, counts.counts)
-            self._totals[column] = _frozen(totals)
+            self._totals[column] = _frozen(np.bincount(counts.values, counts.counts, counts.n_values))
         return self._totals[column]
 
 
@@ -470,13 +465,11 @@ def classes_of(
 ) -> EquivalenceClasses:
     """Return the equivalence classes of one local recoding, none suppressed."""
     class_of, n = grouping.class_of, len(grouping.nodes)
-    sizes = np.zeros(n, dtype=np.int64)
-    np.add.at(sizes, class_of, tuples.counts)
     return EquivalenceClasses(
         tuples,
         maps=None,
         starts=np.array([0, n], dtype=np.int64),
-        sizes=sizes,
+        sizes=np.bincount(class_of, tuples.counts, n).astype(np.int64),
         representatives=grouping.representatives,
         kept=np.ones(n, dtype=np.bool_),
         columns={name: tuples.columns[name].merged(class_of, n) for name in columns},

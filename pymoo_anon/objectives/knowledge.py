@@ -159,8 +159,7 @@ def agreeing(
         attributes = np.asarray(chosen, dtype=np.int64)
         _number(cells, attributes, classes.kept, classes.starts, slots, ids, firsts, starts)
         n, merged = int(starts[-1]), {}
-        sizes = np.zeros(n, dtype=np.int64)
-        np.add.at(sizes, ids, classes.sizes)
+        sizes = np.bincount(ids, classes.sizes, n).astype(np.int64)
         for column in columns:
             own = classes.columns[column]
             begins, values, counts = _merge_values(ids, n, own.starts, own.values, own.counts, own.n_values)

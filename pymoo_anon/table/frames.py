@@ -282,8 +282,7 @@ def row_codes(column: Any) -> Ints:
 def grouping_of(columns: Iterable[Array], weights: Ints) -> tuple[Ints, Ints]:
     """Return the first row of each distinct one, and how many rows it stands for."""
     numbers = pd.factorize(keyed(columns))[0]
-    counts = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
-    np.add.at(counts, numbers, weights)
+    counts = np.bincount(numbers, weights).astype(np.int64)
     first = np.empty(len(counts), dtype=np.int64)
     # Of several rows with one number the last that is assigned stays: read backwards, the first.
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]

@@ -198,8 +198,7 @@ class Microdata:
         """
         matrix = np.column_stack(codes)
         ids, first = row_ids(matrix, tuple(hierarchy.n_values for hierarchy in quasi_identifiers.values()))
-        counts = np.zeros(len(first), dtype=np.int64)
-        np.add.at(counts, ids, weights)
+        counts = np.bincount(ids, weights).astype(np.int64)
         sparse = {
             name: ValueCounts.added(ids, column, weights, len(first), len(domains[name]))
             for name, column in columns.items()
@@ -229,8 +228,7 @@ class Microdata:
         # Distinct values may fall into one bin or day now.
         distinct = grouped(codes, tuple(hierarchy.n_values for hierarchy in hierarchies.values()))
         ids, n = distinct.class_of, len(distinct.nodes)
-        counts = np.zeros(n, dtype=np.int64)
-        np.add.at(counts, ids, self.tuples.counts)
+        counts = np.bincount(ids, self.tuples.counts).astype(np.int64)
         domains = {name: domain for name, domain in self.tuples.domains.items() if name not in hierarchies}
         columns = {name: self.tuples.columns[name].merged(ids, n) for name in domains}
         return Microdata(hierarchies, distinct.nodes, counts, columns, domains, self.sensitive, self.label, self.person)

@@ -248,8 +248,7 @@ class MarketerRisk(AgainstRegister):
 
 def _sum_of_ratios(tuples: Ints, persons: Ints) -> Fraction:
     different, ids = np.unique(persons, return_inverse=True)
-    together = np.zeros(len(different), dtype=np.int64)
-    np.add.at(together, ids, tuples)
+    together = np.bincount(ids, tuples).astype(np.int64)
     parts = [Fraction(n, d) for n, d in zip(together.tolist(), different.tolist(), strict=True) if n]
     return sum(parts, Fraction(0))
 
