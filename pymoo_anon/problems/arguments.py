@@ -99,8 +99,8 @@ def reaches_of(measures: Iterable[Objective]) -> list[str]:
     return [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {reach_of(own)}" for own, names in by_known.items()]
 
 
-def check_knowledge(measures: Sequence[Objective], table: Microdata, rule: Suppression) -> None:
-    """Check that background knowledge fits the suppression and covers all columns."""
+def check_measures(measures: Sequence[Objective], table: Microdata, rule: Suppression, beside: Ints | None) -> None:
+    """Check that background knowledge fits suppression and columns, and that joint measures have other releases."""
     partial = [measure for measure in measures if measure.known is not None]
     limit, below = rule.grouping(table.n_rows)
     if partial and (limit > 0 or below > 1):
@@ -115,10 +115,6 @@ def check_knowledge(measures: Sequence[Objective], table: Microdata, rule: Suppr
             f"known must name every quasi-identifier in some set of some measure, got none with {examples(unknown)}; "
             "add it to a set, or give it another role"
         )
-
-
-def check_joint(measures: Sequence[Objective], beside: Ints | None) -> None:
-    """Check that joint measures have releases to be joint with."""
     joint = [measure for measure in measures if measure.joint]
     if joint and beside is None:
         raise ValueError(f"beside must name earlier releases for {joint[0]!r}, such as beside=[choice], got none")

@@ -104,8 +104,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             self.suppression.read(self.constraints)
             self._limit = self.suppression.limit_of(table.n_rows)
         self.measured = tuple(dict.fromkeys([*self.objectives, *(one.objective for one in self.constraints)]))
-        arguments.check_knowledge(self.measured, table, self.suppression)
-        arguments.check_joint(self.measured, self.beside_parts)
+        arguments.check_measures(self.measured, table, self.suppression, self.beside_parts)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
         self.names = arguments.measure_names(named, table.quasi_identifiers)

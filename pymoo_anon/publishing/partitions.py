@@ -168,9 +168,6 @@ def _check(names: Sequence[Name], roles: Sequence[Name], constraints: Sequence[C
         )
 
 
-# --- splitting ------------------------------------------------------------------------------------------------------
-
-
 def _split_table(
     source: Renamed, quasi_identifiers: Mapping[Name, Hierarchy], max_rows: int, least: int
 ) -> tuple[_Splits, int]:
@@ -233,9 +230,6 @@ def _best_split_by(
     gain, part_of = first_split(trees, least)
     parts = dict(zip(table.tuples.codes[trees.places, 0].tolist(), part_of.tolist(), strict=True))
     return gain, alias, [own.tolist() for _, own in counts.text.groupby([parts[code] for code in codes.tolist()])]
-
-
-# --- recoding and counting --------------------------------------------------------------------------------------------
 
 
 def _recoded(source: Renamed, work: _Work, splits: _Splits) -> tuple[Any, tuple[int, list[float]]]:

@@ -460,9 +460,6 @@ def _released_columns(
     return [name for name in source.names if name in wanted]
 
 
-# --- the columns of a release -------------------------------------------------------------------------------------
-
-
 def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Name, str | None]) -> pd.DataFrame:
     """Return the columns of a release with roles and reasons."""
     roles = {

@@ -351,7 +351,7 @@ def bounds_of_adversary(given: Any) -> list[str]:
     known = given.get("any_of", given.get("known"))
     lists = [known] if isinstance(known, list) and not any(isinstance(one, list) for one in known) else known
     is_number = isinstance(known, int) and not isinstance(known, bool) and known > 0
-    if is_number != ("any_of" in given) or not (is_number or _are_names(lists)):
+    if is_number != ("any_of" in given) or not (is_number or (lists and all(one and _are_texts(one) for one in lists))):
         raise ValueError('known = ["age", "zip"], a list of such lists, or any_of = 3, a positive whole number')
     from pymoo_anon.problems.arguments import measure_in
 
@@ -363,10 +363,6 @@ def bounds_of_adversary(given: Any) -> list[str]:
             raise ValueError("bounds without brackets: known says what is known")
         bounds.append(f"{measure._replace(known=known if is_number else lists)}{sign}{limit}")
     return bounds
-
-
-def _are_names(lists: Any) -> bool:
-    return bool(lists) and all(one and _are_texts(one) for one in lists)
 
 
 # --- options of a search ----------------------------------------------------------------------------------------------

@@ -232,9 +232,6 @@ def _counted_labels(labels: tuple[Hashable, ...], counts: Ints, ordered: bool) -
     return [*pairs[: _MOST_LABELS - 1], (f"{len(rest)} other labels", sum(n for _, n in rest))]
 
 
-# ---------------------------------------------------------------- utility
-
-
 def utility_view(subject: Subject, member: Member) -> View:
     """State the error of counts and the loss of detail."""
     asked, (half, most) = subject.queries, map(share_text, subject.errors(member))
