@@ -30,7 +30,6 @@ def run_verify(asked: VerifyRequest, console: Console) -> None:
 
 
 def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
-    """Count all releases of a study again, and print a line for each."""
     study = Study.open(asked.file)
     with working("Reading the front") as show:
         found = study.verify(show)
@@ -44,7 +43,6 @@ def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
 
 
 def _table_holds(asked: VerifyRequest, console: Console) -> bool:
-    """Count any table again, and compare it with bounds."""
     roles = Roles(asked.sensitive)
     with options_named(asked):
         measures: list[Any] = [constraint(text, roles) for text in asked.require]

@@ -65,7 +65,6 @@ def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: H
 def _pairs(
     frame: Any, quasi_identifiers: Sequence[Hashable], other: Hashable, words: str
 ) -> tuple[pd.DataFrame, pd.MultiIndex]:
-    """Count another column's values in each class."""
     names = list(quasi_identifiers)
     if not names or other in names:
         raise ValueError(f"quasi_identifiers must name columns other than {words}, got {examples(names) or 'none'}")
@@ -273,7 +272,6 @@ class _Sample(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Rows of the table over persons of the population."""
         return self.n_rows / self.n_population
 
     def of_size(self, size: int) -> float:
@@ -519,7 +517,6 @@ def _shlosser(sample: _Sample) -> float:
 def _solved(
     sides: Callable[[float, float], list[tuple[float, float]]], first: tuple[float, float], why: str
 ) -> tuple[np.float64, np.float64]:
-    """Solve two equations by least squares."""
     from scipy.optimize import least_squares
 
     def inside(point: Floats) -> tuple[np.float64, np.float64]:

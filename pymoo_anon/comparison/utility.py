@@ -444,7 +444,6 @@ def _mean_of_rows(rows: Ints, numbers: Floats) -> float:
 
 
 def _narrowed(codes: Ints, after: Column) -> Column:
-    """Restrict a released column to some values."""
     held, places = np.unique(after.places[codes], return_inverse=True)
     return Column(places, np.searchsorted(held, after.first), np.searchsorted(held, after.stop), after.cells)
 

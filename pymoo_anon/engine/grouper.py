@@ -274,7 +274,6 @@ class _Lease:
 
 
 def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | None, n_distinct: int) -> Request:
-    """Allocate the arrays of one call."""
     n = len(maps)
     layers = _NO_NUMBERS
     if sources is not None:

@@ -524,7 +524,6 @@ def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # typ
 
 @kernel
 def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: ignore[no-untyped-def]
-    """Tell whether a value needs more suppression than the limit."""
     total = 0.0
     for c in range(first, end):
         if of_classes[c] > value:

@@ -488,7 +488,6 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     @cached_property
     def _tests(self) -> Tests:
-        """Requirements for kernels."""
         return Requirements(1, self._requirements).tests(self.table.tuples, self._trees)
 
     @cached_property

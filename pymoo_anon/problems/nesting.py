@@ -99,7 +99,6 @@ def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
 
 
 def _demands(problem: Any, ks: Sequence[int]) -> list[list[Constraint]]:
-    """Return the demands of each release of a ladder."""
     if not hasattr(problem, "within_parts"):
         raise TypeError(f"problem must be a LocalRecodingProblem, got {type(problem).__name__}")
     wanted = [positive_whole("a k of ks", k) for k in ks]

@@ -205,7 +205,6 @@ def asks_no_more(problem: BitStringProblem) -> bool:
 
 
 def _loss_and_privacy(problem: BitStringProblem) -> tuple[int, int | None] | None:
-    """Return the columns of the loss and of k."""
     follows = [_follows_k(objective) for objective in problem.objectives]
     if follows.count(False) != 1 or follows.count(True) > 1:
         return None

@@ -93,7 +93,6 @@ def _summed(table, cut):  # type: ignore[no-untyped-def]
 
 @njit(inner=True)
 def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
-    """Improve two cuts in turns."""
     n_other = other_spans[-1, 1]
     value = longest_path(_summed(table, cut), other_spans, n_other)
     by_other = table.T.copy()
@@ -163,13 +162,8 @@ class PairSearch:
     """Search for strings that gain more, two attributes at a time.
 
     Every pair of attributes gets its best cuts while the others stay, in a random order, until each was tried since the
-    last change. A change makes the gain larger, so that it ends.
-
-    Args:
-        space: The tables.
-        k: The fewest rows of a class that is kept.
-        limit: The most rows that are suppressed.
-        random_state: Decides the order of pairs.
+    last change. A change makes the gain larger, so that it ends. Kept classes have at least k rows, and at most as many
+    rows as the limit are suppressed.
     """
 
     # Prefixes that are tried for one pair before the best so far is taken, about a tenth of a second.

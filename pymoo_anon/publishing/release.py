@@ -278,7 +278,6 @@ class Recoded:
         return self._counted(frames.renamed(written))[0]
 
     def _counted(self, written: Renamed) -> tuple[pd.DataFrame, bool]:
-        """Return the claims, and whether a row is alone."""
         names = list(self.problem.table.quasi_identifiers)
         promises = self._promises()
         sensitive = self.problem.table.sensitive
@@ -439,7 +438,6 @@ def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requireme
 def _released_columns(
     source: Renamed, problem: AnonymizationProblem, drop: tuple[Name, ...], keep: tuple[Name, ...]
 ) -> list[Name]:
-    """Return the columns of the release, in the order of the frame."""
     table = problem.table
     for argument, names in (("drop", drop), ("keep", keep)):
         if unknown := [name for name in names if name not in source.names]:
@@ -519,7 +517,6 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
 
 
 def _counter(frame: Frame, names: Sequence[str]) -> Callable[[Sequence[str]], list[int]]:
-    """Return a function that counts distinct, unique and all rows."""
     schema = frame.collect_schema()
     # Missing values are one value.
     table = frame.with_columns(

@@ -157,7 +157,6 @@ class _Labelled(NamedTuple):
 
 
 def _labelled(recoding: Recoding, rows: Any, weights: Ints) -> _Labelled:
-    """Return the labels of rows in memory, of which each stands for several."""
     table, made, n = recoding.table, recoding.generalization, recoding.table.n_distinct
     places = [_places(rows[recoding.source.alias(name)], name, own) for name, own in table.quasi_identifiers.items()]
     keys = keyed(np.append(own, found) for own, found in zip(table.tuples.codes.T, places, strict=True))
@@ -187,7 +186,6 @@ def _are_same(distinct: Ints, keys: Ints) -> bool:
 
 
 def _other_rows_in_memory(recoding: Recoding, names: Sequence[Name], written: Renamed) -> int:
-    """Count the rows that differ from the original, by codes of all values."""
     (given, weights), (there, n_there) = rows_of(recoding.values), rows_of(written.frame)
     kept, numbers, texts = _labelled(recoding, given, weights)
     columns = []
@@ -255,7 +253,6 @@ def _balance(made: Frame, written: Renamed) -> Frame | None:
 
 
 def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Ints:
-    """Return the positions of original values in the domain."""
     codes, values = codes_and_values(column)
     return fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1][codes]
 

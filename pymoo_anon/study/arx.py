@@ -175,7 +175,6 @@ class Taken:
         self.left += [f"that rows lose columns of type {one}, too" for one in suppressed if "QUASI" not in one]
 
     def _number(self, text: str | None) -> float:
-        """Return a number of the configuration, 0 without one."""
         number = spelled(text or "0", float)
         if not is_number(number) or number < 0:
             raise ValueError(f"{self._path}: {_CONFIG} must hold numbers from 0, got {text!r}")

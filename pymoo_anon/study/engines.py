@@ -34,12 +34,13 @@ from pymoo_anon.study.databases import (
 )
 from pymoo_anon.study.names import Reading, Source, checksum
 from pymoo_anon.table.delimited import (
+    PACKED,
+    ZIPPED,
+    begins_with,
     bytes_of,
     csv_rows,
     decoded,
     has_nul,
-    is_packed,
-    is_zipped,
     mark_and_encoding,
     separator_of,
     unpacked,
@@ -214,7 +215,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
 def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
     """Yield the file or its copy in UTF-8, or None for wrong text."""
     mark, known = mark_and_encoding(bytes_of(path, 4), encoding)
-    if known == "utf-8" and not is_zipped(path):
+    if known == "utf-8" and not begins_with(path, ZIPPED):
         yield path
         return
     with TemporaryDirectory() as folder:
@@ -261,7 +262,6 @@ def _cleaned(
     strip: bool = False,
     decimal: str = ".",
 ) -> Any:
-    """Return the wanted columns, with stripped texts, decimal points and gaps."""
     made = []
     for name in columns:
         cell = nw.col(name)
@@ -326,7 +326,6 @@ def _in_utc(connection: Any) -> Any:
 
 
 def _read_whole(source: Source) -> Any:
-    """Read a table of a workbook or a database once."""
     check_installed(source.kind)
     if source.kind == "database":
         with connected(source) as backend:
@@ -344,7 +343,6 @@ def registered(frame: Any) -> Any:
 
 
 def _json_lines(path: Path) -> Any:
-    """Return a table of JSON lines, texts as texts."""
     connection, file = _connect(), f"{_path(path)}, format = 'newline_delimited'"
     sniffed = connection.sql(f"SELECT * FROM read_json({file}, sample_size = -1)")
     types = dict(zip(sniffed.columns, map(str, sniffed.types), strict=True))
@@ -375,7 +373,6 @@ def _path(path: Path) -> str:
 
 
 def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header: bool, **others: str) -> str:
-    """Return a call of DuckDB's reader for columns of text."""
     columns = ", ".join(f"'column {i}': 'VARCHAR'" for i in range(n_columns))
     options = {
         "auto_detect": "false",
@@ -385,7 +382,7 @@ def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header
         "escape": _quoted(quote),
         "header": str(has_header).lower(),
         "max_line_size": str(_LONGEST_LINE),
-        "compression": "'gzip'" if is_packed(path) else "'none'",
+        "compression": "'gzip'" if begins_with(path, PACKED) else "'none'",
         "hive_partitioning": "false",
         **others,
     }
@@ -444,10 +441,8 @@ def _spark_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
 
 def _is_for_spark(path: Path) -> bool:
     """Return whether Spark reads a path as one visible file."""
-    with path.open("rb") as file:
-        has_mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path)))
-    return not (has_mark or is_packed(path) or is_zipped(path) or is_pattern or path.name.startswith((".", "_")))
+    return not (begins_with(path, codecs.BOM_UTF8, PACKED, ZIPPED) or is_pattern or path.name.startswith((".", "_")))
 
 
 def _spark_csv(path: Path, dialect: Dialect) -> Any:

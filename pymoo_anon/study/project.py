@@ -346,7 +346,6 @@ def _adversaries(path: Path, given: Any) -> list[str]:
 
 
 def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the requirements of the audiences by name, in the order of the file."""
     if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
         raise ValueError(f"{path}: each audience must be a table of its own, [[{_AUDIENCES}]], got {given!r:.80}")
     read = [_values(path, _AUDIENCES, one, _AUDIENCE) for one in given]

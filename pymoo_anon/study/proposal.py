@@ -193,7 +193,6 @@ class Proposer:
         return {name: path_from(beside, path) for name, path in found.items()}
 
     def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-        """Return the role of every column, with the reason."""
         decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in self.profiles}
         persons = [name for name, (role, _) in asked.items() if role == "person"]
         for name, (role, reason) in decisions.items():
@@ -388,7 +387,6 @@ def _column_text(column: ColumnProposal) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML in one line."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return str(tomlkit.item(value).as_string())

@@ -469,7 +469,6 @@ def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date 
 
 
 def _month(value: Any) -> date | None:
-    """Read the first day of a month such as Dec-2011."""
     found = _MONTH_ALONE.fullmatch(_date_text(value).strip())
     if found is None:
         return None
@@ -484,7 +483,6 @@ def _date_text(value: Any) -> str:
 
 
 def _day(pattern: re.Pattern[str], places: tuple[int, int, int], value: Any) -> date | None:
-    """Read a day at some places of a pattern."""
     match = pattern.fullmatch(_date_text(value))
     if match is None:
         return None

@@ -237,7 +237,6 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
 
 
 def _combinations_in_memory(frame: Frame, aliases: Mapping[Name, str]) -> Combinations:
-    """Group an eager frame by codes of its columns."""
     own, weights = rows_of(frame)
     first, counts = grouping_of([row_codes(own[alias]) for alias in aliases.values()], weights)
     dtypes = frame.collect_schema()

@@ -226,7 +226,6 @@ class _Looks(NamedTuple):
 
     @classmethod
     def of(cls, profile: Profile) -> _Looks:
-        """Test the values of a column."""
         values = [value for value in profile.values if value is not None]
         if len(values) > _SAMPLED:
             # Engines return values in any order.
@@ -268,7 +267,6 @@ class _Looks(NamedTuple):
 
     @property
     def are_whole(self) -> bool:
-        """True if all are whole numbers."""
         return bool(self.numbers) and all(is_whole(number) or number == number // 1 for number in self.numbers)
 
 

@@ -311,7 +311,6 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
-    """Merge a node or split it, and return the next."""
     first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
     if merges:
         bits[first : last - 1] = False

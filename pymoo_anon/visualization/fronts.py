@@ -353,7 +353,6 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _label(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    """Scale and label a side, with shares of a loss."""
     scale(ax, which, axis.label, axis.log, axis.whole, axis.greatest)
     if axis.loss is None:
         return

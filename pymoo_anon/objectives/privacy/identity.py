@@ -371,7 +371,8 @@ class HouseholdRisk(ColumnObjective):
         members = defaultdict(list)
         for home, size, count in zip(own.values[chosen], sizes[chosen], own.counts[chosen], strict=True):
             members[home].append((int(size), int(count)))
-        return float(max(map(_risk, {tuple(sorted(one)) for one in members.values()})))
+        different = {tuple(sorted(one)) for one in members.values()}
+        return float(1 - min(prod(Fraction(n - 1, n) ** count for n, count in one) for one in different))
 
     def _risks(self, classes: EquivalenceClasses, sizes: Floats) -> Floats:
         """Return nearly the risk of each household, given class sizes. (n_values,) array."""
@@ -400,11 +401,6 @@ class HouseholdRisk(ColumnObjective):
         for home, size, count in members:
             free[home] *= Fraction(int(size) - 1, int(size)) ** int(count)
         return 1 - min(free.values())
-
-
-def _risk(members: tuple[tuple[int, int], ...]) -> Fraction:
-    """Return the exact risk of one household."""
-    return 1 - prod((Fraction(size - 1, size) ** count for size, count in members), start=Fraction(1))
 
 
 # Digits beyond this are rounding errors of 28 digits.
@@ -442,7 +438,6 @@ class _Payout(AgainstRegister):
         return [self._of_row(share, n) for share, n in zip(lost, self.persons(classes).tolist(), strict=True)]
 
     def _of_row(self, lost: Decimal, persons: int) -> Decimal:
-        """Return the payout of one row."""
         attacked = meant(self.gain) > meant(self.cost) * persons
         found = meant(self.loss) / persons if attacked else Fraction(0)
         return (_decimal(meant(self.benefit)) * (1 - lost) - _decimal(found)).quantize(_LAST_DIGIT)
