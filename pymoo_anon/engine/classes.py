@@ -228,6 +228,13 @@ class Forest:
         return held
 
 
+@dataclass(frozen=True)
+class Fewest:
+    """Groups of columns, of which only the fewest distinct values in a kept class are wanted."""
+
+    groups: tuple[tuple[Hashable, ...], ...]
+
+
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses:
     """Equivalence classes of one or several generalizations, end to end.
@@ -254,6 +261,8 @@ class EquivalenceClasses:
             from 0 in each attribute; or None.
         beside: (n_distinct,) int64 array, the part of each distinct tuple in the releases beside these, as
             `engine.joint` numbers them; or None.
+        fewest: By a group of columns, (n,) int64 array of the fewest distinct values of one of them in a kept class; in
+            place of `columns` where no more is wanted.
         lease: What keeps the arrays from being written again while this object lives; None where they are its own.
     """
 
@@ -268,6 +277,7 @@ class EquivalenceClasses:
     forest: Forest | None = None
     nodes: Ints | None = None
     beside: Ints | None = None
+    fewest: Mapping[tuple[Hashable, ...], Ints] = field(default_factory=dict)
     lease: object = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -296,6 +306,7 @@ class EquivalenceClasses:
             self.forest,
             None if self.nodes is None else self.nodes[a:b],
             self.beside,
+            {name: own[i : i + 1] for name, own in self.fewest.items()},
             self.lease,
         )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, Fewest, ValueCounts
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.grouping import group
 from pymoo_anon.engine.numbering import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree, join_tree
@@ -176,7 +177,7 @@ class Grouper:
         *,
         sources: Ints | None = None,
         asked: Bools | None = None,
-        columns: tuple[Hashable, ...] = (),
+        columns: tuple[Hashable, ...] | Fewest = (),
         limit: int = 0,
         below: int = 0,
         class_of: bool = False,
@@ -192,7 +193,7 @@ class Grouper:
                 that have it as their source, directly or not, and then the others. None is -1 for all. Sources are not
                 used where `class_of` is wanted.
             asked: (n,) Boolean array, the generalizations to yield; the others are only sources. None is all.
-            columns: The columns whose values are to be counted in every class.
+            columns: The columns whose values are to be counted in every class, or groups of which the fewest are.
             limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
             below: Every class smaller than this is suppressed.
             class_of: Whether the class of every distinct tuple is wanted.
@@ -204,13 +205,25 @@ class Grouper:
         Raises:
             KeyError: The table does not count the values of a column.
         """
-        if unknown := [name for name in columns if name not in self._tuples.columns]:
+        groups = columns.groups if isinstance(columns, Fewest) else (columns,)
+        pairs = [(name, reader) for reader, group in enumerate(groups) for name in group]
+        if unknown := [name for name, _ in pairs if name not in self._tuples.columns]:
             raise KeyError(f"columns must be among {examples(list(self._tuples.columns))}, got {examples(unknown)}")
         request = _request(maps, n_groups, None if class_of else sources, asked, len(self._tuples) if class_of else 0)
-        return self._batches(request, columns, limit, below)
+        if isinstance(columns, Fewest):
+            # A column with few values bounds what is read of the next.
+            pairs.sort(key=lambda pair: self._tuples.columns[pair[0]].n_values)
+            readers, fewest = np.array([reader for _, reader in pairs]), np.empty((len(maps), len(groups)), np.int64)
+            request = request._replace(readers=readers, fewest=fewest)
+        return self._batches(request, tuple(name for name, _ in pairs), limit, below, groups)
 
     def _batches(
-        self, request: Request, columns: tuple[Hashable, ...], limit: int, below: int
+        self,
+        request: Request,
+        columns: tuple[Hashable, ...],
+        limit: int,
+        below: int,
+        groups: tuple[tuple[Hashable, ...], ...],
     ) -> Iterator[EquivalenceClasses]:
         try:
             # Not asked before whether there is one: another thread may take the last one in between.
@@ -235,7 +248,11 @@ class Grouper:
             maps = request.maps[rows]
             if len(maps) > 0:
                 class_of = request.class_of[rows] if len(request.class_of) > 0 else None
-                yield self._shown(maps, class_of, request.starts[: len(maps) + 1], columns, space.output, lease)
+                shown = self._shown(maps, class_of, request.starts[: len(maps) + 1], columns, space.output, lease)
+                if request.fewest.size > 0:
+                    own = request.fewest[: len(maps)].T.copy()
+                    shown = replace(shown, columns={}, fewest=dict(zip(groups, own, strict=True)))
+                yield shown
 
     def _shown(
         self,
@@ -288,6 +305,8 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | No
         layers,
         np.empty(n + 1, dtype=np.int64),
         np.empty((n, n_distinct), dtype=np.int64) if n_distinct > 0 else _NO_CLASSES,
+        _NO_NUMBERS,
+        _NO_CLASSES,
     )
 
 

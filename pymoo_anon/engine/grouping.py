@@ -175,7 +175,99 @@ def merge_values(n_classes, scratch, counted):  # type: ignore[no-untyped-def]
         begin = end
 
 
+@kernel
+def find_fewest(rows, ids, sizes, kept, entries, scratch, readers, fewest):  # type: ignore[no-untyped-def]
+    """Write the fewest distinct values in a kept class, for the columns of each reader.
+
+    The rows are those of a layer, from rows[0] to rows[1] - 1. A class is read until it has as many values as the
+    poorest so far.
+    """
+    most = _BEYOND_ALL
+    for c in range(len(sizes)):
+        most = min(most, sizes[c] if kept[c] else most)
+    for reader in range(len(fewest)):
+        fewest[reader] = most
+    for c in range(len(readers)):
+        starts = entries.starts[c, rows[0] : rows[1] + 1]
+        column = LayerColumn(entries.n_values[c], starts, entries.rows[c], entries.values[c], entries.counts[c])
+        enough = min(fewest[readers[c]], column.n_values)
+        by_cells = len(sizes) * column.n_values <= len(scratch.cells)
+        if by_cells or (enough <= _SHORT_LIST and len(sizes) * enough <= len(scratch.cells)):
+            _find_values(ids, kept, enough, column.n_values if by_cells else 0, column, scratch)
+            for n in scratch.members[: len(kept)]:
+                enough = min(enough, n)
+        else:
+            sort_by_class(ids, len(sizes), column, scratch)
+            enough = _fewest_of_sorted(kept, enough, scratch)
+        fewest[readers[c]] = enough
+
+
+@kernel
+def _find_values(ids, kept, enough, n_cells, column, scratch):  # type: ignore[no-untyped-def]
+    """Count the distinct values of each class up to enough, in `scratch.members`.
+
+    A class has `n_cells` cells, one for each value; with 0 it has a list of its values so far.
+    """
+    n_found, cells = scratch.members, scratch.cells
+    n_open = 0
+    for c in range(len(kept)):
+        n_found[c] = 0 if kept[c] else enough
+        n_open += kept[c]
+    begin, end = U(column.starts[0]), U(column.starts[-1])
+    # Rows far apart are of many classes, which soon have enough. For those that have not, all rows are read.
+    for sample in range(_SAMPLES + 1):
+        step = U(_STRIDE if sample < _SAMPLES else 1)
+        for e in range(begin + U(sample % _SAMPLES), end, step):
+            c = ids[column.rows[e]]
+            if n_found[c] >= enough:
+                continue
+            value = column.values[e]
+            if n_cells > 0:
+                at = U(c * U(n_cells) + value)
+                is_new = cells[at] == 0
+            else:
+                at = U(c * U(enough))
+                to = at + U(n_found[c])
+                while at < to and cells[at] != value:
+                    at += U(1)
+                is_new = at == to
+            if is_new:
+                cells[at] = 1 if n_cells > 0 else value
+                n_found[c] += 1
+                n_open -= n_found[c] == enough
+        if n_open == 0:
+            break
+    for cell in range(U(len(kept) * max(n_cells, enough))):
+        cells[cell] = 0
+
+
+@kernel
+def _fewest_of_sorted(kept, enough, scratch):  # type: ignore[no-untyped-def]
+    """Return the fewest values, after `sort_by_class`."""
+    ends, values, tally = scratch.members, scratch.values, scratch.tally
+    begin = U(0)
+    for c in range(len(kept)):
+        at, end, n = begin, U(ends[c]), 0
+        # Invariant: the n distinct values from `begin` to `at` are tallied.
+        while kept[c] and at < end and n < enough:
+            n += tally[values[at]] == 0
+            tally[values[at]] = 1
+            at += U(1)
+        for one in range(begin, at):
+            tally[values[one]] = 0
+        enough = min(enough, n) if kept[c] else enough
+        begin = end
+    return enough
+
+
 _BEYOND_ALL = np.iinfo(np.int64).max
+
+# Lists of so many values are read faster than rows are sorted.
+_SHORT_LIST = 8
+
+# So many samples are read before all rows, and each takes every `_STRIDE`-th row.
+_SAMPLES = 4
+_STRIDE = 32
 
 
 @njit(allocates=False)
@@ -200,6 +292,7 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
     # at request.starts[n_out]. What was grouped and not asked for is overwritten there.
     for i in range(done, len(request.maps)):
         layer = nearest_layer(i, request)
+        counts, is_source = len(request.readers) == 0, len(request.layers) > 0 and request.layers[i] < 0
         a = request.starts[n_out]
         if n_out > 0 and not _has_room(i, a, layer, request, layers, entries, output):
             return i
@@ -211,14 +304,20 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
         if len(request.class_of) > 0:
             for t in range(request.class_of.shape[1]):
                 request.class_of[i, t] = ids[t]
-        count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
-        if len(request.layers) > 0 and request.layers[i] < 0:
+        if counts or is_source:
+            count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
+        if is_source:
             request.layers[i] = push(layer + 1, a, b, layers, entries, output)
         if len(request.asked) == 0 or request.asked[i]:
             sizes, kept = output.sizes[a:b], output.kept[a:b]
             smallest = below if below > 0 else _smallest_kept(sizes, limit, scratch.tally)
             for c in range(len(sizes)):
                 kept[c] = sizes[c] >= smallest
+            if not counts:
+                rows = layers.starts[layer : layer + 2]
+                find_fewest(rows, ids, sizes, kept, entries, scratch, request.readers, request.fewest[n_out])
+                for c in range(len(entries.n_values)):
+                    output.value_starts[c, b] = output.value_starts[c, a]
             n_out += 1
             request.starts[n_out] = b
     return len(request.maps)

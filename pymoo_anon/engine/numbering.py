@@ -27,6 +27,10 @@ class Request(NamedTuple):
     layers: Ints
     starts: Ints  # (n + 1,) int64, where the classes of each generalization that is asked for begin in the output
     class_of: Ints  # (n, n_distinct) int64, the class of every distinct tuple. Empty where nobody wants it.
+    readers: Ints  # (n_columns,) int64, the reader of each column, in the columns of `fewest`
+    # (n, n_readers) int64, the fewest distinct values in a kept class of each reader's columns, for those that are
+    # asked for. Empty where all values are counted.
+    fewest: Ints
 
 
 class Tree(NamedTuple):

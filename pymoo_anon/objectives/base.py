@@ -53,6 +53,7 @@ class Objective(Boundable):
         worst_class: Whether the value is that of the worst kept class. `of_classes` then gives the value of each class,
             and a constraint bounds every class.
         joint: Whether joint classes are measured, those of whoever has the releases beside this one, too.
+        is_fewest: Whether it is the fewest distinct values of its columns in a kept class, and nothing else.
         known: The background knowledge of adversaries who each know some quasi-identifiers, or None.
         limits: The least and the greatest value, where they are the same for every table.
         bounding: The family of bounds for proofs, one of `objectives.bounds`, or None.
@@ -77,6 +78,7 @@ class Objective(Boundable):
     worst_class: bool = False
     known: Any = None
     joint: bool = False
+    is_fewest: bool = False
     limits: tuple[float, float] = (-np.inf, np.inf)
     bounding: type[Bounding] | None = None
 
@@ -287,11 +289,15 @@ class WorstClassObjective(Objective):
 
     def _worst(self, classes: EquivalenceClasses) -> Floats:
         worst_of, none = (np.minimum, np.inf) if self.maximize else (np.maximum, -np.inf)
-        of_classes = np.where(classes.kept, self.of_classes(classes), none)
-        worst: Floats = worst_of.reduceat(of_classes, classes.starts[:-1])
-        if (worst == none).any():
-            whole = one_class(classes.tuples, *self.reads(classes.tuples.sensitive))
-            worst[classes.n_suppressed == classes.n_rows] = self.of_classes(whole)
+        worst: Floats
+        if classes.fewest and (read := self.reads(classes.tuples.sensitive)):
+            worst = classes.fewest[read].astype(float)
+        else:
+            of_classes = np.where(classes.kept, self.of_classes(classes), none)
+            worst = worst_of.reduceat(of_classes, classes.starts[:-1])
+        gone = classes.n_suppressed == classes.n_rows
+        if gone.any():
+            worst[gone] = self.of_classes(one_class(classes.tuples, *self.reads(classes.tuples.sensitive)))
         return worst
 
 

@@ -86,6 +86,11 @@ class KAnonymity(WithBackgroundKnowledge):
             return JointMonotone
         return FollowsK if self.column is None and self.known is None else Monotone
 
+    @property
+    def is_fewest(self) -> bool:  # type: ignore[override]
+        """Whether the fewest distinct persons are all it needs. A subclass may need more."""
+        return type(self) is KAnonymity and self.known is None and not self.joint
+
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         return classes.sizes if self.column is None else np.diff(classes.columns[self.column].starts)  # type: ignore[return-value]
 
