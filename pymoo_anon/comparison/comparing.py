@@ -18,9 +18,8 @@ from pymoo_anon.comparison.uniques import SMALL_CLASSES
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.frames import combinations_of
-from pymoo_anon.table.generalization import Decoded
+from pymoo_anon.table.generalization import ClassConstraint, Decoded, Suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import ClassConstraint, Suppression
 
 #: The name in place of a property for all properties together.
 ALL = "all"

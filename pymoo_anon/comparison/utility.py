@@ -26,9 +26,9 @@ from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.domain_values import Name, day_of, is_day
 from pymoo_anon.table.draft_levels import read_numbers
+from pymoo_anon.table.generalization import HOW_RELEASED
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import HOW_RELEASED
 from pymoo_anon.typing import Bools, Floats, Ints
 
 

@@ -24,8 +24,8 @@ from pymoo_anon.objectives.knowledge import (
     sets_of,
 )
 from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.generalization import Suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
 from pymoo_anon.typing import Array, Ints
 
 

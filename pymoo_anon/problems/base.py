@@ -24,9 +24,8 @@ from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
 from pymoo_anon.problems.front import Front, points_of
-from pymoo_anon.table.generalization import Decoded
+from pymoo_anon.table.generalization import Decoded, Suppression, Violating, suppression_rule
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 from pymoo_anon.typing import Array, Floats, Ints, T
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, column_index, one_point, plain_array
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.generalization import Generalization, Suppression
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
 from pymoo_anon.table.taxonomy import Taxonomy, closest_cuts, random_cuts, valid_cuts
 from pymoo_anon.typing import Bools, Floats, Ints
 

@@ -21,9 +21,8 @@ from pymoo_anon.problems.arguments import check_table, column_index, one_point, 
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.releases import fingerprint_of, parts_beside, points_or_classes
 from pymoo_anon.table.domain_values import Name, is_whole
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.generalization import Generalization, Suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
 from pymoo_anon.typing import Floats, Ints
 
 if TYPE_CHECKING:

@@ -45,9 +45,8 @@ from pymoo_anon.recoding import (
     recode,
 )
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.generalization import LocalGeneralization, kept_by
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import kept_by
 from pymoo_anon.typing import Array, Floats, Ints
 
 # Weight of an attribute whose loss no objective counts, as a share of the greatest weight. It is not zero, so

@@ -21,7 +21,7 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Limits
 from pymoo_anon.proofs.tables import StringWalk, fill_table, nested_bound, split_classes
-from pymoo_anon.table.suppression import AtMost, Below
+from pymoo_anon.table.generalization import AtMost, Below
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # Sums of whole numbers up to this one are exact as floats of 64 bits, in any order.

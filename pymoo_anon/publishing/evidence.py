@@ -36,9 +36,8 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.releases import all_earlier, point_of, together
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
-from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.generalization import HOW_RELEASED, LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import HOW_RELEASED
 
 # Facts of a search, and kinds of files with a checksum.
 _FACTS = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")

@@ -25,9 +25,8 @@ from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LowerBound
 from pymoo_anon.problems.tradeoffs import Step
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.table.domain_values import ROOT, Name
-from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.generalization import AtMost, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import AtMost, Suppression, Violating
 from pymoo_anon.typing import Array, Floats, Ints
 
 # So many labels are examples enough.

@@ -27,8 +27,8 @@ from pymoo_anon.publishing.verify import kept as is_kept
 from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed
+from pymoo_anon.table.generalization import HOW_RELEASED, Violating
 from pymoo_anon.table.microdata import Microdata, names_of
-from pymoo_anon.table.suppression import HOW_RELEASED, Violating
 
 # Where more of the rows than this are distinct, it does not pay to count them.
 _FEW = 0.5

@@ -44,9 +44,9 @@ from pymoo_anon.study.names import ALGORITHMS, FILES, STORED, checksum, path_fro
 from pymoo_anon.study.options import Settings, dashed, idle_with, options_named, record_of
 from pymoo_anon.study.stored import write_front
 from pymoo_anon.study.tables import problem_of, table_of
+from pymoo_anon.table.generalization import AtMost, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import AtMost, Suppression, Violating
 
 #: Branch and bound is known to be quick up to so many nodes times distinct tuples: k and GLM, with l or without, take
 #: about a second for each 1.5 billion. Where bounds fathom little it visits all, which takes some times as long.

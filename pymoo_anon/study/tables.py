@@ -15,9 +15,9 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
 from pymoo_anon.study.options import bound_parts, choice_of, levels_of, measures_in, numeral, usual, weights_of
 from pymoo_anon.study.project import Project
+from pymoo_anon.table.generalization import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 #: Text between table and column in ARX's file names: adult_hierarchy_age.csv.
 ARX = "_hierarchy_"

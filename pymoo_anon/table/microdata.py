@@ -24,9 +24,15 @@ from pymoo_anon.engine.classes import (
 )
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
-from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_of_column
+from pymoo_anon.table.generalization import (
+    ClassConstraint,
+    Decoded,
+    LocalGeneralization,
+    Suppression,
+    nodes_of_column,
+    suppression_rule,
+)
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
-from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 from pymoo_anon.typing import Ints
 
 if TYPE_CHECKING:

@@ -27,10 +27,9 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
-from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.generalization import AtMost, Below, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.taxonomy import Taxonomy
 from pymoo_anon.typing import Array, Floats, Ints, T
 

@@ -27,10 +27,9 @@ from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.table.domain_values import ROOT, Name, is_number, is_whole
-from pymoo_anon.table.generalization import Decoded, Generalization, LocalGeneralization, label_texts
+from pymoo_anon.table.generalization import HOW_RELEASED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import HOW_RELEASED
 from pymoo_anon.typing import Floats, Ints
 
 #: Entries at the head of a report, by argument.
