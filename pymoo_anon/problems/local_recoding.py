@@ -34,16 +34,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.nesting import divided_parts, parts_within
 from pymoo_anon.problems.releases import fingerprint_of, points_or_classes
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
-from pymoo_anon.recoding import (
-    FEW,
-    Ascent,
-    ColumnRequirement,
-    Requirements,
-    Tests,
-    Trees,
-    check_ways,
-    recode,
-)
+from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import LocalGeneralization, kept_by
 from pymoo_anon.table.microdata import Microdata

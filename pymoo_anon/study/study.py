@@ -25,22 +25,8 @@ from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.stored import (
-    EVIDENCE,
-    Released,
-    Stored,
-    as_written,
-    beside,
-    bound_text,
-    read_record,
-    read_search,
-)
-from pymoo_anon.study.tables import (
-    constraint,
-    population_of,
-    problem_of,
-    table_of,
-)
+from pymoo_anon.study.stored import EVIDENCE, Released, Stored, as_written, beside, bound_text, read_record, read_search
+from pymoo_anon.study.tables import constraint, population_of, problem_of, table_of
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 

@@ -20,13 +20,7 @@ from pymoo_anon.objectives.base import (
     WorstClassObjective,
     one_class,
 )
-from pymoo_anon.objectives.bounds import (
-    Bounding,
-    FollowsK,
-    Monotone,
-    SquaresOverClasses,
-    SuppressionBudget,
-)
+from pymoo_anon.objectives.bounds import Bounding, FollowsK, Monotone, SquaresOverClasses, SuppressionBudget
 from pymoo_anon.objectives.knowledge import JointMonotone, known_of
 from pymoo_anon.objectives.privacy.register import AgainstRegister
 from pymoo_anon.objectives.recount import Recount, Recounted
