@@ -260,7 +260,7 @@ class EquivalenceClasses:
         nodes: (n_classes, n_attributes) int64 array, of local recodings the node that each cell of a class is, counted
             from 0 in each attribute; or None.
         beside: (n_distinct,) int64 array, the part of each distinct tuple in the releases beside these, as
-            `engine.joint` numbers them; or None.
+            `partition_of` numbers them; or None.
         fewest: By a group of columns, (n,) int64 array of the fewest distinct values of one of them in a kept class; in
             place of `columns` where no more is wanted.
         lease: What keeps the arrays from being written again while this object lives; None where they are its own.

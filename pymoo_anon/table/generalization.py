@@ -257,7 +257,7 @@ def nodes_of_column(name: Name, hierarchy: Hierarchy) -> Nodes:
         raise ValueError(f"column {name!r}: {error}") from None
 
 
-# --- Suppression ------------------------------------------------------------------------------------------------------
+# --- suppression ------------------------------------------------------------------------------------------------------
 
 
 #: Suppressed rows in a release: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
