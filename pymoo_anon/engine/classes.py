@@ -14,8 +14,8 @@ import numpy as np
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import row_ids
-from pymoo_anon.typing import Bools, Floats, Ints, Ints32
+from pymoo_anon.engine.numbering import Grouping, grouped
+from pymoo_anon.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -449,26 +449,6 @@ def _take_suppressed(rows, maps, offsets, codes, representatives, starts, sizes,
             if not kept[c]:
                 for j in range(len(offsets) - 1):
                     rows[i, offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] -= sizes[c]
-
-
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """Distinct tuples by their released cells."""
-
-    # (n_classes, n_attributes) int64 array, the cells of each class; classes are numbered as they first appear among
-    # the distinct tuples.
-    nodes: Ints
-    class_of: Ints  # (n_distinct,) int64 array, the class of each distinct tuple
-    representatives: Ints  # (n_classes,) int64 array, the first distinct tuple of each class
-
-
-def grouped(cells: Ints32 | Ints, n_nodes: tuple[int, ...]) -> Grouping:
-    """Merge distinct tuples with equal cells into classes."""
-    ids, first = row_ids(np.asarray(cells, dtype=np.int64), n_nodes)
-    order = np.argsort(first)
-    numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = np.arange(len(order))
-    return Grouping(np.ascontiguousarray(cells[first[order]], dtype=np.int64), numbers[ids], first[order])
 
 
 def classes_of(

@@ -1,13 +1,14 @@
-"""Join tree of the distinct tuples, with numbered pairs."""
+"""Numbers of rows and of pairs: equal cells, and the join tree of the distinct tuples."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel
-from pymoo_anon.typing import Bools, Ints, Numbers32
+from pymoo_anon.typing import Bools, Ints, Ints32, Numbers32
 
 #: An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. Loops
 #: over rows and entries are a third faster.
@@ -160,6 +161,26 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
     # The last one written stays, which is the first row.
     first[ids[::-1]] = np.arange(len(keys) - 1, -1, -1)
     return ids, first
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Distinct tuples by their released cells."""
+
+    # (n_classes, n_attributes) int64 array, the cells of each class; classes are numbered as they first appear among
+    # the distinct tuples.
+    nodes: Ints
+    class_of: Ints  # (n_distinct,) int64 array, the class of each distinct tuple
+    representatives: Ints  # (n_classes,) int64 array, the first distinct tuple of each class
+
+
+def grouped(cells: Ints32 | Ints, n_nodes: tuple[int, ...]) -> Grouping:
+    """Merge distinct tuples with equal cells into classes."""
+    ids, first = row_ids(np.asarray(cells, dtype=np.int64), n_nodes)
+    order = np.argsort(first)
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.arange(len(order))
+    return Grouping(np.ascontiguousarray(cells[first[order]], dtype=np.int64), numbers[ids], first[order])
 
 
 def join_tree(codes: Ints, offsets: Ints) -> Tree:
