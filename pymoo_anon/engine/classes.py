@@ -1,4 +1,4 @@
-"""Distinct quasi-identifier tuples of a table, and their equivalence classes.
+"""Distinct quasi-identifier tuples of a table, and their equivalence classes, alone or joint.
 
 A search reads nothing else. A table of many rows and few distinct tuples is searched as fast as a small one.
 """

@@ -1,4 +1,4 @@
-"""Kept columns: the reason for each, and its coarseness."""
+"""Kept columns: the reason for each, its coarseness, and averages in place of its numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of a release, and the joint classes of several releases of a study."""
+"""Releases of a study: written, recorded, counted again, and seen beside one another."""
 
 from __future__ import annotations
 
