@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueC
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.objectives.knowledge import BackgroundKnowledge, agreeing, any_of, knowledge_in_words, sets_of
-from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 Knowing = TypeVar("Knowing", bound="WithBackgroundKnowledge")
 Worst = TypeVar("Worst", bound="WorstClassObjective")

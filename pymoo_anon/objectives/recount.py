@@ -302,6 +302,21 @@ class Recount:
         size, held, rows = self.sizes.to_numpy()[pairs.cell], pairs.value.map(whole).astype("int64"), int(whole.sum())
         return pairs.assign(size=size, whole=held, rows=rows, p=pairs.n / size, q=held / rows)
 
+    @staticmethod
+    def logarithm(ratio: Fraction) -> Decimal:
+        """Return the natural logarithm of a ratio to 28 digits."""
+        return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
+
+    @staticmethod
+    def logarithms(counts: pd.Series[int]) -> pd.Series:
+        """Return the natural logarithms of counts to 28 digits."""
+        known = {count: Decimal(int(count)).ln() for count in counts.unique()}
+        return counts.map(known).astype(object)
+
+    def weighed_logarithms(self, weights: pd.Series[int], counts: pd.Series[int]) -> Decimal:
+        """Return the weighted sum of the logarithms of counts."""
+        return sum(map(mul, weights.tolist(), self.logarithms(counts)), Decimal(0))
+
     def _keys(self, names: Sequence[Name]) -> list[str]:
         return [f"column {self.columns.index(name)}" for name in names]
 
@@ -318,19 +333,3 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
         return table
     # None and NaN are one.
     return table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
-
-
-def logarithm(ratio: Fraction) -> Decimal:
-    """Return the natural logarithm of a ratio to 28 digits."""
-    return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
-
-
-def logarithms(counts: pd.Series[int]) -> pd.Series:
-    """Return the natural logarithms of counts to 28 digits."""
-    known = {count: Decimal(int(count)).ln() for count in counts.unique()}
-    return counts.map(known).astype(object)
-
-
-def weighed_logarithms(weights: pd.Series[int], counts: pd.Series[int]) -> Decimal:
-    """Return the weighted sum of the logarithms of counts."""
-    return sum(map(mul, weights.tolist(), logarithms(counts)), Decimal(0))

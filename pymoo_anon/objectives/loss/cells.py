@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import lcm, prod
 from operator import mul
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.objectives.base import LossObjective, one_class
 from pymoo_anon.objectives.bounds import AdditiveLoss, ClassGains
-from pymoo_anon.objectives.recount import Recount, Recounted, weighed_logarithms
 from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 # Whole numbers over a larger denominator would leave too little room for sums.
 _LARGEST_DENOMINATOR = 1 << 32
@@ -245,7 +247,8 @@ class NonUniformEntropy(LossObjective):
         for i, name in enumerate(recount.names):
             rows = recount.original.groupby(f"column {i}", sort=False).n.sum()
             kept, held = recount.of_labels(name), recount.held(name).clip(lower=1)
-            total += weighed_logarithms(kept, held) + recount.n_suppressed * all_rows - weighed_logarithms(rows, rows)
+            total += recount.weighed_logarithms(kept, held) - recount.weighed_logarithms(rows, rows)
+            total += recount.n_suppressed * all_rows
         # Where anything is lost it is a bit or more.
         return total / Decimal(2).ln() if total > Decimal("0.5") else Decimal(0)
 

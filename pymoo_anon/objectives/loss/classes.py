@@ -6,6 +6,7 @@ from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -26,8 +27,10 @@ from pymoo_anon.engine.sums import (
 )
 from pymoo_anon.objectives.base import ColumnObjective, LossObjective
 from pymoo_anon.objectives.bounds import RisingLoss, RisingSum, SuppressionBudget
-from pymoo_anon.objectives.recount import Labels, Recount, Recounted, logarithm
 from pymoo_anon.typing import Floats
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Labels, Recount, Recounted
 
 
 class ClassificationMetric(LossObjective, ColumnObjective):
@@ -180,7 +183,7 @@ class KLDivergence(LossObjective):
         return 0, float(np.log2(tuples.domain_sizes).sum()) * (1 + 1e-12)
 
     def recount(self, recount: Recount) -> Recounted:
-        total = sum((logarithm(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
+        total = sum((recount.logarithm(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
         # Below 1 / (4 rows) there is none: see the loop that reckons it for a search.
         return total / Decimal(2).ln() / recount.n_rows if total > Decimal("0.25") / recount.n_rows else Decimal(0)
 

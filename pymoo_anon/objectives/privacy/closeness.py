@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,13 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
 from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective
 from pymoo_anon.objectives.bounds import Shares, WorstShare
-from pymoo_anon.objectives.recount import Recount, Recounted, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 # A recount lays out so many counts of values in classes at a time.
 _MOST_COUNTS = 1 << 20
@@ -300,7 +302,7 @@ class DeltaDisclosure(_FromTable):
         if self.strict and (shares.groupby("cell").value.nunique() < n_values).any():
             return np.inf
         ratio = _ratio(shares, pd.Series(np.log(shares.p / shares.q)).abs().argmax())
-        return abs(logarithm(ratio)) / Decimal(2).ln()
+        return abs(recount.logarithm(ratio)) / Decimal(2).ln()
 
     def __repr__(self) -> str:
         return f"DeltaDisclosure({self.column!r}{', strict=True' if self.strict else ''})"

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from pymoo_anon.objectives.bounds import (
     fewest_unavoidable,
 )
 from pymoo_anon.objectives.knowledge import JointMonotone, known_of
-from pymoo_anon.objectives.recount import Recount, Recounted, logarithms
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 
 class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
@@ -166,9 +168,9 @@ class EntropyLDiversity(_WorstDiversity):
 
     def recount(self, recount: Recount) -> Recounted:
         shares = recount.shares(self.column)
-        logs = (shares.n.astype(object) * logarithms(shares.n)).groupby(shares.cell, sort=True).sum()
+        logs = (shares.n.astype(object) * recount.logarithms(shares.n)).groupby(shares.cell, sort=True).sum()
         sizes = shares.groupby("cell", sort=True)["size"].first()
-        entropy: Decimal = (logarithms(sizes) - logs / sizes.astype(object)).min()
+        entropy: Decimal = (recount.logarithms(sizes) - logs / sizes.astype(object)).min()
         return entropy.exp()
 
 

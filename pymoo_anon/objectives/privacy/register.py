@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, pairwise
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,12 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.objectives.base import Objective, WorstClassObjective
 from pymoo_anon.objectives.bounds import Bounding, Monotone, SuppressionBudget
-from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 
 class WithPopulation(Objective):
