@@ -1,4 +1,4 @@
-"""Numbers of rows and of pairs: equal cells, and the join tree of the distinct tuples."""
+"""Numbers of rows and pairs, and the join tree of the distinct tuples."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def reaches_of(measures: Iterable[Objective]) -> list[str]:
 
 
 def check_measures(measures: Sequence[Objective], table: Microdata, rule: Suppression, beside: Ints | None) -> None:
-    """Check that background knowledge fits suppression and columns, and that joint measures have other releases."""
+    """Check that background knowledge and joint measures fit the rest of the problem."""
     partial = [measure for measure in measures if measure.known is not None]
     limit, below = rule.grouping(table.n_rows)
     if partial and (limit > 0 or below > 1):
@@ -168,7 +168,7 @@ def bound(constraint: Constraint, name: str) -> str:
 
 
 class RefinementError(ValueError):
-    """A refinement that breaks a promise of its point, with its change for the worse in words."""
+    """A refinement that breaks a promise of its point, with its change in words."""
 
     def __init__(self, change: str, asked: str = "refine") -> None:
         super().__init__(f"{asked} {change}; release the point as it is")

@@ -46,7 +46,7 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
 
 
 def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
-    """Return the cells of a recoding that divides each part of the trees, the last attribute.
+    """Return the cells of a recoding that divides each part of the trees.
 
     Parts that break a requirement stay whole. Tuples are numbered anew for `recoded`.
     """

@@ -1,4 +1,4 @@
-"""The choice of a point and its consequences: levels or cells, suppression, utility, next steps."""
+"""The choice of a point and its consequences: levels, suppression, utility, next steps."""
 
 from __future__ import annotations
 

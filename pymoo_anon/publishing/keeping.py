@@ -1,4 +1,4 @@
-"""Kept columns: the reason for each, its coarseness, and averages in place of its numbers."""
+"""Kept columns: the reason for each, its coarseness, and averages of numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recount of a released table against its bounds, and against the rows of the original."""
+"""Recount of a released table against its bounds and its original rows."""
 
 from __future__ import annotations
 
