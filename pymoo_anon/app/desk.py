@@ -6,14 +6,14 @@ import shlex
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import error_text
+from pymoo_anon.study.editing import OpenHierarchy, open_hierarchy
 from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES, Source, path_from
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
@@ -30,21 +30,30 @@ _ENDINGS = (".csv", ".gz", *(ending for ending, kind in KINDS_BY_ENDING.items() 
 _WRITE_SECONDS = 20
 
 
-@dataclass
-class Job:
+class NotYetError(Exception):
+    """A page needs work in the background first."""
+
+    def __init__(self, words: str, make: Callable[[], object]) -> None:
+        super().__init__(words)
+        self.words, self.make = words, make
+
+
+class Job(threading.Thread):
     """Work in the background, of which pages show the state."""
 
-    words: str
-    start: float = field(default_factory=time.monotonic)
-    stops: bool = False  # Whether it can be stopped, with its results
-    quiet: bool = False  # Whether pages stay as they are at its end
-    share: float | None = None  # The share that is done, or None
-    shown: Any = None  # Data to show meanwhile, or None
-    drawn: float = 0.0  # When these were made
-    error: str = ""
-    notes: list[str] = field(default_factory=list)
-    stop: threading.Event = field(default_factory=threading.Event)
-    thread: threading.Thread | None = None
+    def __init__(
+        self, words: str, work: Callable[[], None] = lambda: None, stops: bool = False, quiet: bool = False
+    ) -> None:
+        super().__init__(target=work, daemon=True)
+        self.words = words
+        self.stops = stops  # Whether it can be stopped, with its results
+        self.quiet = quiet  # Whether pages stay as they are at its end
+        self.share: float | None = None  # The share that is done, or None
+        self.shown: Any = None  # Data to show meanwhile, or None
+        self.drawn = 0.0  # When these were made
+        self.error, self.notes = "", list[str]()
+        self.stop = threading.Event()
+        self._since = time.monotonic()
 
     def show(self, words: str) -> None:
         """Set the words of the step, or end stopped work."""
@@ -53,20 +62,16 @@ class Job:
             raise KeyboardInterrupt
 
     @property
-    def is_running(self) -> bool:
-        """Whether it has not ended."""
-        return self.thread is not None and self.thread.is_alive()
-
-    @property
     def status(self) -> str:
         """Its words and seconds."""
-        return f"{self.words} ({time.monotonic() - self.start:,.0f} s)"
+        return f"{self.words} ({time.monotonic() - self._since:,.0f} s)"
 
 
 class Desk:
     """A folder, its chosen project, and the work on it.
 
-    Its path is that of the folder, or of a project file in it.
+    Its path is that of the folder, or of a project file in it. Long work is done once, until its files change, and
+    never on the event loop: there a page gets `NotYetError`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -122,78 +127,95 @@ class Desk:
 
     def project(self, decided: bool = False) -> Project:
         """Read the project, or raise for files outside the folder."""
-        project = read_project(self.path, decided)
+        read = partial(read_project, self.path, decided)
+        project: Project = self.once(f"project {decided}", "", [self.path], read)
         releases = [project.release, *(project.for_audience(name).release for name in project.audiences)]
         paths = [own.path for own in releases if own.path is not None]
         for path in (*project.files, project.path.parent / HIERARCHIES, project.output, *paths):
             self.inside(path)
         return project
 
-    @property
-    def study(self) -> Study:
-        """The study, read anew when one of its files has changed."""
-        project = self.project(decided=True)
-        output = project.output
-        made: Study = self._once("study", [*project.files, output / FRONT, output / RECORD], lambda: Study(project))
-        # These change with every choice and release, also of a command: they alone are read anew.
-        for part, file in (("choice", CHOICE), ("releases", RELEASES)):
-            self._once(part, [output / file], partial(vars(made).pop, part, None), id(made))
-        return made
-
-    @property
-    def proposer(self) -> Proposer:
-        """The guesses about the table, counted once."""
-        project = self.project()
-        files = [] if project.data.path is None else [project.data.path]
-        made: Proposer = self._once("proposer", files, partial(Proposer, project.reading), project.reading)
-        return made
-
-    @property
-    def guesses(self) -> dict[str, tuple[str, str]]:
-        """The guessed role of every column, with the reason."""
-        proposer = self.proposer
-        made: dict[str, tuple[str, str]] = self._once("guesses", [], proposer.roles, id(proposer))
-        return made
-
-    def is_counted(self) -> bool:
-        """Return whether the guesses about the table are there."""
-        return "guesses" in self._known
-
     def has_front(self) -> bool:
         """Return whether there is a front."""
         return self.file is not None and (self.project().output / RECORD).is_file()
 
-    def _once(self, name: str, files: list[Path], make: Callable[[], Any], *more: Any) -> Any:
+    # --- long work ----------------------------------------------------------------------------------------------------
+
+    @property
+    def study(self) -> Study:
+        """The study with its front, read anew when one of its files has changed."""
+        project = self.project(decided=True)
+        output = project.output
+
+        def read() -> Study:
+            made = Study(project)
+            len(made.front)
+            return made
+
+        files = [*project.files, output / FRONT, output / RECORD]
+        study: Study = self.once("study", "Reading the front", files, read)
+        # These change with every choice and release, also of a command: they alone are read anew.
+        for part, file in (("choice", CHOICE), ("releases", RELEASES)):
+            self.once(part, "", [output / file], partial(vars(study).pop, part, None), id(study))
+        return study
+
+    @property
+    def proposer(self) -> Proposer:
+        """The guesses about the table."""
+        reading = self.project().reading
+
+        def read() -> Proposer:
+            made = Proposer(reading)
+            len(made.looks)
+            return made
+
+        files = [] if reading.source.path is None else [reading.source.path]
+        made: Proposer = self.once("proposer", "Reading the table", files, read, reading)
+        return made
+
+    def hierarchy(self, name: str) -> OpenHierarchy:
+        """Return the hierarchy of a column, with its rows."""
+        file = self.inside(self.project().quasi_identifiers[name])
+        profile = next(own for own in self.proposer.profiles if own.name == name)
+        make = partial(open_hierarchy, file, profile)
+        made: OpenHierarchy = self.once("hierarchy", "Reading the hierarchy", [file], make, file, id(profile))
+        return made
+
+    def once(self, name: str, words: str, files: Sequence[Path], make: Callable[[], Any], *more: Hashable) -> Any:
+        """Return a value that is made once for files and more.
+
+        A page gets `NotYetError` in its place if there are words for the work.
+        """
         key = ([(path, path.stat().st_mtime_ns, path.stat().st_size) for path in files if path.exists()], more)
-        if name not in self._known or self._known[name][0] != key:
-            self._known[name] = key, make()
-        return self._known[name][1]
+        known = self._known.get(name)
+        if known is None or known[0] != key:
+            if words and threading.current_thread() is threading.main_thread():
+                raise NotYetError(words, partial(self.once, name, words, files, make, *more))
+            known = self._known[name] = key, make()
+        return known[1]
 
     # --- work ---------------------------------------------------------------------------------------------------------
 
-    def changed(self) -> None:
+    def changed(self, found: dict[str, Any] | None = None) -> None:
         """Let all pages show the new state."""
-        self.found, self.version = {}, self.version + 1
+        self.found = found or {}
+        self.version += 1
 
-    def start(self, words: str, work: Callable[[Job], object], stops: bool = False, quiet: bool = False) -> Job:
+    def start(self, words: str, work: Callable[[Job], Any], stops: bool = False, quiet: bool = False) -> Job:
         """Work in the background, one piece at a time.
 
-        Args:
-            words: The words of its first step.
-            work: The work, which returns what it found by name, or None.
-            stops: Whether it can be stopped, and keeps what it has.
-            quiet: Whether it changes nothing but what is found, so that pages stay as they are.
+        Work that is not quiet returns its results by name, or None.
         """
         before = self.job
-        if before.is_running and not before.quiet:
+        if before.is_alive() and not before.quiet:
             raise ValueError(f"wait for the end of this work: {before.words}")
-        job = self.job = Job(words, stops=stops, quiet=quiet)
-        job.thread = threading.Thread(target=self._work, args=(job, work, before.thread), daemon=True)
-        job.thread.start()
-        return job
+        self.job = Job(words, lambda: self._work(before, work), stops, quiet)
+        self.job.start()
+        return self.job
 
-    def _work(self, job: Job, work: Callable[[Job], object], before: threading.Thread | None) -> None:
-        if before is not None:
+    def _work(self, before: Job, work: Callable[[Job], Any]) -> None:
+        job: Any = threading.current_thread()
+        if before.ident is not None:
             # A quiet one may still run.
             before.join()
         try:
@@ -202,12 +224,11 @@ class Desk:
                 made = work(job)
             job.notes = list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, UserWarning)))
             if not job.quiet:
-                self.changed()
-            if isinstance(made, dict):
-                self.found |= made
+                self.changed(made)
         except TOLD as error:
+            # Fields keep their values.
             job.error = error_text(error)
-            self.version += not job.quiet
+            self.version += job.stops
         except KeyboardInterrupt:
             job.error = "Stopped: nothing was written."
             self.version += 1
@@ -215,8 +236,8 @@ class Desk:
     def close(self) -> None:
         """Stop the work, and wait until its results are written."""
         self.job.stop.set()
-        if self.job.thread is not None:
-            self.job.thread.join(_WRITE_SECONDS)
+        if self.job.is_alive():
+            self.job.join(_WRITE_SECONDS)
 
 
 def command(*parts: str | Path) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.resources import files
 
 from fastapi.responses import FileResponse, PlainTextResponse, Response
-from nicegui import app, ui
+from nicegui import app, binding, ui
 
-from pymoo_anon.app import begin, front, hierarchies, release, requirements, search, table
+from pymoo_anon.app import front, hierarchies, release, requirements, search, table
 from pymoo_anon.app.desk import Desk
 from pymoo_anon.app.screen import Fill, Screen
 from pymoo_anon.publishing.report.cells import resource
@@ -26,10 +26,12 @@ STEPS: dict[str, Fill] = {
 
 def add_pages(desk: Desk) -> None:
     """Add the page and its files to the server."""
+    # While work runs, its thread may hold the interpreter: this is no reason to warn of slow bindings.
+    binding.MAX_PROPAGATION_TIME = 1
 
     @ui.page("/")
     def page(step: int = 1) -> None:
-        Screen(desk, STEPS, begin.show_beginning, step).build()
+        Screen(desk, STEPS, table.show_beginning, step).build()
 
     @app.get("/vega.js")
     def vega() -> Response:
@@ -45,4 +47,6 @@ def add_pages(desk: Desk) -> None:
     def report() -> Response:
         if desk.report is None or not desk.report.is_file():
             return PlainTextResponse("There is no report yet.", status_code=404)
-        return FileResponse(desk.inside(desk.report), media_type="text/html")
+        # Without an origin of its own it reaches nothing of the screen.
+        alone = {"content-security-policy": "sandbox allow-scripts allow-modals"}
+        return FileResponse(desk.inside(desk.report), media_type="text/html", headers=alone)

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.resources import files
 from typing import Any, TypeAlias
 
 from nicegui import ui
 
 from pymoo_anon._messages import error_text, plain
-from pymoo_anon.app.chart import draw
-from pymoo_anon.app.desk import TOLD, Desk, Job
+from pymoo_anon.app.desk import TOLD, Desk, Job, NotYetError
+from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.options import parts_of
 
 #: The function of a step, which fills the page.
 Fill: TypeAlias = "Callable[[Screen], None]"
+
+# Words for the project file and the command line, and for the page.
+_ADVICE = {
+    'replace "other" by': "give it at step 1 the role",
+    'suppressed = "drop" leaves them out': "step 3 can leave them out",
+    "release --local": "at step 6 every class at levels of its own",
+    "--force replaces it, --output names": "the box beside the button replaces it, or name",
+}
 
 # Seconds between two looks at the state of the work.
 _LOOK_SECONDS = 0.4
@@ -34,7 +43,9 @@ class Screen:
         self.desk, self.chosen = desk, dict[str, Any]()
         self.on_point: Callable[[int], object] = lambda row: None
         self._steps, self._start = steps, start
-        self._waits: Job | None = None  # The work that the step needs
+        self._waiting: list[tuple[Job, ui.element, Callable[[], object]]] = []  # Parts, each with the work it needs
+        self._links: list[ui.button] = []
+        self._file = desk.file
         self._step, self._seen, self._job = min(max(step, 1), len(steps)), desk.version, desk.job
 
     # --- for the steps ------------------------------------------------------------------------------------------------
@@ -45,23 +56,42 @@ class Screen:
         try:
             yield
         except TOLD as error:
-            ui.notify(error_text(error), type="negative", multi_line=True, close_button="Close", timeout=0)
+            _notify(error_text(error), "negative")
 
-    def does(self, action: Callable[..., object]) -> Callable[..., None]:
-        """Return a handler that runs an action and shows the page anew."""
+    def does(self, action: Callable[..., object], anew: bool = True) -> Callable[..., None]:
+        """Return a handler that runs an action, and shows the page anew."""
 
         def handle(*args: Any) -> None:
             # After an error the fields keep their values.
             with self.told():
                 action(*args)
-                self.show()
+                if anew:
+                    self.show()
 
         return handle
+
+    def works(self, words: str, work: Callable[[Job], object]) -> Callable[..., None]:
+        """Return a handler that starts work in the background."""
+        return self.does(lambda *_: self.desk.start(words, work), anew=False)
 
     def shows(self, **chosen: Any) -> None:
         """Choose something on this page, and show the page anew."""
         self.chosen |= chosen
         self.show()
+
+    def keeps(self, field: Any, *key: str) -> None:
+        """Write a field into the project file when it is left."""
+
+        def write() -> None:
+            whole = isinstance(field.value, float) and field.value.is_integer()
+            with self.told():
+                change_project(self.desk.path, {key: int(field.value) if whole else field.value})
+
+        if isinstance(field, ui.select):
+            field.on_value_change(write)
+        else:
+            # Unlike "blur", it comes before the click that ends the typing.
+            field.on("change", write)
 
     def same_as(self, *commands: str) -> None:
         """Show the commands that do the same."""
@@ -70,25 +100,15 @@ class Screen:
             for one in commands:
                 ui.label(plain(one)).classes("typed").props("tabindex=0")
 
-    def wait_for(self, words: str, work: Callable[[Job], object]) -> bool:
-        """Read something that the step needs, and show the page anew.
-
-        Returns True if that has failed, and says why.
-        """
-        job = self.desk.job
-        if job.words == words and job.error:
-            text(job.error, "warning")
-            return True
-        self._waits = job if job.is_running else self.desk.start(words, work, quiet=True)
-        text(f"{words}." if self._waits.quiet else "Other work is running: this step is shown when it has ended.")
-        return False
+    def part(self, fill: Callable[[], object]) -> ui.element:
+        """Fill a part of the page, now or after the work that it needs."""
+        place = ui.element("div").classes("part")
+        self._fill(place, fill)
+        return place
 
     def go_to(self, step: int) -> None:
         """Show another step."""
         self._step = step
-        if not self.desk.job.is_running:
-            # An error of before may be mended.
-            self._job = self.desk.job = Job("")
         ui.navigate.history.replace(f"?step={step}")
         self.show()
 
@@ -101,77 +121,101 @@ class Screen:
         ui.add_head_html('<script src="vega.js" defer></script><script src="front.js" defer></script>')
         ui.on("point", lambda event: self.on_point(int(event.args)))
         self._build_head()
-        with ui.element("div").classes("status").props('role="status" aria-live="polite"'):
-            self._spinner = ui.spinner(size="1.2em")
-            self._status = ui.label()
-            self._bar = ui.linear_progress(show_value=False, size="6px").props('aria-label="share that is done"')
-            self._stop = ui.button("Stop, and keep what is there", on_click=lambda: self.desk.job.stop.set()).props(
-                "flat dense no-caps"
-            )
+        work = ui.element("div").classes("status").props('role="status" aria-live="polite"')
+        with work, ui.element("div").classes("choices") as running:
+            running.bind_visibility_from(self.desk, "job", lambda job: job.is_alive())
+            ui.spinner(size="1.2em")
+            ui.label().bind_text_from(self.desk, "job", lambda job: plain(job.status))
+            bar = ui.linear_progress(show_value=False, size="6px").props('aria-label="share that is done"')
+            bar.bind_value_from(self.desk, "job", lambda job: job.share or 0)
+            bar.bind_visibility_from(self.desk, "job", lambda job: job.share is not None)
+            stop = ui.button("Stop, and keep what is there", on_click=lambda: self.desk.job.stop.set())
+            stop.props("flat dense no-caps").bind_visibility_from(self.desk, "job", lambda job: job.stops)
         self._main = ui.element("div").classes("content")
         self.show()
         ui.timer(_LOOK_SECONDS, self._follow)
 
     def show(self) -> None:
         """Fill the page with the current step."""
-        self._seen, self._waits, self.on_point = self.desk.version, None, lambda row: None
-        self._fill_head()
+        self._seen, self._waiting, self.on_point = self.desk.version, [], lambda row: None
+        if self._file != self.desk.file:
+            # Nothing is left of another project.
+            self._file, self.chosen = self.desk.file, {}
+        for number, own in enumerate(self._links, start=1):
+            own.props(f"aria-current={'step' if number == self._step else 'false'}")
         self._main.clear()
-        title, fill = list(self._steps.items())[self._step - 1]
-        if self.desk.file is None:
-            title, fill = "Begin", self._start
+        is_open, (title, fill) = self.desk.file is not None, list(self._steps.items())[self._step - 1]
         with self._main:
-            heading(title, 1)
-            with self.told():
-                fill(self)
-        self._follow()
+            heading(title if is_open else "Begin", 1)
+            self.part(lambda: (fill if is_open else self._start)(self))
+            if is_open and self._step < len(self._steps):
+                following = self._step + 1
+                button("Next step", lambda: self.go_to(following))
+
+    def _fill(self, place: ui.element, fill: Callable[[], object]) -> None:
+        place.clear()
+        with place:
+            try:
+                fill()
+            except NotYetError as needed:
+                job, make = self.desk.job, needed.make
+                job = job if job.is_alive() else self.desk.start(needed.words, lambda job: make(), quiet=True)
+                self._waiting.append((job, place, fill))
+                text(f"{needed.words}." if job.quiet else "Other work is running: this is shown when it has ended.")
+            except TOLD as error:
+                text(in_steps(error_text(error)), "warning")
 
     def _build_head(self) -> None:
+        desk = self.desk
         with ui.element("header"):
             with ui.element("div").classes("project"):
-                self._name = ui.label()
-                self._back = ui.button("Other files", on_click=self.does(lambda: self.desk.open(None)))
-                self._back.props("flat dense no-caps")
+                folder = plain(desk.folder.resolve().name)
+                ui.label().bind_text_from(desk, "file", lambda file: plain(file.name) if file else folder)
+                back = ui.button("Other files", on_click=self.does(lambda: desk.open(None)))
+                back.props("flat dense no-caps").bind_visibility_from(desk, "file", bool)
             with ui.element("nav").props('aria-label="Steps"'):
-                self._links = [
-                    ui.button(f"{number} {title}", on_click=lambda number=number: self.go_to(number))
-                    for number, title in enumerate(self._steps, start=1)
-                ]
-
-    def _fill_head(self) -> None:
-        file = self.desk.file
-        self._name.set_text(plain(self.desk.folder.resolve().name if file is None else file.name))
-        self._back.set_visibility(file is not None)
-        for number, own in enumerate(self._links, start=1):
-            own.set_enabled(file is not None)
-            here = file is not None and number == self._step
-            own.props("no-caps dense unelevated aria-current=step" if here else "no-caps dense flat")
-            own.props(remove="flat" if here else "unelevated aria-current")
+                for number, title in enumerate(self._steps, start=1):
+                    own = ui.button(f"{number} {title}", on_click=lambda number=number: self.go_to(number))
+                    own.props("no-caps dense flat").bind_enabled_from(desk, "file", bool)
+                    self._links.append(own)
 
     def _follow(self) -> None:
         job = self.desk.job
-        running = job.is_running
-        for part in (self._spinner, self._status):
-            part.set_visibility(running)
-        self._stop.set_visibility(running and job.stops)
-        self._bar.set_visibility(running and job.share is not None)
-        if running:
-            self._status.set_text(plain(job.status))
-            self._bar.set_value(job.share or 0)
-            if job.shown is not None:
-                draw("growing", job.shown)
-        elif job is not self._job and job.thread is not None:
+        if not job.is_alive() and job is not self._job:
             self._job = job
-            for words in [job.error] if job.error else job.notes:
-                kind: Any = "negative" if job.error else "warning"
-                ui.notify(plain(words), type=kind, multi_line=True, close_button="Close", timeout=0)
-        if self._seen != self.desk.version or (self._waits and not self._waits.is_running):
+            for words in job.notes:
+                _notify(words, "warning")
+            if job.error and not job.quiet:
+                _notify(job.error, "negative")
+        if self._seen != self.desk.version:
             self.show()
+        for own in [own for own in self._waiting if not own[0].is_alive()]:
+            self._waiting.remove(own)
+            job, place, fill = own
+            if not place.is_deleted:
+                error = job.error if job.quiet else ""
+                self._fill(place, partial(text, in_steps(error), "warning") if error else fill)
+
+
+def in_steps(advice: str) -> str:
+    """Return advice for the command line in words of the page."""
+    for words, own in _ADVICE.items():
+        advice = advice.replace(words, own)
+    return advice
+
+
+def _notify(words: str, kind: Any) -> None:
+    ui.notify(plain(in_steps(words)), type=kind, multi_line=True, close_button="Close", timeout=0)
 
 
 def button(words: str, action: Callable[..., object], first: bool = False) -> ui.button:
     """Make a button, filled for the first thing to do."""
     return ui.button(plain(words), on_click=action).props("no-caps" if first else "outline no-caps")
+
+
+def controls() -> ui.element:
+    """Make a line of fields and buttons."""
+    return ui.element("div").classes("controls")
 
 
 def heading(words: str, level: int = 2) -> None:
@@ -184,22 +228,26 @@ def text(words: str, kind: str = "") -> None:
     ui.label(plain(words)).classes(f"text {kind}")
 
 
-def show_rows(columns: Sequence[tuple[str, str]], rows: list[list[Any]], caption: str) -> ui.table:
-    """Show a table.
+def show_rows(
+    columns: Sequence[tuple[str, str]],
+    rows: Sequence[Sequence[Any]],
+    caption: str,
+    templates: Mapping[int, str] | None = None,
+) -> ui.table:
+    """Show rows below titles with sides, "left" or "right".
 
-    Args:
-        columns: The title of each, and its side, "left" or "right".
-        rows: The cells of each row.
-        caption: Subject of the table.
+    A template of a column knows all cells of a row, c0 and so on, of which there may be more than columns.
     """
     made = [
         {"name": f"c{i}", "field": f"c{i}", "label": plain(title), "align": side}
         for i, (title, side) in enumerate(columns)
     ]
-    cells = [
+    fields = [
         {"id": place, **{f"c{i}": plain(str(cell)) for i, cell in enumerate(row)}} for place, row in enumerate(rows)
     ]
-    shown = ui.table(columns=made, rows=cells, row_key="id", pagination=0)
+    shown = ui.table(columns=made, rows=fields, row_key="id", pagination=0)
+    for i, template in (templates or {}).items():
+        shown.add_slot(f"body-cell-c{i}", f'<q-td :props="props">{template}</q-td>')
     return shown.props(f'flat dense wrap-cells hide-pagination aria-label="{caption}"')
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from hmac import compare_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
+
+from fastapi.responses import PlainTextResponse
 
 from pymoo_anon.app.desk import Desk
 
@@ -18,14 +20,18 @@ _HOST = "127.0.0.1"
 #: Seconds that open pages have to close on Ctrl-C.
 _CLOSE_SECONDS = 1
 
-# Nothing is loaded from elsewhere. The libraries of the page make functions of texts.
+# Nothing is loaded from elsewhere. NiceGUI runs texts of the server by `eval`, and Vue compiles templates of tables by
+# `Function`: the page does not work without unsafe-eval. Vega does, by its interpreter of expressions.
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self' ws://{host}; object-src 'none'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 
-Message = MutableMapping[str, Any]
+_HEADERS = ((b"referrer-policy", b"no-referrer"), (b"x-content-type-options", b"nosniff"))
+
+Message: TypeAlias = Any
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 
 class Guard:
@@ -39,18 +45,23 @@ class Guard:
         self.app, self._token = app, token.encode()
         self._hosts = [f"{name}:{port}" for name in (_HOST, "localhost")]
 
-    async def __call__(
-        self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
-    ) -> None:
+    async def __call__(self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Send) -> None:
         """Pass a request on, or answer 403."""
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                policy = _POLICY.format(host=dict(scope["headers"])[b"host"].decode("latin-1"))
+                own = (b"content-security-policy", policy.encode())
+                message["headers"] = [*message.get("headers", ()), *_HEADERS, own]
+            await send(message)
+
         if scope["type"] == "lifespan" or self._is_welcome(scope):
-            await self.app(scope, receive, self._sender(scope, send))
+            await self.app(scope, receive, answer)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
-            await send({"type": "http.response.body", "body": b"403: open the address that the command printed\n"})
+            await PlainTextResponse("403: open the address that the command printed\n", 403)(scope, receive, send)
 
     def _is_welcome(self, scope: Message) -> bool:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
@@ -64,24 +75,6 @@ class Guard:
             and all(origin in [f"http://{host}" for host in self._hosts] for origin in origins)
             and compare_digest(token.partition(b"/")[0], self._token)
         )
-
-    def _sender(
-        self, scope: Message, send: Callable[[Message], Awaitable[None]]
-    ) -> Callable[[Message], Awaitable[None]]:
-        policy = _POLICY.format(host=dict(scope.get("headers", ())).get(b"host", b"").decode("latin-1"))
-        told = {
-            "content-security-policy": policy,
-            "referrer-policy": "no-referrer",
-            "x-content-type-options": "nosniff",
-        }
-        more = [(name.encode(), value.encode()) for name, value in told.items()]
-
-        async def sender(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *more]
-            await send(message)
-
-        return sender
 
 
 def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:

@@ -1,113 +1,147 @@
-"""Step 1: the columns of the table, their guessed roles, and the risk."""
+"""The beginning and step 1: a table, its risk, and the roles of its columns."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
 
-from pymoo_anon._messages import counted, plain
-from pymoo_anon.app.begin import show_risk
+from pymoo_anon._messages import counted, listed, percent
 from pymoo_anon.app.desk import Job, command
-from pymoo_anon.app.screen import Screen, button, heading, text
-from pymoo_anon.comparison.uniques import uniqueness
+from pymoo_anon.app.screen import Screen, button, check_box, heading, show_rows, text
+from pymoo_anon.comparison.uniques import SMALL_CLASSES, Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
+from pymoo_anon.study.editing import change_role
+from pymoo_anon.study.interrupt import write_new
+from pymoo_anon.study.names import HIERARCHIES, file_names, source_of
 from pymoo_anon.study.project import ROLES
-from pymoo_anon.study.proposal import Proposer, change_role
-from pymoo_anon.table.guesses import kind_of_values
+from pymoo_anon.study.proposal import Proposer, reading_of
 
-# So many values are shown of a column.
-_VALUES_SHOWN = 3
+# So many pairs, columns and minimal sets are shown, and values of a column.
+_SETS_SHOWN, _MINIMAL_SHOWN, _VALUES_SHOWN = 5, 6, 3
 
-_TEMPLATES = {
-    "column": "<b>{{ props.row.name }}</b><br>{{ props.row.kind }}",
-    "values": "{{ props.row.values }}<br><span class='faint'>{{ props.row.examples }}</span>",
-    "role": """
-      <select :value="props.row.role" :aria-label="'role of ' + props.row.name"
-              @change="(event) => $parent.$emit('role', [props.row.name, event.target.value])">
-        <option v-for="role in props.row.roles" :key="role" :value="role">{{ role }}</option>
-      </select><br><span class='faint'>{{ props.row.reason }}</span>""",
+# The filter reads the columns: names, examples and roles.
+_COLUMNS = [("column", "left"), ("values", "left"), ("role", "left")]
+_OPTIONS = "".join(f"<option>{role}</option>" for role in ROLES)
+_CELLS = {
+    0: "<b>{{ props.row.c0 }}</b><br>{{ props.row.c3 }}",
+    1: "{{ props.row.c4 }}<br><span class='faint'>{{ props.row.c1 }}</span>",
+    2: f"""
+      <select :value="props.row.c2" :aria-label="'role of ' + props.row.c0"
+              @change="(event) => $parent.$emit('role', [props.row.id, event.target.value])">{_OPTIONS}</select>
+      <br><span class='faint'>{{{{ props.row.c5 }}}}</span>""",
 }
 
 
-def is_counted(screen: Screen) -> bool:
-    """Return whether the guesses about the table are there, or wait for them."""
+def show_beginning(screen: Screen) -> None:
+    """Show the files of the folder, and the risk of a table."""
     desk = screen.desk
-    if desk.is_counted():
-        return True
-    screen.wait_for("Reading the table", lambda job: len(desk.guesses))
-    return False
+    projects, tables = desk.files()
+    if projects:
+        heading("Open a project")
+        _show_choices(projects, lambda name: screen.does(lambda: desk.open(name)))
+    heading("Or begin with a table" if projects else "Begin with a table")
+    if tables:
+        text("The first look counts who is unique, and writes nothing.")
+    else:
+        text(f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there.")
+    _show_choices(tables, lambda name: screen.works(f"Reading {name}", lambda job: _counted(screen, job, name)))
+    if "table" in desk.found:
+        _show_begun(screen, **desk.found)
+
+
+def _show_choices(names: list[str], chooses: Any) -> None:
+    with ui.element("div").classes("choices"):
+        for name in names:
+            button(name, chooses(name))
+
+
+def _counted(screen: Screen, job: Job, name: str) -> dict[str, Any]:
+    table = screen.desk.inside(screen.desk.folder / name)
+    proposer = Proposer(reading_of(source_of(name, table.parent), "auto", None))
+    known = [own.profile.name for own in proposer.looks if own.role == "quasi-identifier"]
+    job.show("Counting unique rows")
+    return {"table": table, "proposer": proposer, "risk": uniqueness(proposer.frame, known) if known else None}
+
+
+def _show_begun(screen: Screen, table: Path, proposer: Proposer, risk: Uniqueness | None) -> None:
+    heading(f"The risk of {table.name} as it stands")
+    if risk is None:
+        text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
+    else:
+        _show_risk(risk)
+    stem = Path(file_names([table.stem])[0]).stem
+    replaces = check_box("Replace files that are there")
+    replaces.set_visibility((table.parent / f"{stem}.toml").exists())
+
+    def begin(job: Job) -> None:
+        screen.desk.inside(table.parent / HIERARCHIES)
+        texts = proposer.propose(table.parent / f"{stem}.toml").texts
+        write_new(table.parent, texts, [table], bool(replaces.value))
+        screen.desk.open(f"{stem}.toml")
+
+    text("Next, a project: a file with the role of each column and all that follows, which you can change.")
+    words = f"Begin a project: write {stem}.toml and drafts of hierarchies"
+    button(words, screen.works("Drafting hierarchies", begin), True)
+    screen.same_as(command("risk", table.name), command("init", table.name))
+
+
+def _show_risk(found: Uniqueness) -> None:
+    unique, whole = found.below(found.columns)[2], listed(map(str, found.columns))
+    text(f"{unique:,} of {found.n_rows:,} rows ({percent(unique / found.n_rows)}) are unique by {whole}.")
+    text("Whoever knows these of a person finds the row. A class is all rows that agree.")
+    rows = [[listed(map(str, own)), *(f"{n:,}" for n in found.below(own).values())] for own in found.worst(_SETS_SHOWN)]
+    titles = ["unique rows", *(f"in classes below {least}" for least in SMALL_CLASSES[1:])]
+    show_rows([("by", "left"), *((title, "right") for title in titles)], rows, "Unique rows")
+    if added := [f"{name} ({n:,})" for name, n in found.added.items() if n]:
+        text(f"Fewer unique rows without: {', '.join(added)}.")
+    minimal = found.minimal.head(_MINIMAL_SHOWN).itertuples(index=False, name=None)
+    if told := [f"{listed(map(str, own))} ({n:,})" for own, n in minimal]:
+        text(f"Smallest sets that single rows out: {'; '.join(told)}.")
 
 
 def show_table(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
-    desk = screen.desk
-    if not is_counted(screen):
-        return
-    rows = _column_rows(screen, desk.proposer)
-    n_rows = desk.proposer.profiles[0].n_rows
-    text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(rows), 'column', 'columns')}.")
-    text("A role says what becomes of a column: read all, and change what is wrong.")
-    if undecided := [row["name"] for row in rows if row["role"] == "other"]:
+    desk, project, known = screen.desk, screen.desk.project(), screen.desk.text
+    looks = [own for own in desk.proposer.looks if own.profile.name in project.columns]
+    text(f"{counted(looks[0].profile.n_rows, 'row', 'rows')}, {counted(len(looks), 'column', 'columns')}.")
+    text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
+    with ui.expansion("What the roles mean").props("dense"):
+        show_rows([("role", "left"), ("a column with it", "left")], [*ROLES.items()], "Roles")
+    if undecided := project.with_role("other"):
         text(f"Not decided: {', '.join(undecided)}. Nothing is searched until these have another role.", "warning")
-    # The filter reads the fields.
-    fields = {"column": "name", "values": "examples", "role": "role"}
-    columns = [{"name": name, "field": fields[name], "label": name, "align": "left"} for name in _TEMPLATES]
-    words = ui.input("Find a column").props("dense clearable").classes("find") if len(rows) > 12 else None
-    table = ui.table(columns=columns, rows=rows, row_key="name", pagination=0)
-    table.props('flat dense wrap-cells hide-pagination aria-label="Columns"').classes("columns")
-    for name, cell in _TEMPLATES.items():
-        table.add_slot(f"body-cell-{name}", f'<q-td :props="props">{cell}</q-td>')
-    if words is not None:
-        words.bind_value_to(table, "filter")
+    words = ui.input("Find a column").props("dense clearable").classes("find")
+    words.set_visibility(len(looks) > 12)
+    rows = []
+    for profile, kind, guess, reason in looks:
+        role = project.columns[profile.name].role
+        told = reason if role == guess else f"your choice; the guess is {guess}: {reason}"
+        examples = " · ".join(one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN])
+        rows.append([profile.name, examples, role, kind, profile, told])
+    table = show_rows(_COLUMNS, rows, "Columns", _CELLS).classes("columns")
+    words.bind_value_to(table, "filter")
 
     def change(event: Any) -> None:
-        name, role = event.args
-        with screen.told():
-            if role not in ROLES:
-                raise ValueError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
-            change_role(desk.project(), desk.proposer, name, role, screen.chosen["text"])
-            desk.changed()
-        screen.show()
+        place, role = event.args
+        name = looks[place].profile.name
+
+        def work(job: Job) -> None:
+            try:
+                change_role(project, desk.proposer, name, role, known)
+            finally:
+                # After an error, the role is shown as it was.
+                desk.changed()
+
+        screen.works(f"Changing the role of {name}", work)()
 
     table.on("role", change)
     text(f"All roles stand in {desk.path.name}, which the commands read.")
-    _show_risk(screen)
-    screen.same_as(command("init", desk.named(desk.project().data)), command("risk", desk.path.name))
-
-
-def _column_rows(screen: Screen, proposer: Proposer) -> list[dict[str, Any]]:
-    desk = screen.desk
-    screen.chosen["text"] = desk.text
-    project, guesses, rows = desk.project(), desk.guesses, []
-    for profile in proposer.profiles:
-        if profile.name not in project.columns:
-            continue
-        role, (guessed, reason) = project.columns[profile.name].role, guesses[profile.name]
-        examples = [one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN]]
-        rows.append(
-            {
-                "name": plain(profile.name),
-                "kind": kind_of_values(profile),
-                "values": str(profile),
-                "examples": " · ".join(examples),
-                "role": role,
-                "roles": list(ROLES),
-                "reason": reason if role == guessed else f"your choice; the guess is {guessed}: {reason}",
-            }
-        )
-    return rows
-
-
-def _show_risk(screen: Screen) -> None:
-    desk = screen.desk
-
-    def work(job: Job) -> dict[str, Any]:
-        names = desk.project().with_role("quasi-identifier")
-        return {"risk": uniqueness(desk.proposer.frame, names)}
-
     heading("The risk of the table as it stands")
     if "risk" in desk.found:
-        show_risk(desk.found["risk"])
+        _show_risk(desk.found["risk"])
     else:
-        button("Count unique rows", screen.does(lambda: desk.start("Counting unique rows", work)))
+        names = project.with_role("quasi-identifier")
+        count = screen.works("Counting unique rows", lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
+        button("Count unique rows", count)
+    screen.same_as(command("init", desk.named(project.data)), command("risk", desk.path.name))

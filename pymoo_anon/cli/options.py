@@ -20,6 +20,8 @@ _HOLDS, _TAKES = "What has to hold", "Which of the rest"
 
 _TABLE_WORDS = "The table in a database or the sheet of a workbook, SCHEMA.NAME outside the usual schema."
 
+_KINDS = "CSV, Parquet, JSON lines, Excel, SQLite; postgresql://HOST/DATABASE, duckdb:FILE:TABLE or spark:TABLE"
+
 _STUDY = "The project file, or the folder of its search."
 
 # The options that say which point to take.
@@ -32,7 +34,7 @@ class RiskRequest(Invocation):
 
     data: str = option(
         ...,
-        "A project file, or a table: a CSV or Parquet file, duckdb:FILE:TABLE or spark:TABLE.",
+        f"A project file, or a table: {_KINDS}.",
         metavar="DATA|FILE.toml",
         argument=True,
     )
@@ -48,7 +50,7 @@ class RiskRequest(Invocation):
 class CompareRequest(Invocation):
     """Options of `pymoo-anon compare`."""
 
-    first: str = option(..., "A released table: a CSV or Parquet file, ...", metavar="A", argument=True)
+    first: str = option(..., f"A released table: {_KINDS}.", metavar="A", argument=True)
     second: str = option(..., "Another one with the same columns.", metavar="B", argument=True)
     project: Path | None = option(
         None,
@@ -79,8 +81,7 @@ class InitRequest(Invocation):
 
     data: str = option(
         ...,
-        "A file: CSV, Parquet, JSON lines, Excel, SQLite; postgresql://HOST/DATABASE, duckdb:FILE:TABLE or spark:TABLE;"
-        " or FILE.deid, a project of ARX.",
+        f"A file: {_KINDS}; or FILE.deid, a project of ARX.",
         metavar="DATA",
         argument=True,
     )
@@ -281,8 +282,7 @@ class ReportRequest(Invocation):
     threshold: float = option(0.09, "Risk shown for comparison. pick --risk requires one.", metavar="RISK")
     population: str | None = option(
         None,
-        "A table of the population with the same quasi-identifiers, for the journalist risk: a CSV or Parquet file, "
-        "duckdb:FILE:TABLE or spark:TABLE.",
+        f"A table of the population with the same quasi-identifiers, for the journalist risk: {_KINDS}.",
         metavar="DATA",
     )
     population_size: int | None = option(
@@ -304,7 +304,9 @@ class ReportRequest(Invocation):
 class CountRequest(Invocation):
     """Options of `pymoo-anon count`."""
 
-    file: Path = option(..., "The released table, a CSV or Parquet file.", metavar="TABLE", argument=True)
+    file: Path = option(
+        ..., "The released table: CSV, Parquet, JSON lines, Excel or SQLite.", metavar="TABLE", argument=True
+    )
     where: list[str] = option(
         [],
         "A condition that all counted rows meet, such as sex=Female, age=30..39 or 'city=Bonn|Ulm'; repeatable.",

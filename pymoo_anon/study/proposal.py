@@ -7,31 +7,37 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from importlib.resources import files
-from io import StringIO
 from itertools import islice
 from pathlib import Path
 from string import Template
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import tomlkit
 
-from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
-from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from, source_of
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
-from pymoo_anon.study.project import ROLES, Project, read_project
-from pymoo_anon.table.delimited import csv_rows, text_of_file
+from pymoo_anon.study.project import ROLES, read_project
+from pymoo_anon.table.delimited import csv_rows
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
-from pymoo_anon.table.guesses import MOST_VALUES, Profile, decided_columns, equal_columns, guess_of, profiles_of
-from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.guesses import (
+    MOST_VALUES,
+    Profile,
+    decided_columns,
+    equal_columns,
+    guess_of,
+    kind_of_values,
+    profiles_of,
+)
 
 #: Reasons for dropping a column that tells nothing beside another one.
 EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
@@ -46,6 +52,15 @@ _TODO = """\
 # Not decided. May others know it of a person? Then it is a "quasi-identifier", and `pymoo-anon hierarchy draft` drafts
 # its hierarchy. Must nobody learn it? "sensitive". Does nobody need it? "drop". "keep" is for what nobody can know.\
 """
+
+
+class ColumnLooks(NamedTuple):
+    """Values of a column, and the guess from them."""
+
+    profile: Profile  # Its counts
+    kind: str  # Kind of its values: "numbers", "dates" or "texts"
+    role: str  # Its guessed role
+    reason: str  # Why, in one line
 
 
 class ColumnProposal(NamedTuple):
@@ -138,6 +153,12 @@ class Proposer:
         """Return the guessed role of every column, with the reason, before hierarchies are drafted."""
         redundant = {name: ("drop", told) for name, (_, told) in self._redundant({}).items()}
         return self._decisions({}) | redundant
+
+    @cached_property
+    def looks(self) -> list[ColumnLooks]:
+        """Kind and guessed role of every column."""
+        roles = self.roles()
+        return [ColumnLooks(own, kind_of_values(own), *roles[own.name]) for own in self.profiles]
 
     def draft(self, name: str) -> str:
         """Return the text of a drafted hierarchy of a column."""
@@ -281,6 +302,10 @@ class Proposer:
             missing=_toml(missing or ("keep" if any(profile.n_missing for profile in used) else "raise")),
             empty=_toml(self._empty),
             reading="".join(f"{line}\n" for line in reading),
+            roles="\n".join(
+                fill(words, 120, initial_indent=f"#   {role:16}  ", subsequent_indent=f"#{' ' * 21}")
+                for role, words in ROLES.items()
+            ),
             columns="".join(map(_column_text, columns)),
             front=_toml(f"{project.stem}-front"),
             release=_toml(f"{project.stem}-release.csv"),
@@ -301,7 +326,6 @@ def known_columns(data: str, asked: Sequence[str] = ()) -> KnownColumns:
     These are the columns asked for, else the quasi-identifiers of the project, else the guessed ones.
     """
     # They load all measures.
-    from pymoo_anon.study.project import read_project
     from pymoo_anon.study.tables import open_table
 
     project = read_project(Path(data), decided=False) if is_project(data) else None
@@ -390,59 +414,3 @@ def _toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return str(tomlkit.item(value).as_string())
-
-
-# --- changes of a project file that keep its comments -----------------------------------------------------------------
-
-
-def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: str | None = None) -> None:
-    """Write values into a project file, by the names of tables and key.
-
-    None deletes a key, and a list of dicts becomes tables such as [[adversary]]. `known` is the content to be changed,
-    or None for any.
-    """
-    text = content_of(path).decode("utf-8-sig")
-    if known is not None and text != known:
-        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
-    content: Any = tomlkit.parse(text)
-    for (*tables, key), value in changes.items():
-        table = content
-        for name in tables:
-            table = table.setdefault(name, tomlkit.table())
-        if value is None:
-            table.pop(key, None)
-        else:
-            table[key] = value
-    with replaced(path) as temporary:
-        temporary.write_bytes(tomlkit.dumps(content).encode("utf-8"))
-        try:
-            read_project(temporary, decided=False)
-        except ValueError as error:
-            raise ValueError(str(error).replace(str(temporary), str(path))) from None
-
-
-def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> None:
-    """Write the role of a column, and draft its hierarchy if it needs one."""
-    changes: dict[tuple[str, ...], Any] = {("columns", name, "role"): role}
-    if role != "keep":
-        changes[("columns", name, "reason")] = None
-    given = tomlkit.parse(content_of(project.path).decode("utf-8-sig")).unwrap()["columns"].get(name, {})
-    if role == "quasi-identifier" and not given.get("hierarchy"):
-        columns = list(project.columns)
-        file = f"{HIERARCHIES}/{dict(zip(columns, file_names(columns), strict=True))[name]}"
-        changes[("columns", name, "hierarchy")] = file
-        if not (project.path.parent / file).exists():
-            write_new(project.path.parent, {file: proposer.draft(name)}, project.files, False)
-    elif role != "quasi-identifier":
-        # Only these roles have a hierarchy.
-        changes |= {("columns", name, key): None for key in ("levels", "weight")}
-    change_project(project.path, changes, known)
-
-
-def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
-    """Write a hierarchy file anew, in place of the known content."""
-    Hierarchy.from_csv(StringIO(text))
-    if known is not None and text_of_file(path, str(path))[1] != known:
-        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
-    with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="")

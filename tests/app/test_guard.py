@@ -102,7 +102,7 @@ def test_one_piece_of_work_at_a_time_and_its_errors_are_told(folder):
     with pytest.raises(ValueError, match="wait for the end of this work: waiting"):
         desk.start("more", lambda job: None)
     desk.close()
-    assert not job.is_running
+    assert not job.is_alive()
     for error, told in (
         (ValueError("k must be whole"), "k must be whole"),
         (KeyboardInterrupt(), "Stopped: nothing was written."),
@@ -111,7 +111,7 @@ def test_one_piece_of_work_at_a_time_and_its_errors_are_told(folder):
         def fails(job, error=error):
             raise error
 
-        desk.start("failing", fails).thread.join()
+        desk.start("failing", fails).join()
         assert desk.job.error == told
-    desk.start("working", lambda job: {"found": 1}).thread.join()
+    desk.start("working", lambda job: {"found": 1}).join()
     assert (desk.job.error, desk.found) == ("", {"found": 1})

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from command import own
 
+from pymoo_anon.study.editing import change_hierarchy, change_project, change_role, open_hierarchy
 from pymoo_anon.study.names import source_of
 from pymoo_anon.study.project import read_project
-from pymoo_anon.study.proposal import Proposer, change_hierarchy, change_project, change_role, known_columns, reading_of
+from pymoo_anon.study.proposal import Proposer, known_columns, reading_of
+from pymoo_anon.table import hierarchy_edits as edits
 
 pytestmark = pytest.mark.usefixtures("own_table")
 
@@ -66,3 +69,48 @@ def test_columns_that_others_may_know_are_guessed_or_given():
     assert known_columns("mine.csv").columns == ["zip"]
     assert known_columns("mine.toml")[1:] == (["zip", "sex"], "of the project")
     assert known_columns("mine.csv", ["paid"])[1:] == (["paid"], "asked for")
+
+
+def opened(name="zip", file="trees/zip.csv"):
+    proposer = Proposer(reading_of(source_of("mine.csv", Path()), "auto", None))
+    return open_hierarchy(Path(file), next(own for own in proposer.profiles if own.name == name))
+
+
+def test_a_hierarchy_is_opened_with_the_rows_of_its_groups():
+    found, column = opened(), pd.read_csv("mine.csv", dtype=str)["zip"]
+    for level, labels in enumerate(found.hierarchy.labels):
+        by_value = dict(zip(found.hierarchy.domain, found.hierarchy.groups[level], strict=True))
+        counts = column.map(by_value).value_counts()
+        assert found.rows_of(level).tolist() == [counts.get(group, 0) for group in range(len(labels))]
+    assert found.text == Path("trees/zip.csv").read_text(encoding="utf-8")
+    Path("few.csv").write_text("\n".join(found.text.splitlines()[1:]) + "\n", encoding="utf-8")
+    few = opened(file="few.csv")
+    assert few.findings[0].severity == "error"
+    assert 0 < few.rows.sum() < found.rows.sum()
+    Path("none.csv").write_text("a;x;1\nb;x;2\n", encoding="utf-8")
+    none = opened(file="none.csv")
+    assert none.hierarchy is None
+    assert none.findings[0].severity == "error"
+
+
+def test_a_change_by_hand_is_written_in_the_layout_of_arx_and_undone():
+    file, before = Path("trees/zip.csv"), opened()
+    changed = edits.merged(before.hierarchy, 1, before.hierarchy.labels[1], "all of them")
+    change_hierarchy(file, str(changed.to_csv()), before.text)
+    assert {line.split(";")[1] for line in file.read_text(encoding="utf-8").splitlines()} == {"all of them"}
+    after = opened()
+    assert after.rows_of(1).tolist() == [before.rows.sum()]
+    change_hierarchy(file, before.text, after.text)
+    assert opened().text == before.text
+
+
+def test_values_that_stand_there_already_change_no_file():
+    change_project(MINE, {("search", "seed"): 3})
+    at = MINE.stat().st_mtime_ns
+    change_project(MINE, {("search", "seed"): 3, ("report", "owner"): "", ("search", "require"): []})
+    assert MINE.stat().st_mtime_ns == at
+    change_project(MINE, {("report", "owner"): "Ann"})
+    assert read_project(MINE).report["owner"] == "Ann"
+    change_project(MINE, {("report", "owner"): "", ("search", "seed"): 0})
+    assert dict(read_project(MINE).report) == {}
+    assert read_project(MINE).search["seed"] == 0

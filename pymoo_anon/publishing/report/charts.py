@@ -18,8 +18,8 @@ from pymoo_anon._files import replaced
 from pymoo_anon.objectives.privacy.identity import KAnonymity, ProsecutorRisk
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import logarithmic
-from pymoo_anon.publishing.report.cells import template
-from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, Measure, measures
+from pymoo_anon.publishing.report.cells import Row, template
+from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, Measure, labelling, measures, point_label
 from pymoo_anon.publishing.report.people import BELOW
 from pymoo_anon.publishing.report.subject import Subject
 from pymoo_anon.publishing.report.values import HERE
@@ -93,13 +93,19 @@ def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
     return specs | dict(zip(fixed, compiled([specs[kind] for kind in fixed]), strict=True))
 
 
-def axes(subject: Subject) -> list[Spec]:
-    """Return the axis and the colour scale of every measure."""
-    return [_axis(subject, one) for one in measures(subject)]
+def front_chart(subject: Subject, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return labels of points by row, axes, and the axes shown first.
+
+    Args:
+        subject: The subject.
+        rows: The rows of the table of the front.
+    """
+    shown = labelling(subject)
+    labels = {row[0]: point_label(shown, row) for row in rows}
+    return {"labels": labels, "axes": [_axis(subject, one) for one in measures(subject)], "first": _first_axes(subject)}
 
 
-def first_axes(subject: Subject) -> list[int | None]:
-    """Return the first measures for x, y and colour."""
+def _first_axes(subject: Subject) -> list[int | None]:
     order = [one.measure for one in measures(subject)]
     x, *others = [order.index(objective) for objective in axes_of(subject.front.objectives)]
     y, *more = others or [x]

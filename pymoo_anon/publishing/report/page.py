@@ -16,7 +16,7 @@ from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report import decision, people, values
 from pymoo_anon.publishing.report.cells import Row, Table, View, one_line, resource, template
-from pymoo_anon.publishing.report.charts import axes, charts, first_axes, script
+from pymoo_anon.publishing.report.charts import charts, script
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
 from pymoo_anon.table.microdata import Microdata
 
@@ -209,6 +209,9 @@ def _payload(
     subject: Subject, shown: list[tuple[Member, dict[str, View]]], figures: dict[str, list[Figure]]
 ) -> dict[str, Any]:
     """Return the data of the script: charts and tables, equal ones once."""
+    # Loaded late: a release does not need the charts.
+    from pymoo_anon.publishing.report.charts import front_chart
+
     every = [figure for own in figures.values() for figure in own]
     pool: dict[str, int] = {}
 
@@ -236,9 +239,7 @@ def _payload(
     }
     if subject.external:
         return made | {"chosen": 1, "members": [{**told[0], "point": 1}]}
-    measures, (front, *_) = decision.labelling(subject), figures["front"]
-    labels = {row[0]: decision.point_label(measures, row) for row in front.table.rows}
-    return made | {"labels": labels, "axes": axes(subject), "first": first_axes(subject)}
+    return made | front_chart(subject, figures["front"][0].table.rows)
 
 
 def _embedded(data: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -433,12 +434,12 @@ def checked_subject(
     front: Any,
     choice: Any,
     *,
-    evidence: Any,
-    suppressed: Any,
-    threshold: Any,
-    population: Any,
-    external: bool,
-    about: Mapping[str, Any],
+    evidence: Any = None,
+    suppressed: Any = "mark",
+    threshold: Any = 0.09,
+    population: Any = None,
+    external: bool = False,
+    about: Mapping[str, Any] = MappingProxyType({}),
 ) -> Subject:
     """Check the arguments, and make a subject of them."""
     if not isinstance(front, Front):

@@ -1,0 +1,143 @@
+"""Changes of a project file that keep its comments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tomlkit
+
+from pymoo_anon._files import content_of, replaced
+from pymoo_anon.study.interrupt import write_new
+from pymoo_anon.study.names import HIERARCHIES, file_names
+from pymoo_anon.study.project import Project, read_project
+from pymoo_anon.study.proposal import Proposer
+from pymoo_anon.table.delimited import text_of_file
+from pymoo_anon.table.findings import Finding, check_hierarchy
+from pymoo_anon.table.guesses import Profile
+from pymoo_anon.table.hierarchy import Hierarchy, matched
+from pymoo_anon.typing import Ints
+
+
+def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: str | None = None) -> None:
+    """Write values into a project file.
+
+    Args:
+        path: The project file.
+        changes: By the names of tables and key the new value. None, an empty text or list deletes the key. A list of
+            dicts becomes tables such as [[adversary]].
+        known: The content that the changes are meant for, or None for any.
+
+    Raises:
+        ValueError: The file has changed meanwhile, or would no longer be a project file.
+    """
+    text = content_of(path).decode("utf-8-sig")
+    if known is not None and text != known:
+        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
+    content: Any = tomlkit.parse(text)
+    for (*tables, key), value in changes.items():
+        table, is_empty = content, value in (None, "", [])
+        for name in tables:
+            table = table.get(name, {}) if is_empty else table.setdefault(name, tomlkit.table())
+        if is_empty:
+            table.pop(key, None)
+        else:
+            table[key] = value
+    new = tomlkit.dumps(content)
+    if new == text:
+        return
+    with replaced(path) as temporary:
+        temporary.write_bytes(new.encode("utf-8"))
+        try:
+            read_project(temporary, decided=False)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(temporary), str(path))) from None
+
+
+def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> None:
+    """Write the role of a column, and draft its hierarchy if it needs one.
+
+    Args:
+        project: The project.
+        proposer: The guesses about its table.
+        name: The column.
+        role: Its new role.
+        known: The content of the project file that is changed, or None for any.
+
+    Raises:
+        ValueError: The column has no hierarchy, or the project file has changed meanwhile.
+    """
+    changes: dict[tuple[str, ...], Any] = {("columns", name, "role"): role}
+    if role != "keep":
+        changes[("columns", name, "reason")] = None
+    given = tomlkit.parse(content_of(project.path).decode("utf-8-sig")).unwrap()["columns"].get(name, {})
+    if role == "quasi-identifier" and not given.get("hierarchy"):
+        columns = list(project.columns)
+        file = f"{HIERARCHIES}/{dict(zip(columns, file_names(columns), strict=True))[name]}"
+        changes[("columns", name, "hierarchy")] = file
+        if not (project.path.parent / file).exists():
+            write_new(project.path.parent, {file: proposer.draft(name)}, project.files, False)
+    elif role != "quasi-identifier":
+        # Only these roles have a hierarchy.
+        changes |= {("columns", name, key): None for key in ("levels", "weight")}
+    change_project(project.path, changes, known)
+
+
+def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
+    """Write a hierarchy file anew.
+
+    Args:
+        path: The file.
+        text: Its new content, which must be a hierarchy.
+        known: The content that is replaced, or None for any.
+
+    Raises:
+        ValueError: The file has changed meanwhile, or the content is no hierarchy.
+    """
+    Hierarchy.from_csv(StringIO(text))
+    if known is not None and text_of_file(path, str(path))[1] != known:
+        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+
+
+class OpenHierarchy(NamedTuple):
+    """Hierarchy of a column, beside its values."""
+
+    text: str  # The content of its file
+    findings: Sequence[Finding]  # Errors, warnings and notes of a check against the values
+    hierarchy: Hierarchy | None  # The hierarchy, or None where the file holds none
+    rows: Ints  # (n_values,) int64, the rows of each value of its domain, zeros for a sampled column
+
+    def rows_of(self, level: int) -> Ints:
+        """Return the rows of each group of a level."""
+        assert self.hierarchy is not None
+        n_groups = int(self.hierarchy.n_groups[level])
+        return np.bincount(self.hierarchy.groups[level], self.rows, n_groups).astype(np.int64)
+
+
+def open_hierarchy(path: Path, profile: Profile) -> OpenHierarchy:
+    """Read a hierarchy, check it, and count the rows of its values.
+
+    Args:
+        path: The file.
+        profile: The values of its column with their counts.
+    """
+    text, values = text_of_file(path, str(path))[1], None if profile.is_sampled else list(profile.values)
+    findings = check_hierarchy(StringIO(text), values)
+    try:
+        hierarchy = Hierarchy.from_csv(StringIO(text))
+    except ValueError:
+        return OpenHierarchy(text, findings, None, np.zeros(0, dtype=np.int64))
+    rows = np.zeros(hierarchy.n_values, dtype=np.int64)
+    if values is not None:
+        try:
+            places = matched(hierarchy, values).encode(values)
+        except ValueError:
+            places = hierarchy.encode(values)
+        known = places >= 0
+        np.add.at(rows, places[known], np.array(profile.counts)[known])
+    return OpenHierarchy(text, findings, hierarchy, rows)

@@ -1,0 +1,97 @@
+"""State of the screen: what takes long is worked out in the background, and once."""
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from command import own, run
+
+from pymoo_anon.app import desk as module
+from pymoo_anon.app.desk import Desk, Job, NotYetError
+from pymoo_anon.study.proposal import Proposer
+from pymoo_anon.study.study import Study
+
+pytestmark = pytest.mark.usefixtures("own_table")
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Count the work by name, each with the thread that does it."""
+    found = {"table": [], "hierarchy": [], "front": []}
+
+    def count(name, make):
+        def counted(*given, **more):
+            found[name].append(threading.current_thread())
+            return make(*given, **more)
+
+        return counted
+
+    monkeypatch.setattr(module, "open_hierarchy", count("hierarchy", module.open_hierarchy))
+    monkeypatch.setattr(Proposer, "__init__", count("table", Proposer.__init__))
+    monkeypatch.setattr(Study, "__init__", count("front", Study.__init__))
+    return found
+
+
+def got(desk, ask):
+    """Ask as a page does, until everything is there."""
+    try:
+        return ask()
+    except NotYetError as needed:
+        make = needed.make
+    desk.start("reading", lambda job: make(), quiet=True).join()
+    assert desk.job.error == ""
+    return got(desk, ask)
+
+
+def test_a_page_reads_nothing_itself_and_a_redraw_reads_nothing_again(calls):
+    run("search", "mine.toml")
+    desk = Desk(Path("mine.toml"))
+    asked = {
+        "table": lambda: desk.proposer.looks,
+        "hierarchy": lambda: desk.hierarchy("zip"),
+        "front": lambda: desk.study.front,
+    }
+    for name, ask in asked.items():
+        calls[name].clear()
+        with pytest.raises(NotYetError):
+            ask()
+        assert calls[name] == []
+        assert got(desk, ask) is ask() is ask()
+        assert len(calls[name]) == 1
+        assert calls[name][0] is not threading.main_thread()
+
+
+def test_what_changed_is_read_again_and_nothing_else(calls):
+    desk = Desk(Path("mine.toml"))
+    before = got(desk, lambda: desk.hierarchy("zip"))
+    Path("trees/zip.csv").write_text(before.text.replace("02130x", "south"), encoding="utf-8")
+    after = got(desk, lambda: desk.hierarchy("zip"))
+    assert (before.text != after.text, len(calls["hierarchy"]), len(calls["table"])) == (True, 2, 1)
+    own(diagnosis="sensitive")
+    assert got(desk, lambda: desk.hierarchy("zip")) is after
+    with Path("mine.csv").open("a", encoding="utf-8") as file:
+        file.write(Path("mine.csv").read_text(encoding="utf-8").splitlines()[-1] + "\n")
+    assert got(desk, lambda: desk.hierarchy("zip")).rows.sum() == after.rows.sum() + 1
+    assert len(calls["table"]) == 2
+
+
+def test_an_error_is_told_and_tried_again():
+    desk = Desk(Path("mine.toml"))
+    Path("trees/zip.csv").rename("lost.csv")
+    with pytest.raises(NotYetError) as needed:
+        got(desk, lambda: desk.proposer) and desk.hierarchy("zip")
+    job = desk.start("reading", lambda job: needed.value.make(), quiet=True)
+    job.join()
+    assert "zip.csv" in job.error
+    Path("lost.csv").rename("trees/zip.csv")
+    assert got(desk, lambda: desk.hierarchy("zip")).findings == ()
+
+
+def test_a_table_without_quasi_identifiers_can_be_begun(folder):
+    table = pytest.importorskip("pymoo_anon.app.table", reason="needs nicegui")
+    Path("odd.csv").write_text("reading\n" + "".join(f"{i}.5\n" for i in range(30)), encoding="utf-8")
+    found = table._counted(SimpleNamespace(desk=Desk(folder)), Job(""), "odd.csv")
+    assert found["risk"] is None
+    assert "odd.toml" in found["proposer"].propose(folder / "odd.toml").texts
+    assert table._counted(SimpleNamespace(desk=Desk(folder)), Job(""), "mine.csv")["risk"].n_rows == 40
