@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -22,13 +25,18 @@ def load_late(name: str) -> None:
     sys.modules.setdefault(name, late)
 
 
-def later(room: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a room, from its modules and their names."""
-    modules = {name: module for module, own in names.items() for name in own}
+def later(room: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a room, which imports what its `if TYPE_CHECKING` names."""
+
+    @cache
+    def modules() -> dict[str, str]:
+        (guarded,) = [node for node in ast.parse(inspect.getsource(sys.modules[room])).body if isinstance(node, ast.If)]
+        imports = [node for node in guarded.body if isinstance(node, ast.ImportFrom)]
+        return {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def find(name: str) -> Any:
-        if name not in modules:
+        if name.startswith("__") or name not in modules():
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        return getattr(import_module(f"{room}.{modules[name]}"), name)
+        return getattr(import_module(modules()[name]), name)
 
     return find

@@ -32,7 +32,7 @@ from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.table import Microdata, Violating
-from pymoo_anon.visualization.canvas import COLOURS, STYLES, new_figure, saved
+from pymoo_anon.visualization.fronts import COLOURS, STYLES, new_figure, saved
 
 TARGETS = 2, 5, 10, 25, 50, 100, 500
 RISKS = 0.06, 0.027, 0.01, 0.005, 0.002

@@ -24,7 +24,7 @@ from pymoo_anon.comparison import CountQueries, classification
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.table import Hierarchy, Microdata
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, new_figure, saved
+from pymoo_anon.visualization.fronts import COLOURS, MARKERS, STYLES, new_figure, saved
 
 KS = 2, 5, 10, 25, 50, 100
 RISKS = 0.05, 0.02, 0.01, 0.005

@@ -17,7 +17,7 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.visualization import plot_front
-from pymoo_anon.visualization.canvas import COLOURS, new_figure, tick
+from pymoo_anon.visualization.fronts import COLOURS, new_figure, tick
 
 #: Drawing of each example, from its own names. The default is the front of its problem and result.
 DRAWN = {

@@ -27,4 +27,4 @@ __all__ = [
 ]
 
 # pymoo's NSGA-II loads scipy, which takes longer than all of this room.
-__getattr__ = later(__name__, {"preference": ["PreferenceNSGA2"], "target_sweep": ["TargetSweep"]})
+__getattr__ = later(__name__)

@@ -116,8 +116,7 @@ class BranchAndBound(OwnSearch):
     @property
     def open_bounds(self) -> Floats:
         """Lower bounds of the open points, as `Proof.open_bounds`."""
-        bounds: Floats = self.proof.open_bounds()
-        return bounds
+        return self.proof.open_bounds()
 
     @property
     def gap(self) -> Floats:

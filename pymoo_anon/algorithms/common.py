@@ -29,8 +29,7 @@ _PYMOO_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwarg
 
 def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collection[str] = ()) -> None:
     """Raise if arguments are not those of pymoo's `Algorithm`."""
-    unknown = sorted(set(given) - _PYMOO_OPTIONS - set(more))
-    if unknown:
+    if unknown := sorted(set(given) - _PYMOO_OPTIONS - set(more)):
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
 
 

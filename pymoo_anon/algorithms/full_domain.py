@@ -163,8 +163,7 @@ class Datafly(_Heuristic):
     """
 
     def _first(self) -> Ints:
-        lowest: Ints = self.problem.lowest[np.newaxis]
-        return lowest
+        return self.problem.lowest[np.newaxis]
 
     def _after(self, feasible: bool) -> Ints:
         problem: LatticeProblem = self.problem
@@ -176,8 +175,7 @@ class Datafly(_Heuristic):
             if x[j] < problem.highest[j]:
                 n_distinct[j] = len(np.unique(hierarchy.groups[x[j], codes[:, j]]))
         x[n_distinct.argmax()] += 1
-        raised: Ints = x[np.newaxis]
-        return raised
+        return x[np.newaxis]
 
 
 class SamaratiSearch(_Heuristic):

@@ -165,8 +165,7 @@ class GENITOR(Search):
         n, b = len(self._order), self.bias
         # This is (b - root) / (2 (b - 1)), without a division by 0 for a bias of 1.
         shares = 2 * u / (b + np.sqrt(b * b - 4 * (b - 1) * u))
-        ranks: Ints = np.minimum((n * shares).astype(np.int64), n - 1)
-        return ranks
+        return np.minimum((n * shares).astype(np.int64), n - 1)
 
     def _insert(self, child: Individual) -> None:
         value = _rank_of(child)

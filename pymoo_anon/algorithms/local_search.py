@@ -201,8 +201,7 @@ class ParetoLocalSearch(Search):
         children = mating.do(self.problem, self._members, wanted, algorithm=self, random_state=self.random_state)
         if not len(children):
             return np.empty((0, self.problem.n_var))
-        X: Array = in_type_of_problem(children[: self.n_offsprings], self.problem).get("X")
-        return X
+        return in_type_of_problem(children[: self.n_offsprings], self.problem).get("X")
 
     def _unexplored(self, distance: int) -> list[Individual]:
         return [one for one in self._members if self._explored.get(one.X.tobytes(), 0) < distance]

@@ -133,8 +133,7 @@ def _on_log_scale(targets: Sequence[int], most: int) -> list[int]:
     if len(asked) > most:
         asked = asked[:0]
     scale = np.rint(np.geomspace(targets[0], targets[-1], most - len(asked)))
-    places: list[int] = np.union1d(asked, np.searchsorted(targets, scale)).astype(np.int64).tolist()
-    return places
+    return np.union1d(asked, np.searchsorted(targets, scale)).astype(np.int64).tolist()
 
 
 def _done(algorithm: TargetSweep) -> str:

@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
-__getattr__ = later(__name__, {"server": ("serve",)})
+__getattr__ = later(__name__)

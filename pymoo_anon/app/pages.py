@@ -11,7 +11,7 @@ from pymoo_anon.app import front, hierarchies, release, requirements, search, ta
 from pymoo_anon.app.desk import Desk
 from pymoo_anon.app.screen import Fill, Screen
 from pymoo_anon.publishing.report.cells import resource
-from pymoo_anon.publishing.report.vega import script
+from pymoo_anon.publishing.report.charts import script
 
 #: The steps by title.
 STEPS: dict[str, Fill] = {

@@ -11,14 +11,12 @@ from nicegui import ui
 from pymoo_anon._messages import plain
 from pymoo_anon.app.desk import Desk, command
 from pymoo_anon.app.screen import Screen, button, controls, heading, text
-from pymoo_anon.objectives import Objective
 from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.names import SUPPRESSED
-from pymoo_anon.study.options import bounds_of_adversary, measures_in, usual
+from pymoo_anon.study.options import Settings, bounds_of_adversary, measures_in, usual
 from pymoo_anon.study.project import Project
 from pymoo_anon.study.requiring import in_words, measures, unmet
-from pymoo_anon.study.settings import Settings
-from pymoo_anon.study.tables import Roles, constraint
+from pymoo_anon.study.tables import Roles, constraint, measures_by_name
 
 # Writes changes into the project file.
 Write: TypeAlias = Callable[[dict[tuple[str, ...], Any]], None]
@@ -122,7 +120,7 @@ def _show_audiences(screen: Screen, project: Project, audiences: list[dict[str, 
 
 def _bound_fields(project: Project) -> Callable[[], str]:
     """Make the fields of a bound, and return a function that spells it."""
-    kinds = Objective.registered
+    kinds = measures_by_name()
     names = {name: words for name, words in measures().items() if not kinds[name].numbered}
     measure = ui.select(names, value="k", label="Measure")
     column, limit = ui.select([""], value="", label="Of"), ui.number(value=5)

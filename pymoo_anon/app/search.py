@@ -14,8 +14,8 @@ from pymoo_anon.app.screen import Screen, button, controls, text
 from pymoo_anon.problems.journal import journaled
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import ALGORITHMS, JOURNAL
+from pymoo_anon.study.options import Settings
 from pymoo_anon.study.search import Run, searched_folder
-from pymoo_anon.study.settings import Settings
 
 # A growing front is drawn with so many points at most, those that were found last.
 _MOST_DRAWN = 400

@@ -17,8 +17,7 @@ from pymoo_anon import __version__
 from pymoo_anon._rooms import load_late
 from pymoo_anon.cli import options
 from pymoo_anon.cli.console import clear_errors, loading, standard_output
-from pymoo_anon.study.options import Invocation, Option, dashed, options_named
-from pymoo_anon.study.settings import Settings
+from pymoo_anon.study.options import Invocation, Option, Settings, dashed, options_named
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 hierarchy = typer.Typer(name="hierarchy", no_args_is_help=True, help="Draft, check and show hierarchies.")

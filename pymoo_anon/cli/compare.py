@@ -11,7 +11,7 @@ from rich.table import Table
 from pymoo_anon._messages import listed, number, percent, plain, told_apart
 from pymoo_anon.cli.console import new_table, tell, working
 from pymoo_anon.cli.options import CompareRequest
-from pymoo_anon.comparison.releases import BetterOff, better_off, compare_sizes, compare_uses
+from pymoo_anon.comparison.comparing import BetterOff, better_off, compare_sizes, compare_uses
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.study.proposal import known_columns
 from pymoo_anon.study.releasing import classes_of_file

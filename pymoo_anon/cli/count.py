@@ -36,7 +36,7 @@ def run_count(asked: CountRequest, console: Console) -> None:
             found[f"mean of {asked.of}"] = guaranteed_means(release, meanings, asked.of, where)
     table = new_table(["", "least", "most", "estimate"], right=("least", "most", "estimate"))
     for words, own in found.items():
-        table.add_row(plain(words), *map(_number_or_none, own))
+        table.add_row(plain(words), *("none" if value != value else number(value) for value in own))
     console.print(table, soft_wrap=False)
 
 
@@ -52,7 +52,3 @@ def _condition(text: str) -> tuple[str, Any]:
             raise ValueError(f"--where must have the lower end of a range first, got {text!r}")
         return name, pd.Interval(ends[0], ends[1], closed="both")
     return name, [one or None for one in value.split("|")]
-
-
-def _number_or_none(value: float) -> str:
-    return "none" if value != value else number(value)

@@ -87,7 +87,6 @@ def _others(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str], Path]:
-    """Return the reading, the columns, their files and the folder."""
     if is_project(request.data):
         project = read_project(request.data, decided=False)
         reading, every = project.reading, list(project.columns)

@@ -25,8 +25,8 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.names import ALGORITHMS, FILES, JOURNAL
+from pymoo_anon.study.options import Settings
 from pymoo_anon.study.search import Found, Run, searched_folder
-from pymoo_anon.study.settings import Settings
 from pymoo_anon.typing import Ints
 
 # So many points of a longer front are printed.

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import narwhals as nw
-import pandas as pd
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from pymoo_anon._messages import listed, number, plain
@@ -32,7 +30,6 @@ def run_verify(asked: VerifyRequest, console: Console) -> None:
 
 
 def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
-    """Count all releases of a study again, and print a line for each."""
     study = Study.open(asked.file)
     with working("Reading the front") as show:
         found = study.verify(show)
@@ -46,7 +43,6 @@ def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
 
 
 def _table_holds(asked: VerifyRequest, console: Console) -> bool:
-    """Count any table again, and compare it with bounds."""
     roles = Roles(asked.sensitive)
     with options_named(asked):
         measures: list[Any] = [constraint(text, roles) for text in asked.require]
@@ -62,7 +58,10 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
         columns = object_frame(("column", "role", "reason"), [(name, known_roles[name], None) for name in known])
         said = said_of(columns, uniqueness_of(frame, columns))
     tell(console, f"Counted again: {asked.file}")
-    console.print(_claims_table(claims), soft_wrap=False)
+    table = new_table(map(str, claims), right=("promised", "recounted", "required", "holds"))
+    for row in claims.to_dict("records"):
+        table.add_row(*(_cell(str(name), value) for name, value in row.items()))
+    console.print(table, soft_wrap=False)
     tell(console, said)
     bounds = [holds for holds in claims.holds if holds is not None]
     if bounds:
@@ -71,13 +70,6 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
 
 
 _WORDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked", "dim")}
-
-
-def _claims_table(claims: pd.DataFrame) -> Table:
-    table = new_table(map(str, claims), right=("promised", "recounted", "required", "holds"))
-    for row in claims.to_dict("records"):
-        table.add_row(*(_cell(str(name), value) for name, value in row.items()))
-    return table
 
 
 def _cell(name: str, value: Any) -> str | Text:

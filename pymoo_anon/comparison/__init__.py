@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Tournament,
         Weighted,
     )
-    from pymoo_anon.comparison.comparing import Comparison, compare
+    from pymoo_anon.comparison.comparing import BetterOff, Comparison, better_off, compare, compare_sizes, compare_uses
     from pymoo_anon.comparison.properties import (
         BreachProbability,
         ClassSize,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         TupleUtility,
         released,
     )
-    from pymoo_anon.comparison.releases import BetterOff, better_off, compare_sizes, compare_uses
     from pymoo_anon.comparison.risk import (
         PopulationUniqueness,
         PopulationUniques,
@@ -103,46 +102,4 @@ __all__ = [
     "worst_off",
 ]
 
-__getattr__ = later(
-    __name__,
-    {
-        "bias": ("distribution", "gains", "gini", "lorenz_curve", "worst_off"),
-        "comparators": (
-            "Comparator",
-            "Coverage",
-            "Dominance",
-            "Goal",
-            "Hypervolume",
-            "Lexicographic",
-            "Minimum",
-            "Rank",
-            "SetComparator",
-            "Spread",
-            "Tournament",
-            "Weighted",
-        ),
-        "comparing": ("Comparison", "compare"),
-        "properties": (
-            "BreachProbability",
-            "ClassSize",
-            "DistinctValues",
-            "Property",
-            "PropertyVector",
-            "SensitiveCount",
-            "TupleLoss",
-            "TupleUtility",
-            "released",
-        ),
-        "releases": ("BetterOff", "better_off", "compare_sizes", "compare_uses"),
-        "risk": (
-            "PopulationUniqueness",
-            "PopulationUniques",
-            "individual_risk",
-            "inference",
-            "k_for_k_map",
-            "population_uniques",
-        ),
-        "uniques": ("SpecialUniques", "Uniqueness", "special_uniques", "uniqueness"),
-        "utility": ("CertainCounts", "CountQueries", "classification", "means", "total_variation"),
-    },
-)
+__getattr__ = later(__name__)

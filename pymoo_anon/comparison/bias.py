@@ -15,9 +15,8 @@ import pandas as pd
 from pymoo_anon._messages import examples
 from pymoo_anon.comparison.properties import Property, PropertyVector, Vector, align, finite_values, quantiles, released
 from pymoo_anon.table.domain_values import ROOT, is_whole
-from pymoo_anon.table.generalization import Decoded
+from pymoo_anon.table.generalization import ClassConstraint, Decoded, Suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import ClassConstraint, Suppression
 from pymoo_anon.typing import Array, Floats, Ints
 
 #: The quantiles of a distribution by name, as shares of the tuples.

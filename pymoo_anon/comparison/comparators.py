@@ -116,8 +116,7 @@ class Comparator:
         Indices of different units can then be added up.
         """
         both = np.abs(indices) + np.abs(indices.T)
-        found: Floats = np.divide(indices, both, out=np.zeros_like(both), where=both > 0)
-        return found
+        return np.divide(indices, both, out=np.zeros_like(both), where=both > 0)
 
     def _aligned(self, vectors: Sequence[Any]) -> list[Aligned]:
         if self.takes_sets and (not self.takes_vectors or (len(vectors) > 0 and is_set(vectors[0]))):
@@ -210,8 +209,7 @@ class Rank(_OfOne):
                 raise ValueError(f"point must be finite, got {point!r}")
             higher_is_better = known is None or known.maximize
             return np.full(aligned.values.shape[1], float(point) if higher_is_better else -float(point))
-        own: Floats = align([aligned.vectors[0], point]).values[1]
-        return own
+        return align([aligned.vectors[0], point]).values[1]
 
     def __repr__(self) -> str:
         return f"Rank(point={self.point!r}, tolerance={self.tolerance!r})"

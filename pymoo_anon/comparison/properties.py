@@ -151,8 +151,7 @@ def quantiles(ascending: Floats, counts: Ints, shares: Floats) -> Floats:
     places = shares * (ends[-1] - 1)
     below = ascending[np.searchsorted(ends, np.floor(places), side="right")]
     above = ascending[np.searchsorted(ends, np.ceil(places), side="right")]
-    found: Floats = below + (above - below) * (places % 1)
-    return found
+    return below + (above - below) * (places % 1)
 
 
 def finite_values(values: ArrayLike, name: str) -> Floats:
@@ -360,8 +359,7 @@ class BreachProbability(Property):
 
     def of_tuples(self, classes: EquivalenceClasses) -> Floats:
         class_of, sizes = released(classes)
-        chances: Floats = (1 / sizes)[class_of]
-        return chances
+        return (1 / sizes)[class_of]
 
     def best(self, tuples: DistinctTuples) -> float:
         return 1 / tuples.n_rows
@@ -474,18 +472,15 @@ def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, In
     class_of, sizes = released(classes)
     keys = np.repeat(class_of, np.diff(own.starts)).astype(np.int64) * own.n_values + own.values
     found, places = np.unique(keys, return_inverse=True)
-    totals = np.zeros(len(found), dtype=np.int64)
-    np.add.at(totals, places, own.counts)
+    totals = np.bincount(places, own.counts).astype(np.int64)
     return totals[places], np.bincount(found // own.n_values, minlength=len(sizes))[class_of]
 
 
 def _extents(classes: EquivalenceClasses) -> Ints:
     """Return the size of each cell's group, less one. (n_classes, n_attributes) int64 array."""
-    own: Ints = classes.extents[0][classes.cells]
-    return own
+    return classes.extents[0][classes.cells]
 
 
 def _of_classes(classes: EquivalenceClasses, values: Floats) -> Floats:
     assert classes.class_of is not None
-    found: Floats = values[classes.class_of[0]]
-    return found
+    return values[classes.class_of[0]]

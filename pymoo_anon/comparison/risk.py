@@ -53,8 +53,7 @@ def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: H
     [['10009', 1, 17.0, 0.177076], ['100**', 2, 100.0, 0.018779]]
     """
     pairs, index = _pairs(frame, quasi_identifiers, weight, "the weights")
-    wrong = [value for value in pairs["value"] if not (is_number(value) and 1 <= value < np.inf)]
-    if wrong:
+    if wrong := [value for value in pairs["value"] if not (is_number(value) and 1 <= value < np.inf)]:
         raise ValueError(f"column {weight!r} must hold weights, which are numbers from 1 on, got {examples(wrong)}")
     pairs["population"] = pairs["value"].astype(float) * pairs["n"]
     classes = pairs.groupby("class")[["n", "population"]].sum().set_axis(["size", "population"], axis="columns")
@@ -66,7 +65,6 @@ def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: H
 def _pairs(
     frame: Any, quasi_identifiers: Sequence[Hashable], other: Hashable, words: str
 ) -> tuple[pd.DataFrame, pd.MultiIndex]:
-    """Count another column's values in each class."""
     names = list(quasi_identifiers)
     if not names or other in names:
         raise ValueError(f"quasi_identifiers must name columns other than {words}, got {examples(names) or 'none'}")
@@ -96,8 +94,7 @@ def _mean_share(sizes: Ints, population: Floats) -> Floats:
     total[few] = hyp2f1(1, 1, f[few] + 1, 1 - p[few])
     # Of one row it is simpler, and loses no digits of a small share.
     total[alone] = np.log(p[alone]) / (p[alone] - 1)
-    risks: Floats = p / f * total
-    return risks
+    return p / f * total
 
 
 def inference(frame: Any, quasi_identifiers: Sequence[Hashable], sensitive: Hashable) -> pd.DataFrame:
@@ -275,7 +272,6 @@ class _Sample(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Rows of the table over persons of the population."""
         return self.n_rows / self.n_population
 
     def of_size(self, size: int) -> float:
@@ -521,7 +517,6 @@ def _shlosser(sample: _Sample) -> float:
 def _solved(
     sides: Callable[[float, float], list[tuple[float, float]]], first: tuple[float, float], why: str
 ) -> tuple[np.float64, np.float64]:
-    """Solve two equations by least squares."""
     from scipy.optimize import least_squares
 
     def inside(point: Floats) -> tuple[np.float64, np.float64]:

@@ -151,7 +151,6 @@ def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0
 
 
 def _divided_risk(weights: Floats, n_columns: int, n_paired: int, fraction: float) -> Floats:
-    """Divide the risk of a file among its unique rows, by their weights."""
     n_unique, chosen = len(weights), weights > 0
     risks = np.zeros(n_unique)
     if chosen.any():
@@ -164,12 +163,10 @@ def _divided_risk(weights: Floats, n_columns: int, n_paired: int, fraction: floa
 
 
 def _coded(frame: Any, names: Columns) -> list[_Numbers]:
-    """Return the numbers of the rows by each column."""
     if not names or repeated(names):
         raise ValueError(f"columns must name at least one column, each once, got {examples(names) or 'none'}")
     source = renamed(frame)
-    unknown = [name for name in names if name not in source.names]
-    if unknown:
+    if unknown := [name for name in names if name not in source.names]:
         raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(source.names)}")
     rows, _ = rows_of(source.frame)
     if not len(rows):
@@ -200,7 +197,6 @@ class _Numbers:
 
 
 def _combined(first: _Numbers, second: _Numbers) -> _Numbers:
-    """Return numbers by the columns of both."""
     if first.n * second.n >= 2**63:
         first, second = first.dense(), second.dense()
     return _Numbers(first.ids * second.n + second.ids, first.n * second.n)

@@ -26,9 +26,9 @@ from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.domain_values import Name, day_of, is_day
 from pymoo_anon.table.draft_levels import read_numbers
+from pymoo_anon.table.generalization import HOW_RELEASED
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import HOW_RELEASED
 from pymoo_anon.typing import Bools, Floats, Ints
 
 
@@ -45,8 +45,7 @@ class Column(NamedTuple):
         before = np.zeros((len(wanted), wanted.shape[1] + 1), dtype=np.int64)
         before[:, 1 + self.places] = wanted
         before = np.cumsum(before, axis=1)
-        found: Floats = (before[:, self.stop] - before[:, self.first]) / (self.stop - self.first)
-        return found
+        return (before[:, self.stop] - before[:, self.first]) / (self.stop - self.first)
 
     def midpoints(self, numbers: Floats) -> Floats:
         """Return the midpoint of each block's group, NaN without numbers. (n_blocks,) float array."""
@@ -231,8 +230,7 @@ class CountQueries:
 
         Errors go from 0, and lower is better.
         """
-        found: Floats = np.abs(self.answers(classes, suppressed) - self.true) / self._least
-        return found
+        return np.abs(self.answers(classes, suppressed) - self.true) / self._least
 
     def summary(self, releases: Mapping[Hashable, EquivalenceClasses], suppressed: str = "mark") -> pd.DataFrame:
         """Return the relative errors of named releases, a row each.
@@ -446,7 +444,6 @@ def _mean_of_rows(rows: Ints, numbers: Floats) -> float:
 
 
 def _narrowed(codes: Ints, after: Column) -> Column:
-    """Restrict a released column to some values."""
     held, places = np.unique(after.places[codes], return_inverse=True)
     return Column(places, np.searchsorted(held, after.first), np.searchsorted(held, after.stop), after.cells)
 

@@ -1,7 +1,13 @@
 """Tables for examples: the real Adult, and an invented census like it."""
 
-from pymoo_anon.datasets.adult import fetch_adult, fetch_adult_frame, load_hierarchy, load_taxonomy
-from pymoo_anon.datasets.census import census_rows, make_census
+from pymoo_anon.datasets.adult import (
+    census_rows,
+    fetch_adult,
+    fetch_adult_frame,
+    load_hierarchy,
+    load_taxonomy,
+    make_census,
+)
 
 __all__ = [
     "census_rows",

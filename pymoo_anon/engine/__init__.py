@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["DistinctTuples", "EquivalenceClasses", "Grouper", "ValueCounts"]
 
-__getattr__ = later(__name__, {"grouper": ("Grouper",)})
+__getattr__ = later(__name__)

@@ -1,4 +1,4 @@
-"""Distinct quasi-identifier tuples of a table, and their equivalence classes.
+"""Distinct quasi-identifier tuples of a table, and their equivalence classes, alone or joint.
 
 A search reads nothing else. A table of many rows and few distinct tuples is searched as fast as a small one.
 """
@@ -14,8 +14,8 @@ import numpy as np
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import row_ids
-from pymoo_anon.typing import Bools, Ints, Ints32
+from pymoo_anon.engine.numbering import Grouping, grouped
+from pymoo_anon.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,7 @@ class ValueCounts:
     def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:
         """Return value counts from entries of row, value and count."""
         cells, members = np.unique(rows * n_values + values, return_inverse=True)
-        totals = np.zeros(len(cells), dtype=np.int64)
-        np.add.at(totals, members, counts)
+        totals = np.bincount(members, counts, len(cells)).astype(np.int64)
         starts = np.searchsorted(cells, np.arange(n + 1) * n_values)
         return cls(starts.astype(np.int64), cells % n_values, totals, n_values)
 
@@ -157,10 +156,8 @@ class DistinctTuples:
     @cached_property
     def marginals(self) -> Ints:
         """(n_codes,) int64 array: how many tuples hold each domain value, attribute after attribute."""
-        totals = np.zeros(self.offsets[-1], dtype=np.int64)
-        for attribute, offset in enumerate(self.offsets[:-1]):
-            np.add.at(totals, offset + self.codes[:, attribute], self.counts)
-        return totals
+        columns = zip(self.codes.T, self.domain_sizes, strict=True)
+        return np.concatenate([np.bincount(own, self.counts, n) for own, n in columns]).astype(np.int64)
 
     def check_role(self, column: Hashable, reader: object) -> None:
         """Refuse a column without a role.
@@ -186,9 +183,7 @@ class DistinctTuples:
         """
         if column not in self._totals:
             counts = self.columns[column]
-            totals = np.zeros(counts.n_values, dtype=np.int64)
-            np.add.at(totals, counts.values, counts.counts)
-            self._totals[column] = _frozen(totals)
+            self._totals[column] = _frozen(np.bincount(counts.values, counts.counts, counts.n_values))
         return self._totals[column]
 
 
@@ -265,7 +260,7 @@ class EquivalenceClasses:
         nodes: (n_classes, n_attributes) int64 array, of local recodings the node that each cell of a class is, counted
             from 0 in each attribute; or None.
         beside: (n_distinct,) int64 array, the part of each distinct tuple in the releases beside these, as
-            `engine.joint` numbers them; or None.
+            `partition_of` numbers them; or None.
         fewest: By a group of columns, (n,) int64 array of the fewest distinct values of one of them in a kept class; in
             place of `columns` where no more is wanted.
         lease: What keeps the arrays from being written again while this object lives; None where they are its own.
@@ -456,38 +451,16 @@ def _take_suppressed(rows, maps, offsets, codes, representatives, starts, sizes,
                     rows[i, offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] -= sizes[c]
 
 
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """Distinct tuples by their released cells."""
-
-    # (n_classes, n_attributes) int64 array, the cells of each class; classes are numbered as they first appear among
-    # the distinct tuples.
-    nodes: Ints
-    class_of: Ints  # (n_distinct,) int64 array, the class of each distinct tuple
-    representatives: Ints  # (n_classes,) int64 array, the first distinct tuple of each class
-
-
-def grouped(cells: Ints32 | Ints, n_nodes: tuple[int, ...]) -> Grouping:
-    """Merge distinct tuples with equal cells into classes."""
-    ids, first = row_ids(np.asarray(cells, dtype=np.int64), n_nodes)
-    order = np.argsort(first)
-    numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = np.arange(len(order))
-    return Grouping(np.ascontiguousarray(cells[first[order]], dtype=np.int64), numbers[ids], first[order])
-
-
 def classes_of(
     tuples: DistinctTuples, forest: Forest | None, grouping: Grouping, columns: tuple[Hashable, ...] = ()
 ) -> EquivalenceClasses:
     """Return the equivalence classes of one local recoding, none suppressed."""
     class_of, n = grouping.class_of, len(grouping.nodes)
-    sizes = np.zeros(n, dtype=np.int64)
-    np.add.at(sizes, class_of, tuples.counts)
     return EquivalenceClasses(
         tuples,
         maps=None,
         starts=np.array([0, n], dtype=np.int64),
-        sizes=sizes,
+        sizes=np.bincount(class_of, tuples.counts, n).astype(np.int64),
         representatives=grouping.representatives,
         kept=np.ones(n, dtype=np.bool_),
         columns={name: tuples.columns[name].merged(class_of, n) for name in columns},
@@ -509,3 +482,58 @@ def classes_of_maps(
     sizes = np.sort(made.sizes)
     smallest = below or sizes[np.searchsorted(np.cumsum(sizes), limit, side="right")]
     return replace(made, maps=maps[np.newaxis], nodes=None, kept=made.sizes >= smallest)
+
+
+# --- joint classes of several releases --------------------------------------------------------------------------------
+
+
+def partition_of(classes: EquivalenceClasses) -> Ints:
+    """Return each tuple's part in one generalization, (n_distinct,) int64."""
+    assert classes.class_of is not None
+    (own,) = classes.class_of
+    return np.where(classes.kept[own], own + 1, 0)
+
+
+def grouped_jointly(
+    tuples: DistinctTuples, parts: Sequence[Ints], columns: Sequence[Hashable] | None = None
+) -> EquivalenceClasses:
+    """Group tuples that agree in all parts, one array of `partition_of` for each release.
+
+    The `nodes` of a joint class are its parts. Tuples of part 0 in all releases are suppressed.
+    """
+    cells = np.column_stack(parts)
+    grouping = grouped(cells, tuple((cells.max(axis=0) + 1).tolist()))
+    classes = classes_of(tuples, None, grouping, tuple(tuples.columns if columns is None else columns))
+    kept: Bools = (grouping.nodes > 0).any(axis=1)  # type: ignore[assignment]
+    return replace(classes, kept=kept)
+
+
+def joint_classes(classes: EquivalenceClasses) -> EquivalenceClasses:
+    """Return the joint classes of a generalization and releases."""
+    if classes.beside is None:
+        raise ValueError("joint measures need earlier releases, such as LatticeProblem(..., beside=[choice]), got none")
+    return grouped_jointly(classes.tuples, [partition_of(classes), classes.beside], tuple(classes.columns))
+
+
+def divided(classes: EquivalenceClasses) -> EquivalenceClasses:
+    """Return the joint classes as if nothing was suppressed."""
+    return joint_classes(replace(classes, kept=np.ones_like(classes.kept)))
+
+
+def worst_by_class(classes: EquivalenceClasses, joint: EquivalenceClasses, values: Floats, maximize: bool) -> Floats:
+    """Return each kept class's worst joint value, (n_classes,) float.
+
+    A joint class of rows that are suppressed here counts for the smallest class that divides an earlier one with it.
+    To suppress that class is the least that makes the joint class larger.
+    """
+    assert joint.nodes is not None
+    own, other = joint.nodes.T
+    worst_of, none = (np.minimum, np.inf) if maximize else (np.maximum, -np.inf)
+    worst, here = np.full(len(classes.sizes), none), own > 0
+    worst_of.at(worst, own[here] - 1, values[here])
+    of_suppressed, least = np.full(other.max() + 1, none), np.full(other.max() + 1, classes.n_rows + 1)
+    of_suppressed[other[~here & joint.kept]] = values[~here & joint.kept]
+    np.minimum.at(least, other[here], classes.sizes[own[here] - 1])
+    smallest = here & (classes.sizes[own - 1] == least[other])
+    worst_of.at(worst, own[smallest] - 1, of_suppressed[other[smallest]])
+    return worst

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.arrays import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, Fewest, ValueCounts
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.grouping import group
-from pymoo_anon.engine.numbering import join_tree
+from pymoo_anon.engine.numbering import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree, join_tree
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than
@@ -208,8 +207,7 @@ class Grouper:
         """
         groups = columns.groups if isinstance(columns, Fewest) else (columns,)
         pairs = [(name, reader) for reader, group in enumerate(groups) for name in group]
-        unknown = [name for name, _ in pairs if name not in self._tuples.columns]
-        if unknown:
+        if unknown := [name for name, _ in pairs if name not in self._tuples.columns]:
             raise KeyError(f"columns must be among {examples(list(self._tuples.columns))}, got {examples(unknown)}")
         request = _request(maps, n_groups, None if class_of else sources, asked, len(self._tuples) if class_of else 0)
         if isinstance(columns, Fewest):
@@ -293,7 +291,6 @@ class _Lease:
 
 
 def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | None, n_distinct: int) -> Request:
-    """Allocate the arrays of one call."""
     n = len(maps)
     layers = _NO_NUMBERS
     if sources is not None:

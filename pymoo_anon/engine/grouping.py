@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.arrays import U, named
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.engine.numbering import number_joins, take_maps
+from pymoo_anon.engine.numbering import U, named, number_joins, take_maps
 from pymoo_anon.typing import Ints, Numbers32
 
 

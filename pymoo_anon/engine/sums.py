@@ -194,8 +194,7 @@ def logs_up_to(most: int) -> Floats:
 
 @lru_cache(maxsize=16)
 def _logs(m: int) -> Floats:
-    logs: Floats = _fill_logs(np.zeros((m, 4)))
-    return logs
+    return _fill_logs(np.zeros((m, 4)))
 
 
 @njit()

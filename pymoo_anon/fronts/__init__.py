@@ -10,4 +10,4 @@ if TYPE_CHECKING:
 
 __all__ = ["BoxArchive", "ConvergenceMetric", "ParetoArchive", "RepresentationRatio"]
 
-__getattr__ = later(__name__, {"indicators": ("ConvergenceMetric", "RepresentationRatio")})
+__getattr__ = later(__name__)

@@ -128,8 +128,7 @@ class BoxArchive(ParetoArchive):
         super().__init__()
 
     def _kept(self, F: Floats) -> Ints:
-        kept: Ints = update_boxes(F, boxes(F, self.epsilon, self.maximize), len(self))
-        return kept
+        return update_boxes(F, boxes(F, self.epsilon, self.maximize), len(self))
 
     def __repr__(self) -> str:
         return f"BoxArchive({len(self)} members, epsilon {self.epsilon.tolist()})"
@@ -185,8 +184,7 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
         # Infinite values compare as False and keep their line.
         between = np.abs(places - lines) > 2.0**-45 * np.abs(lines)
     # Adding 0 turns the -0 that ceil returns for -0.5 into 0.
-    found: Floats = np.where(between, np.where(maximised, np.ceil(places), np.floor(places)), lines) + 0.0
-    return found
+    return np.where(between, np.where(maximised, np.ceil(places), np.floor(places)), lines) + 0.0
 
 
 def checked_epsilon(epsilon: ArrayLike, n_obj: int | None = None) -> Floats:
@@ -246,8 +244,7 @@ def first_non_dominated(F: Floats) -> Bools:
     if not np.isfinite(F).all():
         # moocore loses points beside infinite ones. Ranks have the same order and are finite.
         ranks = np.column_stack([np.unique(values, return_inverse=True)[1] for values in F.T]).astype(float)
-    best: Bools = is_nondominated(ranks, keep_weakly=False)
-    return best
+    return is_nondominated(ranks, keep_weakly=False)
 
 
 @kernel
@@ -317,5 +314,4 @@ def dominance_fitness(F: Floats) -> Ints:
         no_worse &= own[:, np.newaxis] <= own
     # Equal points are no worse either way.
     dominates = no_worse & ~no_worse.T
-    fitness: Ints = dominates.sum(axis=1) @ dominates
-    return fitness
+    return dominates.sum(axis=1) @ dominates

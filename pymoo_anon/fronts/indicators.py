@@ -37,8 +37,7 @@ class _TrueFrontIndicator(Indicator):  # type: ignore[misc]
             raise ValueError(f"F must have {n_obj} objectives, as pf does, got shape {given.shape}")
         if np.isnan(members).any():
             raise ValueError("F must hold numbers, got nan")
-        measure: float = super().do(members, *args, **kwargs)
-        return measure
+        return super().do(members, *args, **kwargs)
 
 
 class ConvergenceMetric(_TrueFrontIndicator):

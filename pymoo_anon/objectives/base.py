@@ -6,19 +6,20 @@ import copy
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts
-from pymoo_anon.engine.joint import joint_classes, worst_by_class
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts, joint_classes, worst_by_class
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.constraint import Boundable
 from pymoo_anon.objectives.knowledge import BackgroundKnowledge, agreeing, any_of, knowledge_in_words, sets_of
-from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 Knowing = TypeVar("Knowing", bound="WithBackgroundKnowledge")
 Worst = TypeVar("Worst", bound="WorstClassObjective")
@@ -353,8 +354,7 @@ class WithBackgroundKnowledge(WorstClassObjective):
         if self.joint and self.known is not None:
             raise ValueError(f"known must be None for a joint measure, whose adversary knows all columns, got {self!r}")
         named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
-        sensitive = [name for name in dict.fromkeys(named) if name in table.sensitive]
-        if sensitive:
+        if sensitive := [name for name in dict.fromkeys(named) if name in table.sensitive]:
             raise ValueError(f"known must name quasi-identifiers, got {examples(sensitive)}, which is sensitive")
         sets_of(self.known, list(table.quasi_identifiers))
 

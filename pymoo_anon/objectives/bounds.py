@@ -16,7 +16,7 @@ import numpy as np
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating, kept_by
+from pymoo_anon.table.generalization import AtMost, Below, Suppression, Violating, kept_by
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 # Whole values below this are counted one by one.
@@ -46,20 +46,13 @@ class SuppressionBudget:
     A specialization splits classes into parts. In each of them one of the cases is true: there at least `gone[i, j]`
     tuples of class `small[j]` are suppressed, and k is at most `most_k[i]`. A budget may also cover several nodes,
     whose classes lie end to end. Then there is one case.
-
-    Attributes:
-        limit: The greatest number of suppressed tuples.
-        small: (m,) int64 array, the classes that surely lose tuples in some case.
-        gone: (n_cases, m) int64 array, the number of tuples that each of them loses.
-        most_k: (n_cases,) int64 array, or one for each of several nodes.
-        impossible: (n_nodes,) Boolean array: whether every specialization would exceed the limit.
     """
 
-    limit: int
-    small: Ints
-    gone: Ints
-    most_k: Ints
-    impossible: Bools
+    limit: int  # The greatest number of suppressed tuples
+    small: Ints  # (m,) int64 array, the classes that surely lose tuples in some case
+    gone: Ints  # (n_cases, m) int64 array, the number of tuples that each of them loses
+    most_k: Ints  # (n_cases,) int64 array, or one for each of several nodes
+    impossible: Bools  # (n_nodes,) Boolean array: whether every specialization would exceed the limit
 
     def __len__(self) -> int:
         return len(self.gone)
@@ -116,8 +109,7 @@ class Bounding:
         give the value with its natural sign. A family of the kind `FIXED` without floors also takes several nodes at
         once, in one case: then (n_nodes,) array. Here the measure itself is asked.
         """
-        found: Floats | None = self.measure.best_of_specializations(classes, below)
-        return found
+        return self.measure.best_of_specializations(classes, below)
 
     def surely_suppressed(self, classes: EquivalenceClasses, constraint: Constraint) -> Ints:
         """Return how many tuples of each class every specialization suppresses. (n_classes,) int64 array.
@@ -283,13 +275,11 @@ class AdditiveLoss(Bounding):
         assert classes.maps is not None
         left = self.left_by_value(tuples, classes.maps)[0]
         cells = tuples.offsets[:-1] + tuples.codes[classes.representatives[below.small]]
-        added: Floats = (below.gone * left[cells].sum(axis=1)).sum(axis=1)
-        return added
+        return (below.gone * left[cells].sum(axis=1)).sum(axis=1)
 
     def left_by_value(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the further cost of a suppressed tuple by domain value."""
-        left: Floats = self.measure.left_by_value(tuples, maps)
-        return left
+        return self.measure.left_by_value(tuples, maps)
 
 
 def _rounding(tuples: DistinctTuples) -> float:
@@ -306,8 +296,7 @@ class RisingLoss(Bounding):
 
     def floor_of_generalizations(self, classes: EquivalenceClasses) -> Floats:
         everything = replace(classes, kept=np.ones(len(classes.sizes), dtype=bool))
-        losses: Floats = self.measure.evaluate(everything) * (1 - self.slack)
-        return losses
+        return self.measure.evaluate(everything) * (1 - self.slack)
 
 
 class RisingSum(RisingLoss):
@@ -347,16 +336,12 @@ class ClassGains:
     A class of n tuples, each in the group g_a of attribute a, gains
 
         n * (sum over a of worths[a][g_a]).
-
-    Attributes:
-        most: The loss where every tuple is suppressed.
-        worths: Per attribute a (n_groups,) float array: the saving of a tuple in each group. None is negative.
-        denominator: A number of which all worths are multiples of the inverse, or 0 for none.
     """
 
-    most: float
+    most: float  # The loss where every tuple is suppressed
+    # Per attribute a (n_groups,) float array: the saving of a tuple in each group. None is negative.
     worths: tuple[Floats, ...]
-    denominator: int = 0
+    denominator: int = 0  # A number of which all worths are multiples of the inverse, or 0 for none
 
 
 class Monotone(Bounding):
@@ -383,8 +368,7 @@ class Monotone(Bounding):
     def values_of(self, classes: EquivalenceClasses) -> Floats:
         """Return a value of each class that its parts do not exceed. (n_classes,) float array."""
         everybody = replace(classes, kept=np.ones_like(classes.kept))
-        values: Floats = self.measure.of_classes(everybody).astype(float)
-        return values
+        return self.measure.of_classes(everybody).astype(float)
 
     def at(self, values: Floats) -> Floats:
         """Return the minimised measure for the least values of kept classes. (n,) float array."""
@@ -429,8 +413,7 @@ class FollowsK(Monotone):
         return np.where(np.isneginf(needs), np.inf, np.where(found > 0, found, -np.inf))
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
-        best: Floats = self.measure.of_k(below.most_k)
-        return best
+        return self.measure.of_k(below.most_k)
 
 
 class Shares(NamedTuple):
@@ -541,7 +524,6 @@ def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # typ
 
 @kernel
 def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: ignore[no-untyped-def]
-    """Tell whether a value needs more suppression than the limit."""
     total = 0.0
     for c in range(first, end):
         if of_classes[c] > value:

@@ -69,8 +69,7 @@ class Constraint:
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
         """Return the names of the columns that the objective reads."""
-        columns: tuple[Hashable, ...] = self.objective.reads(sensitive)
-        return columns
+        return self.objective.reads(sensitive)
 
     @property
     def speaks_of_classes(self) -> bool:

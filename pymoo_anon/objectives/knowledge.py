@@ -11,11 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pymoo_anon._messages import examples, listed, plain, positive_whole
-from pymoo_anon.engine.arrays import U
-from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts, divided
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.joint import divided
-from pymoo_anon.engine.numbering import SPREAD
+from pymoo_anon.engine.numbering import SPREAD, U
 from pymoo_anon.objectives.bounds import Monotone, SuppressionBudget, fewest_unavoidable
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.domain_values import Name
@@ -90,8 +88,7 @@ def sets_of(known: Any, names: Sequence[Name]) -> list[tuple[int, ...]]:
         _check_number(comb(len(names), n))
         return list(combinations(range(len(names)), n))
     place = {name: number for number, name in enumerate(names)}
-    unknown = [name for name in dict.fromkeys(name for one in known for name in one) if name not in place]
-    if unknown:
+    if unknown := [name for name in dict.fromkeys(name for one in known for name in one) if name not in place]:
         raise ValueError(f"known must name quasi-identifiers, {examples(names)}, got {examples(unknown)}")
     return [tuple(sorted(place[name] for name in one)) for one in known]
 
@@ -162,8 +159,7 @@ def agreeing(
         attributes = np.asarray(chosen, dtype=np.int64)
         _number(cells, attributes, classes.kept, classes.starts, slots, ids, firsts, starts)
         n, merged = int(starts[-1]), {}
-        sizes = np.zeros(n, dtype=np.int64)
-        np.add.at(sizes, ids, classes.sizes)
+        sizes = np.bincount(ids, classes.sizes, n).astype(np.int64)
         for column in columns:
             own = classes.columns[column]
             begins, values, counts = _merge_values(ids, n, own.starts, own.values, own.counts, own.n_values)

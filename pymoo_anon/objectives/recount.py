@@ -50,8 +50,7 @@ class Labels:
     @cached_property
     def index(self) -> pd.Index:
         """The texts as an index."""
-        index: pd.Index = pd.Index(values_of(self.texts), dtype=object)
-        return index
+        return pd.Index(values_of(self.texts), dtype=object)
 
     @property
     def extents(self) -> pd.Series[int]:
@@ -65,8 +64,7 @@ class Labels:
     def members(self, labels: Sequence[Any]) -> Bools:
         """Tell which values of the domain some labels stand for. (n, n_values) Boolean array."""
         found = self.index.get_indexer(pd.Index(values_of(labels), dtype=object))
-        unknown = [label for label, place in zip(labels, found, strict=True) if place < 0]
-        if unknown:
+        if unknown := [label for label, place in zip(labels, found, strict=True) if place < 0]:
             raise ValueError(f"must hold labels of its {self.of}, got {examples(unknown)}")
         made = np.zeros((len(labels), self.n_values), dtype=np.bool_)
         for row, place in enumerate(found):
@@ -272,8 +270,7 @@ class Recount:
         own, labels = self.cells[~self.marked], self.labels[name]
         key = self._keys([name])[0]
         rows = own.n.groupby(own[key], sort=False).sum()
-        unknown = [label for label in rows.index if label not in labels.index]
-        if unknown:
+        if unknown := [label for label in rows.index if label not in labels.index]:
             raise ValueError(f"column {name!r} must hold labels of its {labels.of}, got {examples(unknown)}")
         return rows.reindex(labels.index, fill_value=0)
 
@@ -300,11 +297,25 @@ class Recount:
         Columns: `cell`, `value`, `n`, `size`, `whole`, `rows`, `p` and `q`.
         """
         pairs, whole = self.counts(column), self.whole(column)
-        unknown = [value for value in pairs.value.unique() if value not in whole.index]
-        if unknown:
+        if unknown := [value for value in pairs.value.unique() if value not in whole.index]:
             raise ValueError(f"column {column!r} must hold values of the original, got {examples(unknown)}")
         size, held, rows = self.sizes.to_numpy()[pairs.cell], pairs.value.map(whole).astype("int64"), int(whole.sum())
         return pairs.assign(size=size, whole=held, rows=rows, p=pairs.n / size, q=held / rows)
+
+    @staticmethod
+    def logarithm(ratio: Fraction) -> Decimal:
+        """Return the natural logarithm of a ratio to 28 digits."""
+        return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
+
+    @staticmethod
+    def logarithms(counts: pd.Series[int]) -> pd.Series:
+        """Return the natural logarithms of counts to 28 digits."""
+        known = {count: Decimal(int(count)).ln() for count in counts.unique()}
+        return counts.map(known).astype(object)
+
+    def weighed_logarithms(self, weights: pd.Series[int], counts: pd.Series[int]) -> Decimal:
+        """Return the weighted sum of the logarithms of counts."""
+        return sum(map(mul, weights.tolist(), self.logarithms(counts)), Decimal(0))
 
     def _keys(self, names: Sequence[Name]) -> list[str]:
         return [f"column {self.columns.index(name)}" for name in names]
@@ -322,19 +333,3 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
         return table
     # None and NaN are one.
     return table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()
-
-
-def logarithm(ratio: Fraction) -> Decimal:
-    """Return the natural logarithm of a ratio to 28 digits."""
-    return Decimal(ratio.numerator).ln() - Decimal(ratio.denominator).ln()
-
-
-def logarithms(counts: pd.Series[int]) -> pd.Series:
-    """Return the natural logarithms of counts to 28 digits."""
-    known = {count: Decimal(int(count)).ln() for count in counts.unique()}
-    return counts.map(known).astype(object)
-
-
-def weighed_logarithms(weights: pd.Series[int], counts: pd.Series[int]) -> Decimal:
-    """Return the weighted sum of the logarithms of counts."""
-    return sum(map(mul, weights.tolist(), logarithms(counts)), Decimal(0))

@@ -37,11 +37,7 @@ class Neighborhood(Operator):  # type: ignore[misc]
 
     @abstractmethod
     def _do(self, problem: Problem, x: Array, distance: int, *args: Any, **kwargs: Any) -> Array:
-        """Return the points at one distance.
-
-        Returns:
-            (n, n_var) array.
-        """
+        """Return the (n, n_var) points at one distance."""
 
 
 class LevelNeighborhood(Neighborhood):
@@ -67,8 +63,7 @@ class LevelNeighborhood(Neighborhood):
     def _do(self, problem: Problem, x: Ints, distance: int, *args: Any, **kwargs: Any) -> Ints:
         check_levels(problem)
         around = x + _steps(problem.n_var, distance)
-        inside: Ints = around[((around >= problem.xl) & (around <= problem.xu)).all(axis=1)]
-        return inside
+        return around[((around >= problem.xl) & (around <= problem.xu)).all(axis=1)]
 
 
 class BitStringNeighborhood(Neighborhood):

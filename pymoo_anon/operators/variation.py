@@ -75,8 +75,7 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
         offsets = np.unique(problem.bit_offsets)
         between = offsets[1:-1] if self.boundaries else offsets[:0]
         draws = random_state.random(X.shape[1:])
-        children: Bools = cross_at_shared_ones(X, between, self.n_points, draws)
-        return children
+        return cross_at_shared_ones(X, between, self.n_points, draws)
 
 
 class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
@@ -218,8 +217,7 @@ class RandomImmigrantMutation(Mutation):  # type: ignore[misc]
         check_strings(problem)
         immigrants = problem.sample(len(X), random_state)
         children = self.crossover._do(problem, np.stack([X, immigrants]), random_state=random_state)
-        first: Bools = children[0]
-        return first
+        return children[0]
 
 
 class ClosestValidRepair(Repair):  # type: ignore[misc]

@@ -39,14 +39,4 @@ __all__ = [
     "risk_at_most",
 ]
 
-__getattr__ = later(
-    __name__,
-    {
-        "bitstrings": ("BitStringProblem",),
-        "journal": ("Journal", "journaled"),
-        "local_recoding": ("LocalRecodingProblem", "LocalTarget", "LowerBound"),
-        "refining": ("refine",),
-        "nesting": ("ladder", "ladders"),
-        "preference": ("Achievement", "PreferredPoint"),
-    },
-)
+__getattr__ = later(__name__)

@@ -1,9 +1,11 @@
-"""Checks of arguments, and names of measures, constraints and columns."""
+"""Checks of arguments, and names and spellings of measures, constraints and columns."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,10 +14,18 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples, listed, number, plain, repeated, told_apart
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.knowledge import BackgroundKnowledge, known_of, reach_of, sets_in_words, sets_of
+from pymoo_anon.objectives.knowledge import (
+    BackgroundKnowledge,
+    any_of,
+    knowledge_in_words,
+    known_of,
+    reach_of,
+    sets_in_words,
+    sets_of,
+)
 from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.generalization import Suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
 from pymoo_anon.typing import Array, Ints
 
 
@@ -47,8 +57,7 @@ def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ..
         if not isinstance(objective, Objective):
             raise TypeError(f"objectives must be Objective instances, got {objective!r}")
         objective.check(table)
-    twice = repeated(checked)
-    if twice:
+    if twice := repeated(checked):
         raise ValueError(f"objectives must differ, given more than once: {', '.join(map(repr, twice))}")
     return checked
 
@@ -91,8 +100,8 @@ def reaches_of(measures: Iterable[Objective]) -> list[str]:
     return [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {reach_of(own)}" for own, names in by_known.items()]
 
 
-def check_knowledge(measures: Sequence[Objective], table: Microdata, rule: Suppression) -> None:
-    """Check that background knowledge fits the suppression and covers all columns."""
+def check_measures(measures: Sequence[Objective], table: Microdata, rule: Suppression, beside: Ints | None) -> None:
+    """Check that background knowledge and joint measures fit the rest of the problem."""
     partial = [measure for measure in measures if measure.known is not None]
     limit, below = rule.grouping(table.n_rows)
     if partial and (limit > 0 or below > 1):
@@ -102,16 +111,11 @@ def check_knowledge(measures: Sequence[Objective], table: Microdata, rule: Suppr
         )
     names = list(table.quasi_identifiers)
     known = {names[place] for one in sets_of(known_of_all(measures, names), names) for place in one}
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown := [name for name in names if name not in known]:
         raise ValueError(
             f"known must name every quasi-identifier in some set of some measure, got none with {examples(unknown)}; "
             "add it to a set, or give it another role"
         )
-
-
-def check_joint(measures: Sequence[Objective], beside: Ints | None) -> None:
-    """Check that joint measures have releases to be joint with."""
     joint = [measure for measure in measures if measure.joint]
     if joint and beside is None:
         raise ValueError(f"beside must name earlier releases for {joint[0]!r}, such as beside=[choice], got none")
@@ -165,12 +169,7 @@ def bound(constraint: Constraint, name: str) -> str:
 
 
 class RefinementError(ValueError):
-    """A refinement that breaks a promise of its point.
-
-    Args:
-        change: The change for the worse, in words: "would lower k in persons from 5 to 4".
-        asked: The call or argument that asked for the refinement.
-    """
+    """A refinement that breaks a promise of its point, with its change in words."""
 
     def __init__(self, change: str, asked: str = "refine") -> None:
         super().__init__(f"{asked} {change}; release the point as it is")
@@ -247,3 +246,111 @@ def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: In
         least = lowest.tolist() if lowest.any() else 0
         raise ValueError(f"X must hold {ranged} from {least} to {highest.tolist()}, got {examples(outside.tolist())}")
     return given.astype(np.int64)
+
+
+# --- spelling of measures, such as `l[age,zip|sex]:diagnosis` ---------------------------------------------------------
+
+
+# The text in brackets. A name in quotes may hold any sign.
+_INSIDE = r'(?:"(?:[^"\\]|\\.)*"|[^\]"])*'
+_MEASURE = re.compile(rf"([\w-]+)\[({_INSIDE})\](?::(.*))?", re.DOTALL)
+_OPEN = re.compile(rf"[\w-]+\[{_INSIDE}", re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[,|]|[^,|"]+', re.DOTALL)
+_ANY = re.compile(r"any (\d+)")
+
+
+class Spelled(NamedTuple):
+    """The parts of a spelled measure."""
+
+    short: str  # Its short name
+    known: list[list[str]] | int | None = None  # The columns of each set, the size of any set, or None
+    column: str = ""  # The column that it reads, or nothing where none is named
+
+    def __str__(self) -> str:
+        if self.known is None:
+            inside = ""
+        else:
+            known = any_of(self.known) if isinstance(self.known, int) else known_of(self.known)
+            inside = f"[{knowledge_text(known)}]"
+        return f"{self.short}{inside}{':' if self.column else ''}{self.column}"
+
+
+def measure_in(text: str) -> Spelled:
+    """Return the parts of a measure. Their `str` is the one spelling of it.
+
+    >>> measure_in('l[zip,age|"a,b"]:diagnosis')
+    Spelled(short='l', known=[['zip', 'age'], ['a,b']], column='diagnosis')
+    >>> measure_in("k[any 3]").known, measure_in("l:diagnosis").column, str(measure_in("k[zip, age]"))
+    (3, 'diagnosis', 'k[age,zip]')
+    """
+    found = _MEASURE.fullmatch(text.strip())
+    if found is None:
+        short, _, column = text.partition(":")
+        return Spelled(short, None, column)
+    short, inside, column = found.groups(default="")
+    if known := _ANY.fullmatch(inside.strip()):
+        return Spelled(short, int(known[1]), column)
+    sets = [[""]]
+    for token in _TOKEN.findall(inside):
+        if token == "|":
+            sets.append([""])
+        elif token == ",":
+            sets[-1].append("")
+        else:
+            sets[-1][-1] += _unquoted(token)
+    return Spelled(short, sets, column)
+
+
+def rejoined(parts: list[str]) -> list[str]:
+    """Join the parts of measures that commas in brackets have divided.
+
+    >>> rejoined(["k[age", "zip|sex]", "l:a,b", "GLM"])
+    ['k[age,zip|sex]', 'l:a,b', 'GLM']
+    """
+    found: list[str] = []
+    for part in parts:
+        if found and _OPEN.fullmatch(found[-1]):
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    return found
+
+
+def short_name(measure: Objective) -> str:
+    """Spell a measure as the command line reads it.
+
+    >>> from pymoo_anon.objectives import DistinctLDiversity, KAnonymity, ProsecutorRisk
+    >>> short_name(ProsecutorRisk()), short_name(DistinctLDiversity("diagnosis")), short_name(KAnonymity("patient"))
+    ('prosecutor-risk', 'l:diagnosis', 'k:patient')
+    >>> short_name(KAnonymity(known=[["age", "zip"], ["sex", "zip"]]))
+    'k[age,zip|sex,zip]'
+    """
+    name = measure.short or measure.name.replace(" ", "-")
+    if measure.known is not None and measure.short:
+        name += f"[{knowledge_text(measure.known)}]"
+    of = measure.number if measure.numbered else measure.column
+    return plain(name if of is None else f"{name}:{of}")
+
+
+def knowledge_text(known: BackgroundKnowledge) -> str:
+    """Spell background knowledge, with names that hold its signs in quotes.
+
+    >>> knowledge_text((("age", "zip"), ("a|b", "zip")))
+    'age,zip|"a|b",zip'
+    """
+    if isinstance(known, any_of):
+        return knowledge_in_words(known)
+    return "|".join(",".join(map(_quoted_name, map(str, one))) for one in known or ())
+
+
+def _quoted_name(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False) if set(name) & set(',|[]"') or name != name.strip() else name
+
+
+def _unquoted(token: str) -> str:
+    if not token.startswith('"'):
+        return token.strip()
+    try:
+        return str(json.loads(token))
+    except ValueError:
+        raise ValueError(f"a name in quotes must be written as in JSON, got {token}") from None

@@ -25,9 +25,8 @@ from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
 from pymoo_anon.problems.front import Front, points_of
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.generalization import Decoded
+from pymoo_anon.table.generalization import Decoded, Suppression, Violating, suppression_rule
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression, Violating, suppression_rule
 from pymoo_anon.typing import Array, Floats, Ints, T
 
 if TYPE_CHECKING:
@@ -108,8 +107,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             self.suppression.read(self.constraints)
             self._limit = self.suppression.limit_of(table.n_rows)
         self.measured = tuple(dict.fromkeys([*self.objectives, *(one.objective for one in self.constraints)]))
-        arguments.check_knowledge(self.measured, table, self.suppression)
-        arguments.check_joint(self.measured, self.beside_parts)
+        arguments.check_measures(self.measured, table, self.suppression, self.beside_parts)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
         named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
         self.names = arguments.measure_names(named, table.quasi_identifiers)
@@ -288,8 +286,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 
     def natural(self, F: ArrayLike) -> Floats:
         """Return (n_obj,) or (n, n_obj) objective values with their natural signs."""
-        values: Floats = np.asarray(F, dtype=float) * self._signs + 0.0
-        return values
+        return np.asarray(F, dtype=float) * self._signs + 0.0
 
     def compute(self, X: Array) -> Floats:
         """Return the (n, n_obj) minimised values of valid points, without the memory."""
@@ -560,8 +557,7 @@ class Memory:
 def keys_of(X: Array) -> list[bytes]:
     """Return the bytes of every row."""
     X = np.ascontiguousarray(X)
-    keys: list[bytes] = X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[assignment]
-    return keys
+    return X.view(np.dtype((np.void, X.itemsize * X.shape[1]))).ravel().tolist()  # type: ignore[return-value]
 
 
 @contextmanager

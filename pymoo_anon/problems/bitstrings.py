@@ -16,10 +16,9 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table, one_point, plain_array
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.generalization import Generalization, Suppression
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
 from pymoo_anon.table.taxonomy import Taxonomy, closest_cuts, random_cuts, valid_cuts
 from pymoo_anon.typing import Bools, Floats, Ints
 
@@ -114,8 +113,7 @@ class BitStringProblem(AnonymizationProblem):
             TypeError: X is not Boolean.
             ValueError: X has another shape.
         """
-        valid: Bools = valid_cuts(self._strings(X), self._spans)
-        return valid
+        return valid_cuts(self._strings(X), self._spans)
 
     def closest(self, X: ArrayLike, random_state: np.random.Generator | None = None) -> Bools:
         """Return the nearest valid strings by Hamming distance.
@@ -131,14 +129,12 @@ class BitStringProblem(AnonymizationProblem):
         strings = self._strings(X)
         shape = (len(strings), len(self._spans))
         draws = np.zeros(shape) if random_state is None else random_state.random(shape)
-        cuts: Bools = closest_cuts(strings, self._spans, draws)
-        return cuts
+        return closest_cuts(strings, self._spans, draws)
 
     def sample(self, n: int, random_state: np.random.Generator) -> Bools:
         """Draw n valid strings, (n, n_var) Boolean, each with equal probability."""
         free = random_state.random((n, self.n_var)) < 0.5
-        cuts: Bools = random_cuts(free, self._spans, self._merge_shares, random_state.random((n, len(self._spans))))
-        return cuts
+        return random_cuts(free, self._spans, self._merge_shares, random_state.random((n, len(self._spans))))
 
     def decode(self, x: ArrayLike) -> Generalization:
         """Return the generalization of one string, an (n_var,) or (1, n_var) array.

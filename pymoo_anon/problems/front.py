@@ -174,12 +174,9 @@ class Front:
 
     def lost(self, place: int) -> Floats:
         """Return the (n_attributes,) general loss of each quasi-identifier at a point."""
-        if self._lost is None:
-            (own,) = attribute_losses(self.problem.equivalence_classes(self.X[place]))
-        else:
-            own = self._lost[place]
-        found: Floats = own
-        return found
+        if self._lost is not None:
+            return self._lost[place]
+        return attribute_losses(self.problem.equivalence_classes(self.X[place]))[0]
 
     def recall(
         self, values: Mapping[Objective, Floats], marked: Mapping[Objective, Floats], lost: Floats | None
@@ -418,8 +415,7 @@ def points_of(problem: Any, res: Any) -> Array:
         X = np.empty((0, problem.n_var), dtype=problem.vtype)
     if X is None or isinstance(X, str | bytes | dict):
         raise TypeError(f"res must be what minimize returned or an array of points, got {type(res).__name__}")
-    checked: Array = problem.checked(np.atleast_2d(X))
-    return checked
+    return problem.checked(np.atleast_2d(X))
 
 
 def risk_at_most(table: Microdata, risk: float) -> Constraint:
@@ -448,8 +444,7 @@ def _check_ways(**given: Any) -> None:
         return
     if not isinstance(weights, Mapping) or not all(isinstance(measure, Objective) for measure in weights):
         raise TypeError(f"weights must be a dict of Objective and number, got {weights!r}")
-    wrong = {repr(measure): weight for measure, weight in weights.items() if not is_number(weight)}
-    if wrong:
+    if wrong := {repr(measure): weight for measure, weight in weights.items() if not is_number(weight)}:
         raise TypeError(f"weights must be numbers, got {wrong}")
     if not weights or not all(isfinite(weight) and weight > 0 for weight in weights.values()):
         raise ValueError(f"weights must be positive numbers, at least one, got {dict(weights)}")

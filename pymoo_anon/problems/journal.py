@@ -155,7 +155,6 @@ def _checksum(sizes: tuple[int, ...], body: bytes) -> int:
 
 
 def _read_record(file: BinaryIO) -> tuple[Record, int] | None:
-    """Read the next whole record and its size, or None."""
     frame = file.read(_FRAME.size)
     if len(frame) < _FRAME.size:
         return None

@@ -20,9 +20,8 @@ from pymoo_anon.problems.arguments import check_table, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.releases import fingerprint_of, parts_beside, points_or_classes
 from pymoo_anon.table.domain_values import Name, is_whole
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.generalization import Generalization, Suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import Suppression
 from pymoo_anon.typing import Floats, Ints
 
 if TYPE_CHECKING:
@@ -304,8 +303,7 @@ def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[d
     hierarchies = table.quasi_identifiers
     if not isinstance(levels, Mapping):
         raise TypeError(f'levels must be a dict such as {{"age": (0, 2)}}, got {levels!r:.80}')
-    unknown = [name for name in levels if name not in hierarchies]
-    if unknown:
+    if unknown := [name for name in levels if name not in hierarchies]:
         raise ValueError(f"levels must name quasi-identifiers, {examples(list(hierarchies))}, got {examples(unknown)}")
     asked = {}
     for name, given in levels.items():

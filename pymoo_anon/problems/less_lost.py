@@ -22,11 +22,6 @@ _MOST_REFINED = 3_000_000
 def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
     """Return one line of advice for a choice that loses much, else nothing.
 
-    Args:
-        front: The front.
-        choice: The choice.
-        suppressed: What becomes of suppressed rows, as of `release`.
-
     >>> from pymoo_anon.datasets import make_census
     >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
     >>> front = problem.front(problem.pareto_set()).sorted()

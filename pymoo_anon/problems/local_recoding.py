@@ -33,20 +33,10 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.nesting import divided_parts, parts_within
 from pymoo_anon.problems.releases import fingerprint_of, points_or_classes
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
-from pymoo_anon.recoding import (
-    FEW,
-    Ascent,
-    ColumnRequirement,
-    Requirements,
-    Tests,
-    Trees,
-    check_ways,
-    recode,
-)
+from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.generalization import LocalGeneralization, kept_by
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import kept_by
 from pymoo_anon.typing import Array, Floats, Ints
 
 # Weight of an attribute whose loss no objective counts, as a share of the greatest weight. It is not zero, so
@@ -102,8 +92,7 @@ def base_weights(objectives: Sequence[Objective], names: Sequence[Name]) -> Floa
     ]
     total = sum((own / own.sum() for own in given), np.zeros(len(names))) if given else np.ones(len(names))
     total = np.maximum(total, _LEAST_SHARE * total.max())
-    weights: Floats = total / total.mean()
-    return weights
+    return total / total.mean()
 
 
 @dataclass(frozen=True)
@@ -294,13 +283,12 @@ class LocalRecodingProblem(AnonymizationProblem):
         whole = np.zeros(len(rows), dtype=np.bool_)
         whole[order] = np.cumsum(rows[order]) <= share * self.table.n_rows
         numbers = np.where(whole[made.class_of], made.class_of, len(rows) + np.arange(len(made.class_of)))
-        units: Ints = np.unique(numbers, return_inverse=True)[1]
-        return units
+        return np.unique(numbers, return_inverse=True)[1]
 
     def fresh_copy(self) -> AnonymizationProblem:
         made: Any = super().fresh_copy()
         made._recodings, made._few = _Recodings(), _Recodings()
-        return made  # type: ignore[no-any-return]
+        return made
 
     @property
     def space_fingerprint(self) -> str:
@@ -403,8 +391,7 @@ class LocalRecodingProblem(AnonymizationProblem):
     def _costs(self, made: LocalGeneralization, weights: ArrayLike) -> Floats:
         """Return the weighed loss of a row of each class."""
         given = zip(np.asarray(weights), self._nodes, made.nodes.T, strict=True)
-        costs: Floats = np.sum([weight * own.losses[cells] for weight, own, cells in given], axis=0)
-        return costs
+        return np.sum([weight * own.losses[cells] for weight, own, cells in given], axis=0)
 
     def _made(self, target: LocalTarget) -> LocalGeneralization:
         tests = self._tests._replace(k=target.k)
@@ -490,7 +477,6 @@ class LocalRecodingProblem(AnonymizationProblem):
 
     @cached_property
     def _tests(self) -> Tests:
-        """Requirements for kernels."""
         return Requirements(1, self._requirements).tests(self.table.tuples, self._trees)
 
     @cached_property

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples, positive_whole
-from pymoo_anon.engine.joint import grouped_jointly
+from pymoo_anon.engine.classes import grouped_jointly
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Choice
@@ -27,11 +27,7 @@ _KEPT_SHARES = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
 
 
 def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:
-    """Return each tuple's part in the coarser release, or None.
-
-    Raises:
-        ValueError: A class of it breaks a constraint, so that parts of it do as well; or adversaries know some columns.
-    """
+    """Return each tuple's part in the coarser release, or None."""
     if within is None:
         return None
     parts = parts_beside([within], table)
@@ -52,12 +48,7 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
 def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
     """Return the cells of a recoding that divides each part of the trees.
 
-    Parts that break a requirement stay whole.
-
-    Args:
-        trees: The trees, with the parts as their last attribute.
-        tests: The requirements on every class.
-        recoded: The recoding of some tuples, which are numbered anew.
+    Parts that break a requirement stay whole. Tuples are numbered anew for `recoded`.
     """
     parts = trees.parts
     by_part = np.argsort(parts, kind="stable")
@@ -108,7 +99,6 @@ def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
 
 
 def _demands(problem: Any, ks: Sequence[int]) -> list[list[Constraint]]:
-    """Return the demands of each release of a ladder."""
     if not hasattr(problem, "within_parts"):
         raise TypeError(f"problem must be a LocalRecodingProblem, got {type(problem).__name__}")
     wanted = [positive_whole("a k of ks", k) for k in ks]
@@ -158,9 +148,6 @@ def nested(problem: Any, demands: Sequence[Sequence[Constraint]], units: Ints | 
     """Return a release for each audience, each inside the one before.
 
     The first release is made of whole units, `LocalRecodingProblem.kept_whole`, if there are any.
-
-    Raises:
-        ValueError: A release cannot hold its demands inside the one before.
     """
     found: list[Choice] = []
     for demanded in demands:

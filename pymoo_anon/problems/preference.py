@@ -35,8 +35,7 @@ class Achievement(Decomposition):  # type: ignore[misc]
 
     def _do(self, F: Floats, weights: Floats, **kwargs: Any) -> Floats:
         w = 1 / (weights - self.utopian_point)
-        achieved: Floats = (w / w.sum(axis=1, keepdims=True) * (F - self.utopian_point)).max(axis=1)
-        return achieved
+        return (w / w.sum(axis=1, keepdims=True) * (F - self.utopian_point)).max(axis=1)
 
 
 class PreferredPoint(Objective):
@@ -78,16 +77,14 @@ class PreferredPoint(Objective):
 
     def achieved(self, points: Floats) -> Floats:
         """Return the (n,) achievements of (n, 2) points of NWP and NECD."""
-        achieved: Floats = Achievement().do(points, self.preference, _type="many_to_one")
-        return achieved
+        return Achievement().do(points, self.preference, _type="many_to_one")
 
     def deviation(self, points: Floats) -> Floats:
         """Return the preference deviations of points, NWP and NECD minus the preferred ones.
 
         They decide between equal achievements (Dewri et al. 2009, section 4).
         """
-        deviation: Floats = points.sum(axis=-1) - self.preference.sum()
-        return deviation
+        return points.sum(axis=-1) - self.preference.sum()
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """Return the achievements of the best and of the worst point."""

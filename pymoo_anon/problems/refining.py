@@ -153,7 +153,6 @@ def _check_kept(
     before: EquivalenceClasses,
     after: EquivalenceClasses,
 ) -> None:
-    """Raise if single classes lose a promise of the point."""
     names = measure_names([*problem.measured, *(one.objective for one in required)])
     for measure, name in names.items():
         old, new = (float(measure.evaluate(classes)[0]) for classes in (before, after))

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import listed, number, plain, share
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
-from pymoo_anon.engine.joint import grouped_jointly, partition_of
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, grouped_jointly, partition_of
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Choice
@@ -89,12 +88,7 @@ class Together:
 
 
 def together(releases: Sequence[Any], table: Microdata) -> Together:
-    """Count the joint classes of several releases, given as for `joint`.
-
-    Raises:
-        TypeError: As `joint`.
-        ValueError: As `joint`.
-    """
+    """Count the joint classes of several releases, given as for `joint`."""
     measure, found = KAnonymity(table.person), [_classes_of(one) for one in releases]
     classes = joint(found)
     k, single_k = int(measure.evaluate(classes)[0]), min(int(measure.evaluate(one)[0]) for one in found)

@@ -21,10 +21,7 @@ from pymoo_anon.objectives.privacy import (
     TCloseness,
 )
 from pymoo_anon.objectives.privacy.identity import smallest_k
-from pymoo_anon.recoding import (
-    ColumnRequirement,
-    RequirementKind,
-)
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind
 from pymoo_anon.table.generalization import Generalization
 from pymoo_anon.table.microdata import Microdata
 

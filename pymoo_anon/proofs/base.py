@@ -300,8 +300,7 @@ class LatticeProof(Proof):
     reader: type[BoundsReader]
 
     def _prepare(self) -> None:
-        without = [repr(objective) for objective in self.problem.objectives if objective.bounding is None]
-        if without:
+        if without := [repr(objective) for objective in self.problem.objectives if objective.bounding is None]:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
         self.bounds: Any = self.reader(self.problem)
         self.tolerance = replace(self.tolerance, leeway=self.bounds.leeway)

@@ -21,7 +21,7 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Limits
 from pymoo_anon.proofs.tables import StringWalk, fill_table, nested_bound, split_classes
-from pymoo_anon.table.suppression import AtMost, Below
+from pymoo_anon.table.generalization import AtMost, Below
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # Sums of whole numbers up to this one are exact as floats of 64 bits, in any order.
@@ -205,7 +205,6 @@ def asks_no_more(problem: BitStringProblem) -> bool:
 
 
 def _loss_and_privacy(problem: BitStringProblem) -> tuple[int, int | None] | None:
-    """Return the columns of the loss and of k."""
     follows = [_follows_k(objective) for objective in problem.objectives]
     if follows.count(False) != 1 or follows.count(True) > 1:
         return None

@@ -88,8 +88,7 @@ class IntervalBounds(BoundsReader):
         slack = np.where(added > 0, np.abs(floors) + added, 0.0)
         slack[:, self._exact] = 0.0
         bounds = np.maximum(floors + added - self._rounding * slack, self.least)
-        possible: Floats = bounds[(bounds <= self.problem.limits).all(axis=1)]
-        return possible
+        return bounds[(bounds <= self.problem.limits).all(axis=1)]
 
 
 class IntervalProof(LatticeProof):

@@ -93,7 +93,6 @@ def _summed(table, cut):  # type: ignore[no-untyped-def]
 
 @njit(inner=True)
 def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
-    """Improve two cuts in turns."""
     n_other = other_spans[-1, 1]
     value = longest_path(_summed(table, cut), other_spans, n_other)
     by_other = table.T.copy()
@@ -163,13 +162,8 @@ class PairSearch:
     """Search for strings that gain more, two attributes at a time.
 
     Every pair of attributes gets its best cuts while the others stay, in a random order, until each was tried since the
-    last change. A change makes the gain larger, so that it ends.
-
-    Args:
-        space: The tables.
-        k: The fewest rows of a class that is kept.
-        limit: The most rows that are suppressed.
-        random_state: Decides the order of pairs.
+    last change. A change makes the gain larger, so that it ends. Kept classes have at least k rows, and at most as many
+    rows as the limit are suppressed.
     """
 
     # Prefixes that are tried for one pair before the best so far is taken, about a tenth of a second.
@@ -289,13 +283,11 @@ class PairSearch:
         """Return the gains of all pairs of groups."""
         none, wanted = self.space.none, Subproblem(self.k, self.space.instance.n_rows, multiplier)
         ids, base = self._classes(cuts, pair)
-        gains: Floats = self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
-        return gains
+        return self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
 
     def _rows(self, cuts: Cuts, pair: Pair) -> Floats:
         ids, base = self._classes(cuts, pair)
-        rows: Floats = self.space.rows(ids, len(base), (self.space.none, self.space.none, *pair), self.k)[0, 0]
-        return rows
+        return self.space.rows(ids, len(base), (self.space.none, self.space.none, *pair), self.k)[0, 0]
 
     def _classes(self, cuts: Cuts, pair: Pair) -> tuple[Ints, Floats]:
         return self.space.classes({a: cut for a, cut in enumerate(cuts) if a not in pair}, self.k)[:2]

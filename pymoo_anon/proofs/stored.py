@@ -129,8 +129,7 @@ class MeasureRules(BoundsReader):
     def first_floors(self, ahead: Ints) -> Floats:
         """Return the (n,) floors of the first additive measure."""
         additive = np.flatnonzero(self.rules.kinds == Kind.ADDITIVE)[:1]
-        floors: Floats = self.floors(self.levels(ahead))[:, additive].sum(axis=1)
-        return floors
+        return self.floors(self.levels(ahead))[:, additive].sum(axis=1)
 
     def bounds_of(self, ahead: Ints, nodes: NodeBounds) -> Floats:
         """Return the (n, n_measures) bounds of numbered nodes."""

@@ -41,7 +41,7 @@ def longest_path(gains: Any, spans: Any, n: int) -> float:
     best[0] = 0.0
     for g in range(len(gains)):
         best[spans[g, 1]] = max(best[spans[g, 1]], best[spans[g, 0]] + gains[g])
-    return best[n]  # type: ignore[no-any-return]
+    return best[n]
 
 
 @kernel
@@ -74,7 +74,7 @@ def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> fl
     turned = table.T.copy()
     best = np.empty((n_q + 1, len(spans_p)))
     paths_of_columns(turned, spans_q, n_q, best)
-    return min(inner_p, longest_path(best[n_q], spans_p, n_p))  # type: ignore[no-any-return]
+    return min(inner_p, longest_path(best[n_q], spans_p, n_p))
 
 
 @njit()
@@ -84,16 +84,16 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     The attributes after a stage are free; stages are 0 for a to 3 for q. `shape` and `spans` are as of `fill_table`.
     """
     if stage == 3:
-        return block[0]  # type: ignore[no-any-return]
+        return block[0]
     if not block.any():
         return 0.0
     g_a, g_e, g_p, g_q = shape[1, 0], shape[1, 1], shape[1, 2], shape[1, 3]
     of_p, of_q = spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
     n_p, n_q = shape[0, 2], shape[0, 3]
     if stage == 2:
-        return longest_path(block, of_q, n_q)  # type: ignore[no-any-return]
+        return longest_path(block, of_q, n_q)
     if stage == 1:
-        return pair_bound(block.reshape((g_p, g_q)), of_p, n_p, of_q, n_q)  # type: ignore[no-any-return]
+        return pair_bound(block.reshape((g_p, g_q)), of_p, n_p, of_q, n_q)
     of_e, n_e = spans[g_a : g_a + g_e], shape[0, 1]
     # The path of e is inside and may depend on the groups of p and q.
     best = np.empty((n_e + 1, g_p * g_q))
@@ -103,7 +103,7 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     for e in range(g_e):
         own = block[e * g_p * g_q : (e + 1) * g_p * g_q]
         outside[e] = pair_bound(own.reshape((g_p, g_q)), of_p, n_p, of_q, n_q) if own.any() else 0.0
-    return min(inside, longest_path(outside, of_e, n_e))  # type: ignore[no-any-return]
+    return min(inside, longest_path(outside, of_e, n_e))
 
 
 @njit()
@@ -285,8 +285,7 @@ class StringWalk:
         """Go on to the next complete path: `FOUND`, `DONE` or `SPENT`."""
         arrays = (self._slices, self._rests, self._firsts, self._place, self._path, self._gained, self._sums)
         rows = (self._rows, self._fewest)
-        found: int = _walk(self.table.reshape(-1), self.shape, self.spans, arrays, rows, self.last, need, budget)
-        return found
+        return _walk(self.table.reshape(-1), self.shape, self.spans, arrays, rows, self.last, need, budget)
 
     @property
     def n_read(self) -> int:
@@ -320,7 +319,7 @@ def _enter_stage(stage: int, table: Any, shape: Any, spans: Any, slices: Any, re
     for g in range(n_groups):
         own[g] = bound_block(table[g * block : (g + 1) * block], stage, shape, spans)
     completions(own, spans[first : first + n_groups], n_values, rests[stage, : n_values + 1])
-    return rests[stage, 0]  # type: ignore[no-any-return]
+    return rests[stage, 0]
 
 
 @kernel

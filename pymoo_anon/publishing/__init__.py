@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
-from pymoo_anon.publishing.averages import mdav
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
-from pymoo_anon.publishing.keeping import Kept
+from pymoo_anon.publishing.keeping import Kept, mdav
 from pymoo_anon.publishing.release import RecountError, Release, release
 from pymoo_anon.publishing.verify import verify
 
@@ -37,12 +36,4 @@ __all__ = [
     "write_report",
 ]
 
-__getattr__ = later(
-    __name__,
-    {
-        "explaining": ("Explanation", "explain"),
-        "guarantees": ("Guarantee", "guaranteed_counts", "guaranteed_means", "guaranteed_sums"),
-        "partitions": ("recode_partitions",),
-        "report.page": ("write_report",),
-    },
-)
+__getattr__ = later(__name__)

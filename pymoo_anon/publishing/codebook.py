@@ -21,10 +21,9 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.keeping import Kept, kept_of
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.table.domain_values import Name, is_whole, label_text, spelled
-from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization
+from pymoo_anon.table.generalization import HOW_RELEASED, SUPPRESSED, Decoded, Generalization, LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import HOW_RELEASED
 from pymoo_anon.typing import Ints
 
 #: Meaning of the `*` of suppressed rows.

@@ -21,17 +21,23 @@ import pandas as pd
 import pymoo_anon
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, plain
-from pymoo_anon.objectives.spelling import short_name
-from pymoo_anon.problems.arguments import adversaries_of, as_json, bound, column_name, measure_names, safe_repr
+from pymoo_anon.problems.arguments import (
+    adversaries_of,
+    as_json,
+    bound,
+    column_name,
+    measure_names,
+    safe_repr,
+    short_name,
+)
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.releases import all_earlier, point_of, together
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
-from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.generalization import HOW_RELEASED, LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import HOW_RELEASED
 
 # Facts of a search, and kinds of files with a checksum.
 _FACTS = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
@@ -149,7 +155,7 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
     local = None
     if isinstance(made, LocalGeneralization):
         # Loaded late: only local recodings need it.
-        from pymoo_anon.publishing.local_facts import local_facts
+        from pymoo_anon.publishing.explaining import local_facts
 
         local = local_facts(problem, choice, made, classes, bound)
     return {

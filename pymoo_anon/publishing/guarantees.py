@@ -173,9 +173,6 @@ class _Answers:
         return float((totals[n > 0] / n[n > 0]).min()) if n[-1] > 0 else nan
 
 
-# --- meanings of labels ----------------------------------------------------------------------------------------------
-
-
 def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Meaning]]:
     """Return the values behind each label, none for unknown ones."""
     texts = [None if label is MISSING else label_text(label) for label in labels]
@@ -213,9 +210,6 @@ def _of_hierarchy(hierarchy: Hierarchy) -> Iterator[tuple[Any, str]]:
     for groups, labels in zip(hierarchy.groups, hierarchy.labels, strict=True):
         yield from zip(labels, (members_of(hierarchy, places) for places in by_group(groups)), strict=True)
     yield SUPPRESSED, members_of(hierarchy, range(hierarchy.n_values))
-
-
-# --- conditions -------------------------------------------------------------------------------------------------------
 
 
 def _wanted(name: Name, value: Any) -> _Wanted:

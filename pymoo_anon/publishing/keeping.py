@@ -1,7 +1,8 @@
-"""Kept columns: the reason for each, and its coarseness."""
+"""Kept columns: the reason for each, its coarseness, and averages of numbers."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -10,13 +11,18 @@ from math import floor, inf, isfinite
 from typing import Any
 
 import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples
-from pymoo_anon.publishing.recoding import lookup
+from pymoo_anon._messages import examples, positive_whole
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.publishing.recoding import Recoding, complete_rows, lookup
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, spelled
-from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of
+from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, held
+from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of
+from pymoo_anon.typing import Floats, Ints
 
 # A shorter reason tells readers of the uniqueness nothing.
 _FEWEST_WORDS = 5
@@ -116,8 +122,7 @@ class Kept:
             ValueError: One is none.
         """
         numbers = [spelled(value, Decimal) for value in values]
-        wrong = [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))]
-        if wrong:
+        if wrong := [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))]:
             raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")
         return [Fraction(str(own)) for own in numbers]
 
@@ -142,8 +147,7 @@ def kept_of(keep: Any) -> dict[Name, Kept]:
 def coarsened(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> Renamed:
     """Return the frame with its kept columns made coarser."""
     coarse = {name: own for name, own in kept.items() if own.words and name in source.names}
-    taken = [name for name in coarse if name in {*table.tuples.domains, table.person}]
-    if taken:
+    if taken := [name for name in coarse if name in {*table.tuples.domains, table.person}]:
         raise ValueError(f"keep must make columns without a role coarser, got {examples(taken)}")
     frame = source.frame
     for number, (name, own) in enumerate(coarse.items()):
@@ -219,6 +223,93 @@ def check_coarse(written: Renamed, kept: Mapping[Name, Kept], quasi_identifiers:
                 raise ValueError(f"column {name!r} must be {own.words}, got {n_of_numbers:,} means of {n:,} classes")
         elif own.words:
             values = [value for value in combinations_of(written, [there]).columns[there] if not is_missing(value)]
-            wrong = own.others(name, values)
-            if wrong:
+            if wrong := own.others(name, values):
                 raise ValueError(f"column {name!r} must be {own.words}, got {examples(wrong)}")
+
+
+def averaged(
+    source: Renamed, table: Microdata, made: Decoded, classes: EquivalenceClasses, kept: Mapping[Name, Kept]
+) -> Renamed:
+    """Return the frame with class means in columns that ask for them.
+
+    Suppressed rows are one class. Means are exact but for the last rounding, so that columns keep their totals.
+    """
+    names = [name for name, own in kept.items() if own.mean]
+    if not names:
+        return source
+    assert classes.class_of is not None
+    rows = complete_rows(source, table)
+    values = held(distinct_rows(rows, [source.alias(name) for name in table.quasi_identifiers]))
+    # One number for all suppressed classes.
+    numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1)[classes.class_of[0]]
+    recoding = Recoding(source, table, made, classes, "mark", values)
+    frame = held(recoding.with_class(rows, numbers))
+    columns = frame.collect_schema().names()
+    for name in names:
+        column = source.alias(name)
+        means = _means(frame, column, name, kept[name])
+        found: dict[str, list[Any]] = {
+            "known": list(means),
+            "mean": [np.format_float_positional(float(one), trim="-") for one in means.values()],
+        }
+        small = lookup(values, found, {"known": nw.Int64, "mean": nw.String})
+        joined = frame.join(small, left_on="class", right_on="known", how="left")
+        mean = nw.col("mean").cast(nw.Float64) if frame.collect_schema()[column].is_numeric() else nw.col("mean")
+        frame = joined.with_columns(mean.alias(column)).select(columns)
+    return replace(source, frame=frame.select(source.frame.collect_schema().names()))
+
+
+def _means(frame: Frame, column: str, name: Name, own: Kept) -> dict[int, Fraction]:
+    found = combinations_of(frame.select("class", column).to_native(), ["class", column])
+    values = found.columns[column].tolist()
+    if any(map(is_missing, values)):
+        raise ValueError(f"column {name!r} must hold a number in every row to be {own.words}, got rows without one")
+    sums: defaultdict[int, Fraction] = defaultdict(Fraction)
+    rows: defaultdict[int, int] = defaultdict(int)
+    for place, number, n in zip(found.columns["class"], own.numbers(name, values), found.weights.tolist(), strict=True):
+        sums[int(place)] += number * n
+        rows[int(place)] += n
+    return {place: total / rows[place] for place, total in sums.items()}
+
+
+def mdav(values: ArrayLike, k: int) -> Ints:
+    """Group rows of numbers by their distances.
+
+    A group has k to 2k - 1 rows. Maximum distance to average vector (Domingo-Ferrer and Torra 2005, Algorithm
+    MDAV-generic). The row that is farthest from the mean takes its k - 1 nearest rows along, then the row that is
+    farthest from this one. Of equal distances the first row counts. Scale columns of different units before.
+
+    Args:
+        values: (n,) or (n, n_columns) array of finite numbers.
+        k: The least number of rows in a group, at most n.
+
+    Returns:
+        (n,) int64 array, the group of each row from 0 on.
+
+    Raises:
+        ValueError: The values are no such array, or `k` is no whole number from 1 to n.
+
+    >>> mdav([1, 9, 2, 8, 1.5, 10, 2.5], 3)
+    array([1, 0, 1, 0, 1, 0, 1])
+    """
+    X: Any = np.asarray(values, dtype=float)
+    X = X[:, np.newaxis] if X.ndim == 1 else X
+    if X.ndim != 2 or not np.isfinite(X).all():
+        raise ValueError(f"values must be an array of finite numbers with one or two axes, got shape {X.shape}")
+    if positive_whole("k", k) > len(X):
+        raise ValueError(f"k must be at most the {len(X):,} rows, got {k}")
+    groups, left, n_groups = np.zeros(len(X), dtype=np.int64), np.arange(len(X)), 0
+    while len(left) >= 2 * k:
+        first = left[_distances(X[left], X[left].mean(axis=0)).argmax()]
+        second = left[_distances(X[left], X[first]).argmax()]
+        # Of fewer than 3k rows one group is taken, and the rest is the last.
+        for center in (first, second)[: 2 if len(left) >= 3 * k else 1]:
+            members = left[np.argsort(_distances(X[left], X[center]), kind="stable")[:k]]
+            groups[members] = n_groups
+            left, n_groups = np.setdiff1d(left, members, assume_unique=True), n_groups + 1
+    groups[left] = n_groups
+    return groups
+
+
+def _distances(rows: Floats, center: Floats) -> Floats:
+    return ((rows - center) ** 2).sum(axis=1)

@@ -150,11 +150,9 @@ def recode_partitions(
 
 
 def _check(names: Sequence[Name], roles: Sequence[Name], constraints: Sequence[Constraint]) -> None:
-    lacking = [name for name in roles if name not in names]
-    if lacking:
+    if lacking := [name for name in roles if name not in names]:
         raise KeyError(f"frame must have the columns {examples(lacking)}, got columns {examples(names)}")
-    others = [name for name in names if name not in roles]
-    if others:
+    if others := [name for name in names if name not in roles]:
         raise ValueError(
             f"frame must have no columns without a role, got {examples(others)}; frame.drop leaves them out"
         )
@@ -168,9 +166,6 @@ def _check(names: Sequence[Name], roles: Sequence[Name], constraints: Sequence[C
             "constraints must be of k, l, alpha or prosecutor risk, which hold of a table where they hold of its "
             f"parts, got {examples(wrong)}"
         )
-
-
-# --- splitting ------------------------------------------------------------------------------------------------------
 
 
 def _split_table(
@@ -237,9 +232,6 @@ def _best_split_by(
     return gain, alias, [own.tolist() for _, own in counts.text.groupby([parts[code] for code in codes.tolist()])]
 
 
-# --- recoding and counting --------------------------------------------------------------------------------------------
-
-
 def _recoded(source: Renamed, work: _Work, splits: _Splits) -> tuple[Any, tuple[int, list[float]]]:
     """Return the recoded rows with all their columns, computed once, and their measures."""
     f, types, native = _functions(), import_module("pyspark.sql.types"), source.frame.to_native()
@@ -252,8 +244,7 @@ def _recoded(source: Renamed, work: _Work, splits: _Splits) -> tuple[Any, tuple[
     recoded = groups.applyInPandas(lambda rows: work.recoded(rows.drop(columns=_PART)), schema)
     made = frames.held(nw.from_native(recoded)).to_native()
     notes = _notes(made.where(f.col(_NOTE).isNotNull()))
-    refused = [note["refused"] for note in notes if "refused" in note]
-    if refused:
+    if refused := [note["refused"] for note in notes if "refused" in note]:
         raise ValueError(
             f"every partition must hold the constraints, got {len(refused):,} of {len(notes):,} that do not, such as: "
             f"{refused[0]}; a greater max_rows than {work.max_rows:,} makes larger partitions"

@@ -187,8 +187,7 @@ def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, 
     _, places = fitted(name, hierarchy, present)
     groups = np.append(own[places], -1)[np.minimum(positions, len(present))]
     keys = pd.DataFrame({"known": found[key].astype(object), "group": groups})[groups >= 0].drop_duplicates()
-    twice = keys.known[keys.known.duplicated()].unique().tolist()
-    if twice:
+    if twice := keys.known[keys.known.duplicated()].unique().tolist():
         raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
     return {"known": keys.known.tolist(), "group": keys.group.tolist()}
 

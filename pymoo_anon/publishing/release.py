@@ -20,16 +20,15 @@ from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.averages import averaged
-from pymoo_anon.publishing.keeping import Kept, check_coarse, check_reasons, coarsened, is_reason, kept_of
+from pymoo_anon.publishing.keeping import Kept, averaged, check_coarse, check_reasons, coarsened, is_reason, kept_of
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded_point, unrolled
-from pymoo_anon.publishing.verify import check_rows, object_frame, shown
+from pymoo_anon.publishing.verify import check_rows, linked_rows, object_frame, shown
 from pymoo_anon.publishing.verify import kept as is_kept
 from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed
+from pymoo_anon.table.generalization import HOW_RELEASED, Violating
 from pymoo_anon.table.microdata import Microdata, names_of
-from pymoo_anon.table.suppression import HOW_RELEASED, Violating
 
 # Where more of the rows than this are distinct, it does not pay to count them.
 _FEW = 0.5
@@ -285,7 +284,6 @@ class Recoded:
         return self._counted(frames.renamed(written))[0]
 
     def _counted(self, written: Renamed) -> tuple[pd.DataFrame, bool]:
-        """Return the claims, and whether a row is alone."""
         names = list(self.problem.table.quasi_identifiers)
         promises = self._promises()
         sensitive = self.problem.table.sensitive
@@ -294,9 +292,6 @@ class Recoded:
         joint = [c for one, own in reads.items() if one.joint for c in own if c not in names]
         linked = None
         if any(one.joint for one in reads):
-            # Few releases are made beside others.
-            from pymoo_anon.publishing.linked import linked_rows
-
             linked = linked_rows(self._recoding, self.problem, self._complete, joint)
         outside = [column for column in read if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in read if column not in outside])
@@ -451,32 +446,24 @@ def _unmet(problem: AnonymizationProblem, classes: EquivalenceClasses, requireme
 def _released_columns(
     source: Renamed, problem: AnonymizationProblem, drop: tuple[Name, ...], keep: tuple[Name, ...]
 ) -> list[Name]:
-    """Return the columns of the release, in the order of the frame."""
     table = problem.table
     for argument, names in (("drop", drop), ("keep", keep)):
-        unknown = [name for name in names if name not in source.names]
-        if unknown:
+        if unknown := [name for name in names if name not in source.names]:
             raise KeyError(f"{argument} must name columns of frame, got {examples(unknown)}")
-    twice = repeated([*drop, *keep])
-    if twice:
+    if twice := repeated([*drop, *keep]):
         raise ValueError(f"drop and keep must name a column once, got more than once: {examples(twice)}")
-    wrong = [name for name in drop if name in table.quasi_identifiers]
-    if wrong:
+    if wrong := [name for name in drop if name in table.quasi_identifiers]:
         raise ValueError(f"drop must not name quasi-identifiers, got {examples(wrong)}; search without them instead")
     if table.person in keep:
         raise ValueError(f"keep must not name the person, got {table.person!r}: it would link a person's rows")
     others = [*table.sensitive, *([] if table.label is None else [table.label])]
     known = {*table.quasi_identifiers, *others, table.person, *drop, *keep}
-    unassigned = [name for name in source.names if name not in known]
-    if unassigned:
+    if unassigned := [name for name in source.names if name not in known]:
         raise ValueError(
             f"every column must have a role or be in drop or keep, got columns without: {examples(unassigned)}"
         )
     wanted = {*table.quasi_identifiers, *others, *keep} - {*drop}
     return [name for name in source.names if name in wanted]
-
-
-# --- the columns of a release -------------------------------------------------------------------------------------
 
 
 def roles_table(table: Microdata, released: Sequence[Name], reasons: Mapping[Name, str | None]) -> pd.DataFrame:
@@ -538,7 +525,6 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
 
 
 def _counter(frame: Frame, names: Sequence[str]) -> Callable[[Sequence[str]], list[int]]:
-    """Return a function that counts distinct, unique and all rows."""
     schema = frame.collect_schema()
     # Missing values are one value.
     table = frame.with_columns(

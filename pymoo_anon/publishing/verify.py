@@ -1,4 +1,4 @@
-"""Recount of a released table against its bounds."""
+"""Recount of a released table against its bounds and its original rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint, keeps
 from pymoo_anon.objectives.recount import MISSING, Recount, Recounted, combinations
-from pymoo_anon.publishing.recoding import Recoding, lookup
+from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.releases import point_of
+from pymoo_anon.publishing.recoding import Recoding, decoded_point, lookup
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import (
     COUNT,
@@ -23,6 +25,7 @@ from pymoo_anon.table.frames import (
     as_text,
     codes_and_values,
     codes_of,
+    combinations_of,
     keyed,
     renamed,
     rows_of,
@@ -110,8 +113,7 @@ def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
     for objective in objectives:
         if not isinstance(objective, Objective):
             raise TypeError(f"measures must be objectives or constraints, got {objective!r}")
-    unknown = [objective for objective in objectives if objective.joint or not objective.recountable]
-    if unknown:
+    if unknown := [objective for objective in objectives if objective.joint or not objective.recountable]:
         raise ValueError(f"measures must define recount to be counted again, got {examples(unknown)}")
     return objectives
 
@@ -155,7 +157,6 @@ class _Labelled(NamedTuple):
 
 
 def _labelled(recoding: Recoding, rows: Any, weights: Ints) -> _Labelled:
-    """Return the labels of rows in memory, of which each stands for several."""
     table, made, n = recoding.table, recoding.generalization, recoding.table.n_distinct
     places = [_places(rows[recoding.source.alias(name)], name, own) for name, own in table.quasi_identifiers.items()]
     keys = keyed(np.append(own, found) for own, found in zip(table.tuples.codes.T, places, strict=True))
@@ -184,7 +185,6 @@ def _are_same(distinct: Ints, keys: Ints) -> bool:
 
 
 def _other_rows_in_memory(recoding: Recoding, names: Sequence[Name], written: Renamed) -> int:
-    """Count the rows that differ from the original, by codes of all values."""
     (given, weights), (there, n_there) = rows_of(recoding.values), rows_of(written.frame)
     kept, numbers, texts = _labelled(recoding, given, weights)
     columns = (
@@ -250,7 +250,6 @@ def _balance(made: Frame, written: Renamed) -> Frame | None:
 
 
 def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Array:
-    """Return the positions of original values in the domain."""
     codes, values = codes_and_values(column)
     return fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1].astype(np.int32)[codes]
 
@@ -258,8 +257,7 @@ def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Array:
 def _groups(made: Decoded, name: Name, at: Ints, places: Array, kept: Bools) -> Ints:
     """Return the number of every row's label, checked against the hierarchy."""
     if isinstance(made, Generalization):
-        groups: Ints = made.groups[name][places]
-        return groups
+        return made.groups[name][places]
     nodes = made.quasi_identifiers[name].nodes
     groups, positions = made.cells[at, list(made.quasi_identifiers).index(name)], nodes.order[places]
     if not ((nodes.first[groups] <= positions) & (positions < nodes.stop[groups]))[kept].all():
@@ -337,3 +335,43 @@ def _edges(own: Recount, made: pd.DataFrame, given: pd.DataFrame, names: dict[st
     rows = made[others].assign(row=np.arange(len(made)), **{"class": made.groupby(keys, sort=False).ngroup()})
     originals = given[others].assign(original=np.arange(len(given)), tuple=given.groupby(keys, sort=False).ngroup())
     return pairs.merge(rows, on="class").merge(originals, on=["tuple", *others])
+
+
+def linked_rows(
+    own: Recoding, problem: AnonymizationProblem, original: Renamed, columns: Sequence[Name]
+) -> Recount | None:
+    """Return the rows of all releases as their joint classes.
+
+    The result is None if a release is known by its classes alone. The columns are of the original.
+    """
+    points = [point for one in problem.earlier if (point := point_of(one)) is not None]
+    if len(points) < len(problem.earlier):
+        return None
+    names, columns = list(problem.table.quasi_identifiers), list(dict.fromkeys(columns))
+    found = combinations_of(original, [*names, *columns])
+    rows = renamed(pd.DataFrame({j: found.columns[name] for j, name in enumerate([*names, *columns])}))
+    rows = Renamed(rows.frame, (*names, *columns), rows.kind)
+    made = [decoded_point(before, x, None) for before, x in points] + [(own.generalization, own.classes)]
+    releases = [_label_columns(Recoding(rows, own.table, *one, "mark", rows.frame)) for one in made]
+    # Rows that are suppressed in all releases are a class where they are marked.
+    kept = ~np.all([_marked(one) for one in releases], axis=0) | (own.suppressed == "mark")
+    cells = [column for one in releases for column in one]
+    values = [*cells, *(found.columns[name] for name in columns)]
+    frame = pd.DataFrame({f"column {i}": pd.Series(column)[kept] for i, column in enumerate(values)})
+    frame[COUNT] = found.weights[kept]
+    places = [(place,) for place in range(len(cells))]
+    released = Renamed(nw.from_native(frame), (*places, *columns), pd.DataFrame)
+    return Recount(released, places, columns, original, sensitive=own.table.sensitive)
+
+
+def _label_columns(recoding: Recoding) -> list[pd.Series]:
+    """Return the labels of all rows in one release, column by column."""
+    source, names = recoding.source, list(recoding.table.quasi_identifiers)
+    frame = recoding.applied(source.frame, names)
+    return [frame[source.alias(name)].to_pandas().reset_index(drop=True) for name in names]
+
+
+def _marked(cells: Sequence[pd.Series]) -> Bools:
+    marked: Bools = np.all([column == SUPPRESSED for column in cells], axis=0)
+    # Where the whole table is one group, its rows are not suppressed.
+    return marked & ~marked.all()

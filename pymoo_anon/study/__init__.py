@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Study"]
 
-__getattr__ = later(__name__, {"study": ("Study",)})
+__getattr__ = later(__name__)

@@ -98,8 +98,7 @@ class Taken:
             raise ValueError(f"{self._path}: {_DATA} must hold a table, got {'no row' if rows else 'nothing'}")
         self.files[f"{stem}.csv"] = _csv(rows, ",")
         definition = {one.findtext("name", ""): one for one in self._xml(_DEFINITION).findall("assigment")}
-        unknown = [name for name in rows[0] if name not in definition]
-        if unknown:
+        if unknown := [name for name in rows[0] if name not in definition]:
             raise ValueError(f"{self._path}: {_DEFINITION} must say what every column is, got nothing of {unknown[:5]}")
         files = dict(zip(rows[0], file_names(rows[0]), strict=True))
         for place, name in enumerate(rows[0]):
@@ -176,7 +175,6 @@ class Taken:
         self.left += [f"that rows lose columns of type {one}, too" for one in suppressed if "QUASI" not in one]
 
     def _number(self, text: str | None) -> float:
-        """Return a number of the configuration, 0 without one."""
         number = spelled(text or "0", float)
         if not is_number(number) or number < 0:
             raise ValueError(f"{self._path}: {_CONFIG} must hold numbers from 0, got {text!r}")

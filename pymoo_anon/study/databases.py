@@ -47,9 +47,6 @@ def only_table(source: Source) -> str:
     return str(found[0])
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
-
-
 def read_workbook(source: Source) -> pd.DataFrame:
     """Read the sheet of a workbook, its first row as names."""
     sheet: Any = only_table(source)
@@ -134,9 +131,6 @@ def read_database(source: Source, backend: Any) -> Any:
         is_plain |= kind.is_timestamp() or (kind.is_decimal() and kind.scale is not None)
         kept.append(table[column] if is_plain else table[column].cast("string").name(column))
     return table.select(kept).to_pyarrow()
-
-
-# --- writing ----------------------------------------------------------------------------------------------------------
 
 
 def write_workbook(frame: Any, path: Path) -> None:

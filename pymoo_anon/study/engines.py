@@ -35,12 +35,13 @@ from pymoo_anon.study.databases import (
 )
 from pymoo_anon.study.names import Reading, Source, checksum
 from pymoo_anon.table.delimited import (
+    PACKED,
+    ZIPPED,
+    begins_with,
     bytes_of,
     csv_rows,
     decoded,
     has_nul,
-    is_packed,
-    is_zipped,
     mark_and_encoding,
     separator_of,
     unpacked,
@@ -85,8 +86,7 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, enc
         header = [name.strip(BLANKS) for name in header]
     if not any(header):
         raise ValueError(f"{path} must be a CSV file whose first row names its columns, got an empty row")
-    twice = repeated(column for column in header if column)
-    if twice:
+    if twice := repeated(column for column in header if column):
         raise ValueError(
             f"{path} must name each of its columns once, got {examples(twice)} more than once; rename all but one there"
         )
@@ -184,11 +184,9 @@ def _are_names_of_duckdb(columns: Sequence[str]) -> bool:
 
 
 def _check_names_of_spark(columns: Sequence[str]) -> None:
-    odd = [name for name in columns if set(name) & set(".`")]
-    if odd:
+    if odd := [name for name in columns if set(name) & set(".`")]:
         raise ValueError(f"engine spark must have columns without . and ` in their names, got {examples(odd)}")
-    twice = repeated(map(str.casefold, columns))
-    if twice:
+    if twice := repeated(map(str.casefold, columns)):
         raise ValueError(f"engine spark must have columns that differ in more than case, got {examples(twice)} twice")
 
 
@@ -218,7 +216,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
 def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
     """Yield the file or its copy in UTF-8, or None for wrong text."""
     mark, known = mark_and_encoding(bytes_of(path, 4), encoding)
-    if known == "utf-8" and not is_zipped(path):
+    if known == "utf-8" and not begins_with(path, ZIPPED):
         yield path
         return
     with TemporaryDirectory() as folder:
@@ -265,7 +263,6 @@ def _cleaned(
     strip: bool = False,
     decimal: str = ".",
 ) -> Any:
-    """Return the wanted columns, with stripped texts, decimal points and gaps."""
     made = []
     for name in columns:
         cell = nw.col(name)
@@ -330,7 +327,6 @@ def _in_utc(connection: Any) -> Any:
 
 
 def _read_whole(source: Source) -> Any:
-    """Read a table of a workbook or a database once."""
     check_installed(source.kind)
     if source.kind == "database":
         with connected(source) as backend:
@@ -348,7 +344,6 @@ def registered(frame: Any) -> Any:
 
 
 def _json_lines(path: Path) -> Any:
-    """Return a table of JSON lines, texts as texts."""
     connection, file = _connect(), f"{_path(path)}, format = 'newline_delimited'"
     sniffed = connection.sql(f"SELECT * FROM read_json({file}, sample_size = -1)")
     types = dict(zip(sniffed.columns, map(str, sniffed.types), strict=True))
@@ -379,7 +374,6 @@ def _path(path: Path) -> str:
 
 
 def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header: bool, **others: str) -> str:
-    """Return a call of DuckDB's reader for columns of text."""
     columns = ", ".join(f"'column {i}': 'VARCHAR'" for i in range(n_columns))
     options = {
         "auto_detect": "false",
@@ -389,7 +383,7 @@ def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header
         "escape": _quoted(quote),
         "header": str(has_header).lower(),
         "max_line_size": str(_LONGEST_LINE),
-        "compression": "'gzip'" if is_packed(path) else "'none'",
+        "compression": "'gzip'" if begins_with(path, PACKED) else "'none'",
         "hive_partitioning": "false",
         **others,
     }
@@ -448,10 +442,8 @@ def _spark_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
 
 def _is_for_spark(path: Path) -> bool:
     """Return whether Spark reads a path as one visible file."""
-    with path.open("rb") as file:
-        has_mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path)))
-    return not (has_mark or is_packed(path) or is_zipped(path) or is_pattern or path.name.startswith((".", "_")))
+    return not (begins_with(path, codecs.BOM_UTF8, PACKED, ZIPPED) or is_pattern or path.name.startswith((".", "_")))
 
 
 def _spark_csv(path: Path, dialect: Dialect) -> Any:

@@ -108,14 +108,9 @@ def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
 
 
 def write_new(folder: Path, texts: Mapping[str, str], read: Sequence[Path], force: bool, hint: str = "") -> list[Path]:
-    """Write texts to new files, or replace existing ones by force.
+    """Write texts by path in the output folder, or replace existing files by force.
 
-    Args:
-        folder: The output folder, which is made if it is missing.
-        texts: Content by path in the folder.
-        read: Files that are read, which none replaces.
-        force: Whether existing files are replaced.
-        hint: End of the message about an existing file.
+    `read` are files that are read, which none replaces. `hint` ends the message about an existing file.
     """
     from pymoo_anon._files import check_free, tried
 

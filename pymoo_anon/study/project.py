@@ -16,8 +16,7 @@ from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
 from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
-from pymoo_anon.study.options import Reader
-from pymoo_anon.study.settings import Settings, levels_of, weights_of
+from pymoo_anon.study.options import Reader, Settings, levels_of, weights_of
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.keeping import Kept
@@ -155,11 +154,7 @@ class Project:
         return kept
 
     def for_audience(self, name: str) -> Project:
-        """Return the project with the file of the release of an audience.
-
-        Raises:
-            ValueError: There is no such audience.
-        """
+        """Return the project with the file of the release of an audience."""
         if name not in self.audiences:
             raise ValueError(f"audience must be one of {examples(list(self.audiences)) or 'none'}, got {name!r}")
         path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")
@@ -270,7 +265,7 @@ class Project:
 
 
 def _same(name: str) -> str:
-    from pymoo_anon.objectives.spelling import measure_in
+    from pymoo_anon.problems.arguments import measure_in
 
     return str(measure_in(name))
 
@@ -361,7 +356,6 @@ def _adversaries(path: Path, given: Any) -> list[str]:
 
 
 def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the requirements of the audiences by name, in the order of the file."""
     if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
         raise ValueError(f"{path}: each audience must be a table of its own, [[{_AUDIENCES}]], got {given!r:.80}")
     read = [_values(path, _AUDIENCES, one, _AUDIENCE) for one in given]
@@ -375,8 +369,7 @@ def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
 
 
 def _check_keys(path: Path, where: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    unknown = [key for key in given if key not in known]
-    if unknown:
+    if unknown := [key for key in given if key not in known]:
         raise ValueError(f"{path}: {where} may have {', '.join(known)}, got {examples(unknown)}")
 
 

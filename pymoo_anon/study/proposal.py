@@ -23,10 +23,10 @@ from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
 from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from, source_of
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
-from pymoo_anon.study.project import ROLES
+from pymoo_anon.study.project import ROLES, read_project
 from pymoo_anon.table.delimited import csv_rows
 from pymoo_anon.table.domain_values import is_number, spelled
-from pymoo_anon.table.draft_levels import Draft
+from pymoo_anon.table.draft_levels import WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
 from pymoo_anon.table.guesses import (
@@ -38,7 +38,6 @@ from pymoo_anon.table.guesses import (
     kind_of_values,
     profiles_of,
 )
-from pymoo_anon.table.words import WORDS
 
 #: Reasons for dropping a column that tells nothing beside another one.
 EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
@@ -135,11 +134,7 @@ def is_padded(path: Path, names: Sequence[str] | None, encoding: str | None = No
 
 
 class Proposer:
-    """Guesses about a table in two steps: counts of its values, then decisions.
-
-    Args:
-        reading: How the table is read.
-    """
+    """Guesses about a table in two steps: counts of its values, then decisions."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -166,11 +161,7 @@ class Proposer:
         return [ColumnLooks(own, kind_of_values(own), *roles[own.name]) for own in self.profiles]
 
     def draft(self, name: str) -> str:
-        """Return the text of a drafted hierarchy of a column.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """Return the text of a drafted hierarchy of a column."""
         (profile,) = [own for own in self.profiles if own.name == name]
         text, levels, _ = self._drafted(profile)
         if text is None:
@@ -182,11 +173,7 @@ class Proposer:
     ) -> Proposal:
         """Decide on all columns.
 
-        Args:
-            project: The project file to be.
-            roles: Texts PATTERN=ROLE, of which the last that fits a column counts.
-            hierarchies: A folder with hierarchies of quasi-identifiers, or None.
-            missing: Treatment of rows without a value, or None for one that fits.
+        Texts PATTERN=ROLE are roles, of which the last that fits a column counts.
         """
         names = [profile.name for profile in self.profiles]
         given = {} if hierarchies is None else self._given(hierarchies, names, project.parent)
@@ -227,7 +214,6 @@ class Proposer:
         return {name: path_from(beside, path) for name, path in found.items()}
 
     def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-        """Return the role of every column, with the reason."""
         decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in self.profiles}
         persons = [name for name, (role, _) in asked.items() if role == "person"]
         for name, (role, reason) in decisions.items():
@@ -335,17 +321,11 @@ class KnownColumns(NamedTuple):
 
 
 def known_columns(data: str, asked: Sequence[str] = ()) -> KnownColumns:
-    """Open a table with the columns that others may know.
+    """Open a table or that of a project with the columns that others may know.
 
-    Args:
-        data: A table or a project file.
-        asked: Names of columns, or nothing for the quasi-identifiers of the project, or the guessed ones.
-
-    Raises:
-        ValueError: No column is a quasi-identifier, or the table cannot be read.
+    These are the columns asked for, else the quasi-identifiers of the project, else the guessed ones.
     """
     # They load all measures.
-    from pymoo_anon.study.project import read_project
     from pymoo_anon.study.tables import open_table
 
     project = read_project(Path(data), decided=False) if is_project(data) else None
@@ -431,7 +411,6 @@ def _column_text(column: ColumnProposal) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML in one line."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return str(tomlkit.item(value).as_string())

@@ -1,30 +1,38 @@
-"""Records of a release, and the joint classes of several releases of a study."""
+"""Releases of a study: written, recorded, counted again, and seen beside one another."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pymoo_anon._messages import listed
+from pymoo_anon._files import replaced
+from pymoo_anon._messages import listed, number, plain
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.problems.front import Choice
+from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.problems.arguments import bound, measure_names
+from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.releases import Together, together
+from pymoo_anon.publishing.codebook import codebook
+from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.recoding import decoded_point
-from pymoo_anon.publishing.release import ANYWAY, Recoded, Release
+from pymoo_anon.publishing.release import ANYWAY, Asked, Recoded, RecountError, Release, recode, uniqueness_of
 from pymoo_anon.study import engines
 from pymoo_anon.study.databases import new_database_table
-from pymoo_anon.study.engines import check_target
-from pymoo_anon.study.names import Source, checksum, path_from, source_of
-from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, beside, bound_text
-from pymoo_anon.study.tables import constraint, open_again
+from pymoo_anon.study.engines import check_target, write_table
+from pymoo_anon.study.names import RELEASES, Source, checksum, path_from, source_of
+from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, agree, beside, bound_text
+from pymoo_anon.study.tables import constraint, open_again, open_released
 
 
 def target_of(study: Any, output: Any, table: str | None) -> tuple[Source, list[Path]]:
@@ -42,7 +50,7 @@ def written(study: Any, made: Recoded, target: Source, new: Path) -> Iterator[tu
     """Write a release, and yield the table read again, its checksum, and a list for moved files."""
     moved: list[Path] = []
     if target.table is None:
-        engines.write_table(made.frame, new, made.counted)
+        write_table(made.frame, new, made.counted)
         yield open_again(study.project, target._replace(path=new)), checksum(new), moved
         return
     try:
@@ -62,20 +70,91 @@ def source_at(study: Any, path: Path) -> Source:
     for one in reversed(study.releases):
         if one.database is not None and study.path_of(one) == path:
             return source_of(one.database, folder, one.table)
-    found: Source = own.release if own.documents == path else source_of(str(path), Path())
-    return found
+    return own.release if own.documents == path else source_of(str(path), Path())
 
 
 def broken_promises(study: Any, path: Path) -> list[str]:
     """Return the broken promises of a release to any audience, in words."""
     (*_, audience) = [one.audience for one in study.releases if study.path_of(one) == path] or [None]
     try:
-        own = study.for_audience(audience)
+        study = study.for_audience(audience)
     except ValueError as error:
         # The project names no such audience any longer.
         return [str(error)]
-    made: list[str] = own._broken(path)
-    return made
+    known = beside(path, EVIDENCE)
+    if not is_there(study, path):
+        return [f"is missing: put it back, or delete it in {study.folder / RELEASES}"]
+    if not known.is_file():
+        return [f"{known} is missing"]
+    try:
+        told = read_evidence(known)
+        if checksum_at(study, path) != told["checksums"]["output"].get(path.name):
+            return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
+        return _counted_again(study, path, told)
+    except ValueError as error:
+        return [str(error)]
+
+
+def _counted_again(study: Any, path: Path, told: Mapping[str, Any]) -> list[str]:
+    source = source_at(study, path)
+    again = _recoded_again(study, told, path, source.kind)
+    written = again.grouped(open_again(study.project, source))
+    try:
+        claims, unique = again.claims(written), uniqueness_of(written, again.columns)
+    except RecountError as error:
+        return list(error.broken)
+    names = list(measure_names(study.problem.measured).values())
+    names += [plain(words) for words in claims.measure[len(names) :]]
+    wrong = [
+        f"{name} is {number(one['recounted'])} where {number(one['promised'])} was promised"
+        for name, one in zip(names, claims.to_dict("records"), strict=True)
+        if one["holds"] is False
+    ]
+    if not (agree(claims.assign(measure=names), told) and unique.to_dict("records") == told["uniqueness"]):
+        wrong.append(f"{beside(path, EVIDENCE)} differs from the search and the recount")
+    return wrong
+
+
+def _recoded_again(study: Any, told: Mapping[str, Any], path: Path, kind: str) -> Recoded:
+    x = told["front"][told["chosen"]["place"]]["x"]
+    asked: tuple[Constraint, ...] = ()
+    if told["chosen"]["requirements"]:
+        # Requirements of the choice were promised, too, and the point may be made for them.
+        own = [one.requirements for one in study.releases if study.path_of(one) == path]
+        asked = study.choice.requirements if not own or own[-1] is None else study.constraints(own[-1])
+        study.front.meet(asked)
+    front = study.front if study.audience is None else Front(study.problem, np.array([x]))
+    rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
+    if not rows:
+        place = f"in the front of {study.folder}; search" if study.audience is None else "for its audience; release"
+        raise ValueError(f"its point, {x}, is not {place} again")
+    choice = replace(front.choose(row=rows[0]), requirements=asked)
+    local = told["chosen"]["local"]
+    is_refined = local is not None and local["refined"]
+    return recoded(study, choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
+
+
+def head_of(study: Any, released: Path, population_size: int | None) -> dict[str, Any]:
+    """Return the head of a report, in which an option wins over the project file."""
+    own = {} if population_size is None else {"population_size": population_size}
+    return {**study.project.report, "data": Path(str(study.project.data)).name, "release": released.name, **own}
+
+
+def evidence_of(study: Any, choice: Choice) -> dict[str, Any] | None:
+    """Return the evidence of the last release, which is of a point and holds."""
+    told, released = study.evidence, study.released
+    if told is None:
+        return None
+    path, again = beside(released, EVIDENCE), f"{release_command(study)} --force"
+    if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
+        raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
+    if not is_there(study, released):
+        raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
+    if checksum_at(study, released) != told["checksums"]["output"].get(released.name):
+        raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
+    if broken := _counted_again(study, released, told):
+        raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
+    return _of_today(study, told)
 
 
 def is_there(study: Any, path: Path) -> bool:
@@ -98,7 +177,7 @@ def check_recoding(study: Any, local: bool, lower_bound: int | None) -> None:
         raise ValueError(f"local cannot refine the front of {study.project.path}, which is local already")
 
 
-def entry_of(study: Any, choice: Choice, made: Release, target: Source, sha256: str) -> Released:
+def _entry_of(study: Any, choice: Choice, made: Release, target: Source, sha256: str) -> Released:
     """Return the record of a release."""
     folder, x = study.project.path.parent, [int(one) for one in choice.x]
     columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
@@ -109,7 +188,50 @@ def entry_of(study: Any, choice: Choice, made: Release, target: Source, sha256: 
     return Released(*own, study.audience, place, target.table)
 
 
-def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
+def documented(
+    study: Any, new: Path, choice: Choice, made: Release, target: Source, sha256: str, asked: Mapping[str, Any]
+) -> tuple[Release, tuple[Released, list[Released], Together | None]]:
+    """Write evidence and codebook, and return the release, and what `remember` takes."""
+    done = _entry_of(study, choice, made, target, sha256)
+    made, earlier, told = _beside_others(study, made, done, asked["anyway"])
+    content = evidence(
+        study.problem,
+        study.front,
+        choice,
+        made,
+        checksums=_checksums_of(study, {new.name: sha256}),
+        search=_search_of(study, choice, asked, told),
+        earlier=_records_of(earlier),
+        made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+    write_evidence(beside(new, EVIDENCE), content)
+    how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": study.project.kept}
+    write_table(codebook(study.problem, choice, **how), beside(new, CODEBOOK))
+    return made, (done, earlier, told)
+
+
+def recoded(
+    study: Any, choice: Choice, kind: str, suppressed: str | None, is_refined: bool, anyway: str | None
+) -> Recoded:
+    """Recode the table of a project for a release of a kind."""
+    project, frame = study.project, open_released(study.project, kind)
+    recoding = "local" if is_refined else None
+    how = suppressed or project.suppressed
+    roles = Asked(project.with_role("drop", "identifier"), project.kept, how, recoding, anyway)
+    return recode(frame, study.problem, choice, roles)
+
+
+def remember(study: Any, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
+    """Record a release, and warn of earlier ones."""
+    study.releases = [*(one for one in study.releases if one != done), done]
+    with replaced(study.folder / RELEASES) as path:
+        path.write_text(json.dumps([one._asdict() for one in study.releases], indent=2) + "\n", encoding="utf-8")
+    for one in earlier:
+        # The caller of `release` is warned.
+        warnings.warn(_warning_of(one, _is_latest(study, one), told, len(earlier)), stacklevel=3)
+
+
+def _checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
     """Return the checksums of inputs, hierarchies and output by file name."""
     known, project = study.record["project"], study.project
     data = {Path(str(project.data)).name: known["data"]}
@@ -117,20 +239,20 @@ def checksums_of(study: Any, output: Mapping[str, str]) -> dict[str, Any]:
     return {"input": data, "hierarchies": trees, "output": output}
 
 
-def search_of(study: Any, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
+def _search_of(study: Any, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
     """Return the facts about the search for the evidence."""
     passes, found = asked["lower-bound"], study.record if study.audience is None else study.audience_search[1]
     return {
         "algorithm": found["algorithm"]["name"],
         "seed": study.record["options"]["seed"],
         **{key: found[key] for key in ("certified", "n_undecided", "stopped")},
-        "commands": commands_of(study.project.path, choice, {**asked, "audience": study.audience}),
+        "commands": _commands_of(study.project.path, choice, {**asked, "audience": study.audience}),
         "bound": None if passes is None else study.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
         "joint": None if told is None else told.as_record(),
     }
 
 
-def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
+def _commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
     """Return the commands that make the same release again."""
     file = str(project)
     commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
@@ -147,7 +269,7 @@ def commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list
     return [shlex.join(command) for command in (*commands, again)]
 
 
-def warning_of(one: Released, is_current: bool, told: Together | None, n_others: int) -> str:
+def _warning_of(one: Released, is_current: bool, told: Together | None, n_others: int) -> str:
     """Return a warning of another release of the same table."""
     is_another = "is another release of this table" if is_current else "was another release of this table until now"
     who = f"{one.file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
@@ -156,19 +278,16 @@ def warning_of(one: Released, is_current: bool, told: Together | None, n_others:
     return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"
 
 
-def beside_others(
+def _beside_others(
     study: Any, release: Release, done: Released, anyway: str | None
 ) -> tuple[Release, list[Released], Together | None]:
     """Return a new release, the earlier ones, and the joint classes of all.
 
     The release names a joint k of 1 among its exceptions. Releases whose files were replaced are not there any longer.
-
-    Raises:
-        ValueError: The joint k is 1, and no reason is given.
     """
     earlier = [one for one in study.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
     told = _together(study, [done, *earlier])
-    others = [one for one in earlier if is_latest(study, one) and one.file != done.file]
+    others = [one for one in earlier if _is_latest(study, one) and one.file != done.file]
     left = told if len(others) == len(earlier) else _together(study, [done, *others])
     if left is None or left.k > 1 or not others:
         return release, earlier, told
@@ -179,7 +298,7 @@ def beside_others(
     return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), earlier, told
 
 
-def is_latest(study: Any, one: Released) -> bool:
+def _is_latest(study: Any, one: Released) -> bool:
     """Return whether no later release replaced the file of a release."""
     latest: Released = next(own for own in reversed(study.releases) if own.file == one.file)
     return latest == one
@@ -191,17 +310,17 @@ def all_together(study: Any) -> tuple[int, Together | None]:
     return len(different), _together(study, different)
 
 
-def of_today(study: Any, told: Mapping[str, Any]) -> dict[str, Any]:
+def _of_today(study: Any, told: Mapping[str, Any]) -> dict[str, Any]:
     """Return evidence with the other releases that are there by now, and the joint classes of all."""
     different = _different(study)
     joint, files = _together(study, different), told["checksums"]["output"]
     if joint is None:
         return dict(told)
     others = [one for one in different if Path(one.file).name not in files]
-    return {**told, "earlier": records_of(others), "joint": joint.as_record()}
+    return {**told, "earlier": _records_of(others), "joint": joint.as_record()}
 
 
-def records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
+def _records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
     """Return releases as evidence has them."""
     return [{"point": None, **{key: getattr(one, key) for key in Released._fields[:4]}} for one in releases]
 
@@ -221,11 +340,7 @@ def _different(study: Any) -> list[Released]:
 
 
 def classes_of_file(study: Any, file: Path) -> EquivalenceClasses:
-    """Return the classes of a recorded release.
-
-    Raises:
-        ValueError: The file is no release of the study, or has changed since.
-    """
+    """Return the classes of a recorded release."""
     for one in reversed(study.releases):
         if (path := study.path_of(one)).is_file() and file.samefile(path):
             if checksum(file) != one.sha256:
@@ -248,7 +363,100 @@ def _together(study: Any, releases: Sequence[Released]) -> Together | None:
 def _classes_of_release(study: Any, one: Released) -> EquivalenceClasses:
     problem: Any = study.for_audience(one.audience).problem
     if one.recoding is None:
-        made: EquivalenceClasses = problem.equivalence_classes(np.array(one.x))
-        return made
+        return problem.equivalence_classes(np.array(one.x))
     asked = tuple(constraint(text, study.table, problem.measured) for text in one.requirements or ())
     return decoded_point(problem, Choice(0, tuple(one.x), {}, 0, "", asked), one.recoding)[1]
+
+
+# --- audiences --------------------------------------------------------------------------------------------------------
+
+
+def problem_for(problem: Any, study: Any) -> Any:
+    """Return the problem of an audience.
+
+    A local recoding is inside the releases before it. Levels of whole columns are beside them, and hold the bounds on
+    single classes jointly.
+    """
+    names = list(study.project.audiences)
+    names = names[: names.index(study.audience) + 1]
+    demands = [
+        [constraint(text, problem.table, problem.measured) for text in study.project.audiences[name]["require"]]
+        for name in names
+    ]
+    if not isinstance(problem, LatticeProblem):
+        # No other release needs it.
+        from pymoo_anon.problems.nesting import nested
+
+        try:
+            return nested(problem, demands)[-1].problem
+        except ValueError as error:
+            raise ValueError(f"audience {study.audience!r} needs releases inside one another: {error}") from None
+    beside, bounds = [_before(study, name) for name in names[:-1]], [*problem.constraints, *demands[-1]]
+    if beside:
+        bounds += _jointly(bounds)
+    return LatticeProblem(
+        problem.table, problem.objectives, problem.suppression, bounds, levels=problem.levels, beside=beside
+    )
+
+
+def _jointly(bounds: Sequence[Constraint]) -> list[Constraint]:
+    """Return the bounds on single classes for joint classes."""
+    own = [one for one in bounds if one.speaks_of_classes]
+    for one in own:
+        if one.depends_on_kept:
+            raise ValueError(f"audience needs bounds without background knowledge beside other releases, got {one!r}")
+    return [replace(one, objective=one.objective.jointly()) for one in own]
+
+
+def _before(study: Any, name: str) -> Choice:
+    """Return the choice for an earlier audience, as it was released if it was."""
+    other = study.for_audience(name)
+    x = next((one.x for one in reversed(study.releases) if one.audience == name), None)
+    if x is None:
+        return other.choice
+    front = Front(other.problem, np.array([x]))
+    if len(front) == 0:
+        raise ValueError(
+            f"audience {study.audience!r} comes after {name!r}, whose release misses what it requires by now; release "
+            "that again"
+        )
+    return front.choose(row=0)
+
+
+def search_for(study: Any) -> tuple[Front, Mapping[str, Any]]:
+    """Return the front of an audience, and facts about its search.
+
+    Of local recodings it has one point. Levels are searched as the project says, without a time limit.
+    """
+    problem, record = study.problem, study.record
+    if not isinstance(problem, LatticeProblem):
+        return problem.front([problem.x_of(0)]), record
+    # No other audience is searched.
+    from pymoo_anon.study.options import Settings
+    from pymoo_anon.study.search import algorithm_for, search
+
+    known = ("algorithm", "generations", "pop_size", "epsilon", "seed")
+    settings = Settings(**{name: record["options"][name] for name in known})
+    name, why = algorithm_for(problem, settings)
+    found = search(problem, name, settings)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    if len(found.front) == 0:
+        bounds = " and ".join(bound(one, problem.names[one.objective]) for one in problem.constraints)
+        others = " beside the releases before it" * (problem.beside_parts is not None)
+        among = "" if found.front.certified else f" among the {problem.n_unique:,} that were visited"
+        raise ValueError(
+            f"audience {study.audience!r} needs a generalization with {bounds}{others}, got none{among}; require less, "
+            "allow more suppression, or name the audience with the coarsest release first"
+        )
+    proof = {"certified": found.front.certified, "n_undecided": found.n_undecided, "stopped": found.stopped}
+    return found.front, {"algorithm": {"name": name, "why": why}, **proof}
+
+
+def choice_for(study: Any) -> Choice:
+    """Return the point for an audience: of those that can be released the one with the least loss."""
+    front = study.front
+    offered = front.only([place for place, why in enumerate(study.refusals()) if why is None])
+    # A release refuses other points, or says why it was made anyway.
+    offered = offered if len(offered) else front
+    return offered.choose(row=int(offered.rows[0])) if len(offered) == 1 else offered.choose()

@@ -8,13 +8,13 @@ from copy import copy
 from dataclasses import replace
 
 from pymoo_anon._messages import error_text, listed
-from pymoo_anon.objectives import Constraint, DistinctLDiversity, KAnonymity, Objective, TCloseness
+from pymoo_anon.objectives import Constraint, DistinctLDiversity, KAnonymity, TCloseness
 from pymoo_anon.objectives.knowledge import knowledge_in_words
 from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.study.names import MEASURES
+from pymoo_anon.study.options import Settings
 from pymoo_anon.study.project import Project
-from pymoo_anon.study.settings import Settings
-from pymoo_anon.study.tables import Roles, constraint, problem_of, table_of
+from pymoo_anon.study.tables import Roles, constraint, measures_by_name, problem_of, table_of
 from pymoo_anon.table.microdata import Microdata
 
 _FIRST = ("k", "l", "t")
@@ -24,7 +24,8 @@ def measures() -> dict[str, str]:
     """Explain each measure by its short name, the most common ones first."""
     names = [*_FIRST, *(name for name in MEASURES if name not in _FIRST)]
     # The first line of the docstring, without its source.
-    first = {name: (Objective.registered[name].__doc__ or "").partition("\n")[0] for name in names}
+    kinds = measures_by_name()
+    first = {name: (kinds[name].__doc__ or "").partition("\n")[0] for name in names}
     return {name: re.sub(r" \([^)]*\d{4}[^)]*\)|\.$", "", line) for name, line in first.items()}
 
 

@@ -41,13 +41,12 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.study.interrupt import check_interrupted, forget_interrupt, put_in_place
 from pymoo_anon.study.names import ALGORITHMS, FILES, STORED, checksum, path_from
-from pymoo_anon.study.options import dashed, idle_with, options_named, record_of
-from pymoo_anon.study.settings import Settings
+from pymoo_anon.study.options import Settings, dashed, idle_with, options_named, record_of
 from pymoo_anon.study.stored import write_front
 from pymoo_anon.study.tables import problem_of, table_of
+from pymoo_anon.table.generalization import AtMost, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import AtMost, Suppression, Violating
 
 #: Branch and bound is known to be quick up to so many nodes times distinct tuples: k and GLM, with l or without, take
 #: about a second for each 1.5 billion. Where bounds fathom little it visits all, which takes some times as long.
@@ -259,14 +258,7 @@ def searched_folder(settings: Settings) -> Iterator[Path]:
 
 
 class Run:
-    """A search in its steps, from the options to the files.
-
-    Attributes:
-        settings: The options.
-        problem: Their problem.
-        algorithm: The name of the algorithm.
-        why: Why it is taken.
-    """
+    """A search in its steps, from the options to the files."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings, project = settings, settings.project

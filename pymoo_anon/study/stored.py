@@ -26,8 +26,7 @@ from pymoo_anon._files import content_of
 from pymoo_anon.engine.classes import ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.objectives.spelling import short_name
-from pymoo_anon.problems.arguments import as_json, free_name
+from pymoo_anon.problems.arguments import as_json, free_name, short_name
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import FILES, STORED, checksum

@@ -6,10 +6,8 @@ import csv
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
@@ -17,43 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pymoo_anon._files import content_of, replaced, tried
-from pymoo_anon._messages import examples, listed, number, plain
+from pymoo_anon._files import content_of, tried
+from pymoo_anon._messages import examples
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import RefinementError, as_json, measure_names
+from pymoo_anon.problems.arguments import RefinementError, as_json
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.study.audiences import choice_for, problem_for, search_for
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
 from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.stored import (
-    CODEBOOK,
-    EVIDENCE,
-    Released,
-    Stored,
-    agree,
-    as_written,
-    beside,
-    bound_text,
-    read_record,
-    read_search,
-)
-from pymoo_anon.study.tables import (
-    constraint,
-    open_again,
-    open_released,
-    population_of,
-    problem_of,
-    table_of,
-)
+from pymoo_anon.study.stored import EVIDENCE, Released, Stored, as_written, beside, bound_text, read_record, read_search
+from pymoo_anon.study.tables import constraint, population_of, problem_of, table_of
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.microdata import Microdata
 
 if TYPE_CHECKING:
-    from pymoo_anon.problems.releases import Together
-    from pymoo_anon.publishing.release import Recoded, Release
+    from pymoo_anon.publishing.release import Release
 
 
 class Study:
@@ -159,7 +137,11 @@ class Study:
     def problem(self) -> Any:
         """The problem that was searched."""
         own = problem_of(self.table, self.record["options"])
-        return own if self.audience is None else problem_for(own, self)
+        if self.audience is None:
+            return own
+        from pymoo_anon.study.releasing import problem_for
+
+        return problem_for(own, self)
 
     @cached_property
     def front(self) -> Front:
@@ -194,6 +176,8 @@ class Study:
     @cached_property
     def audience_search(self) -> tuple[Front, Mapping[str, Any]]:
         """The front of the audience, and facts about its search."""
+        from pymoo_anon.study.releasing import search_for
+
         return search_for(self)
 
     @property
@@ -275,6 +259,8 @@ class Study:
         """
         path, front = self.folder / CHOICE, self.front
         if self.audience is not None:
+            from pymoo_anon.study.releasing import choice_for
+
             return choice_for(self)
         if not path.is_file():
             raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
@@ -287,19 +273,20 @@ class Study:
             raise ValueError(f"{path} was chosen from another front than {self.folder / FRONT}: pick again")
         if type(row) is int and row > (n := len(front)):
             # It was made for what it had to meet, perhaps after others.
-            front.meet(self._constraints(asked))
+            front.meet(self.constraints(asked))
             row = next((place for place, x in enumerate(front.X.tolist()[n:], start=n + 1) if x == levels), row)
         if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():
             raise ValueError(
                 f"{path} must hold a row of the front and its levels, got row {row!r:.80} and {levels!r:.80}"
             )
         try:
-            choice = front.choose(row=row - 1, require=self._constraints(asked))
+            choice = front.choose(row=row - 1, require=self.constraints(asked))
         except ValueError as error:
             raise ValueError(f"{path} must hold what the chosen point meets, got {asked!r:.80}: {error}") from None
         return replace(choice, reason=reason)
 
-    def _constraints(self, texts: Sequence[str]) -> tuple[Constraint, ...]:
+    def constraints(self, texts: Sequence[str]) -> tuple[Constraint, ...]:
+        """Return the constraints of some texts."""
         return tuple(constraint(text, self.table, self.problem.measured) for text in texts)
 
     # --- releases -----------------------------------------------------------------------------------------------------
@@ -358,77 +345,27 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        from pymoo_anon.study.releasing import beside_others, check_recoding, entry_of, target_of, written
+        from pymoo_anon.study import releasing
 
-        check_recoding(self, local, lower_bound)
+        releasing.check_recoding(self, local, lower_bound)
         with tried(self.folder, [RELEASES]):
             choice = self.point(row)
-        asked = {"suppressed": suppressed, "local": local, "output": output, "table": table, "lower-bound": lower_bound}
-        target, paths = target_of(self, output, table)
+        asked: dict[str, Any] = {"suppressed": suppressed, "local": local, "output": output, "table": table}
+        asked |= {"lower-bound": lower_bound, "anyway": anyway}
+        target, paths = releasing.target_of(self, output, table)
         with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.documents(self.project.path.parent).name
             try:
-                made = self._recoded(choice, target.kind, suppressed or self.project.suppressed, local, anyway)
+                made = releasing.recoded(self, choice, target.kind, suppressed, local, anyway)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
-            with written(self, made, target, new) as (again, sha256, moved):
+            with releasing.written(self, made, target, new) as (again, sha256, moved):
                 show("Step 3 of 4: counting again")
                 release = made.counted_again(again)
                 show("Step 4 of 4: writing evidence and codebook")
-                done = entry_of(self, choice, release, target, sha256)
-                release, earlier, told = beside_others(self, release, done, anyway)
-                self._write_documents(new, choice, release, done, earlier, told, {**asked, "anyway": anyway})
+                release, told = releasing.documented(self, new, choice, release, target, sha256, asked)
                 moved += put_in_place(temporary, paths[0].parent, [path.name for path in paths])
-        return self._remember(release, done, earlier, told)
-
-    def _write_documents(
-        self,
-        new: Path,
-        choice: Choice,
-        release: Release,
-        done: Released,
-        earlier: Sequence[Released],
-        told: Together | None,
-        asked: Mapping[str, Any],
-    ) -> None:
-        from pymoo_anon.publishing.codebook import codebook
-        from pymoo_anon.publishing.evidence import evidence, write_evidence
-        from pymoo_anon.study.engines import write_table
-        from pymoo_anon.study.releasing import checksums_of, records_of, search_of
-
-        content = evidence(
-            self.problem,
-            self.front,
-            choice,
-            release,
-            checksums=checksums_of(self, {new.name: done.sha256}),
-            search=search_of(self, choice, asked, told),
-            earlier=records_of(earlier),
-            made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        )
-        write_evidence(beside(new, EVIDENCE), content)
-        how: Any = {"suppressed": release.suppressed, "recoding": release.recoding, "keep": self.project.kept}
-        write_table(codebook(self.problem, choice, **how), beside(new, CODEBOOK))
-
-    def _recoded(self, choice: Choice, kind: str, suppressed: str, is_refined: bool, anyway: str | None) -> Recoded:
-        from pymoo_anon.publishing.release import Asked, recode
-
-        project, frame = self.project, open_released(self.project, kind)
-        recoding = "local" if is_refined else None
-        roles = Asked(project.with_role("drop", "identifier"), project.kept, suppressed, recoding, anyway)
-        return recode(frame, self.problem, choice, roles)
-
-    def _remember(
-        self, release: Release, done: Released, earlier: Sequence[Released], told: Together | None
-    ) -> Release:
-        from pymoo_anon.study.releasing import is_latest, warning_of
-
-        self.releases = [*(one for one in self.releases if one != done), done]
-        with replaced(self.folder / RELEASES) as path:
-            path.write_text(json.dumps([one._asdict() for one in self.releases], indent=2) + "\n", encoding="utf-8")
-        for one in earlier:
-            # The caller of `release` is warned.
-            warnings.warn(warning_of(one, is_latest(self, one), told, len(earlier)), stacklevel=3)
+        releasing.remember(self, *told)
         return release
 
     # --- counting again -----------------------------------------------------------------------------------------------
@@ -455,65 +392,6 @@ class Study:
             show(f"Recoding and counting {path} again")
             found[path] = broken_promises(self, path)
         return found
-
-    def _broken(self, path: Path) -> list[str]:
-        """Return the broken promises of a release, in words."""
-        from pymoo_anon.publishing.evidence import read_evidence
-        from pymoo_anon.study.releasing import checksum_at, is_there
-
-        known = beside(path, EVIDENCE)
-        if not is_there(self, path):
-            return [f"is missing: put it back, or delete it in {self.folder / RELEASES}"]
-        if not known.is_file():
-            return [f"{known} is missing"]
-        try:
-            told = read_evidence(known)
-            if checksum_at(self, path) != told["checksums"]["output"].get(path.name):
-                return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
-            return self._counted_again(path, told)
-        except ValueError as error:
-            return [str(error)]
-
-    def _counted_again(self, path: Path, told: Mapping[str, Any]) -> list[str]:
-        """Count a release again, and return its broken promises in words."""
-        from pymoo_anon.publishing.release import RecountError, uniqueness_of
-        from pymoo_anon.study.releasing import source_at
-
-        source = source_at(self, path)
-        again = self._recoded_again(told, path, source.kind)
-        written = again.grouped(open_again(self.project, source))
-        try:
-            claims, unique = again.claims(written), uniqueness_of(written, again.columns)
-        except RecountError as error:
-            return list(error.broken)
-        names = list(measure_names(self.problem.measured).values())
-        names += [plain(words) for words in claims.measure[len(names) :]]
-        wrong = [
-            f"{name} is {number(one['recounted'])} where {number(one['promised'])} was promised"
-            for name, one in zip(names, claims.to_dict("records"), strict=True)
-            if one["holds"] is False
-        ]
-        if not (agree(claims.assign(measure=names), told) and unique.to_dict("records") == told["uniqueness"]):
-            wrong.append(f"{beside(path, EVIDENCE)} differs from the search and the recount")
-        return wrong
-
-    def _recoded_again(self, told: Mapping[str, Any], path: Path, kind: str) -> Recoded:
-        x = told["front"][told["chosen"]["place"]]["x"]
-        asked: tuple[Constraint, ...] = ()
-        if told["chosen"]["requirements"]:
-            # Requirements of the choice were promised, too, and the point may be made for them.
-            own = [one.requirements for one in self.releases if self.path_of(one) == path]
-            asked = self.choice.requirements if not own or own[-1] is None else self._constraints(own[-1])
-            self.front.meet(asked)
-        front = self.front if self.audience is None else Front(self.problem, np.array([x]))
-        rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
-        if not rows:
-            place = f"in the front of {self.folder}; search" if self.audience is None else "for its audience; release"
-            raise ValueError(f"its point, {x}, is not {place} again")
-        choice = replace(front.choose(row=rows[0]), requirements=asked)
-        local = told["chosen"]["local"]
-        is_refined = local is not None and local["refined"]
-        return self._recoded(choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
 
     # --- the report ---------------------------------------------------------------------------------------------------
 
@@ -553,12 +431,12 @@ class Study:
         """
         # No other command draws it.
         from pymoo_anon.publishing.report.page import write_report
+        from pymoo_anon.study.releasing import evidence_of, head_of
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
         show("Step 2 of 3: recoding and counting again")
-        told = self._evidence_of(choice)
-        about = self._head(released, population_size)
+        told = evidence_of(self, choice)
         files = tried(target.parent, [target.name], [released, beside(released, EVIDENCE), *self.files])
         with files as temporary:
             show("Step 3 of 3: writing the report")
@@ -571,30 +449,7 @@ class Study:
                 threshold=threshold,
                 population=persons,
                 external=external,
-                **about,
+                **head_of(self, released, population_size),
             )
             put_in_place(temporary, target.parent, [target.name])
         return told
-
-    def _head(self, released: Path, population_size: int | None) -> dict[str, Any]:
-        """Return the head of a report, in which an option wins over the project file."""
-        own = {} if population_size is None else {"population_size": population_size}
-        return {**self.project.report, "data": Path(str(self.project.data)).name, "release": released.name, **own}
-
-    def _evidence_of(self, choice: Choice) -> dict[str, Any] | None:
-        """Return the evidence of the last release, which is of a point and holds."""
-        from pymoo_anon.study.releasing import checksum_at, is_there, of_today, release_command
-
-        told, released = self.evidence, self.released
-        if told is None:
-            return None
-        path, again = beside(released, EVIDENCE), f"{release_command(self)} --force"
-        if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
-            raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
-        if not is_there(self, released):
-            raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
-        if checksum_at(self, released) != told["checksums"]["output"].get(released.name):
-            raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
-        if broken := self._counted_again(released, told):
-            raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
-        return of_today(self, told)

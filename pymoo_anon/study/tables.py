@@ -8,20 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
-
-# It registers a measure.
-from pymoo_anon.comparison import risk as _risk  # noqa: F401
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
 from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge
-from pymoo_anon.objectives.spelling import measure_in, short_name
+from pymoo_anon.problems.arguments import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
-from pymoo_anon.study.options import bound_parts, choice_of, measures_in, numeral, usual
+from pymoo_anon.study.options import bound_parts, choice_of, levels_of, measures_in, numeral, usual, weights_of
 from pymoo_anon.study.project import Project
-from pymoo_anon.study.settings import levels_of, weights_of
+from pymoo_anon.table.generalization import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 #: Text between table and column in ARX's file names: adult_hierarchy_age.csv.
 ARX = "_hierarchy_"
@@ -49,13 +45,7 @@ def columns_of(source: Source) -> list[str]:
 def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] | None = None) -> Any:
     """Return some columns of a table, as a frame of its engine.
 
-    Args:
-        reading: How the table is read.
-        wanted: The columns.
-        columns: All columns that the table must have, or None if it may have others.
-
-    Raises:
-        ValueError: The table has other columns, or cannot be read.
+    `columns` are all that the table must have, or None if it may have others.
     """
 
     def choose(found: list[str]) -> Sequence[str]:
@@ -121,8 +111,7 @@ def population_of(project: Project, table: Microdata, named: str) -> Microdata:
 
 def check_known(source: Source, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
     """Raise on hierarchies of unknown columns."""
-    unknown = [str(path) for column, path in hierarchies.items() if column not in columns]
-    if unknown:
+    if unknown := [str(path) for column, path in hierarchies.items() if column not in columns]:
         raise ValueError(
             f"hierarchies must be of columns of {source}, got files of other names: {examples(unknown)}; "
             f"the columns are {examples(columns)}"
@@ -130,18 +119,15 @@ def check_known(source: Source, hierarchies: Mapping[str, Path], columns: Sequen
 
 
 def _check_there(source: Source, found: Sequence[str], wanted: Sequence[str]) -> None:
-    lacking = [column for column in wanted if column not in found]
-    if lacking:
+    if lacking := [column for column in wanted if column not in found]:
         raise ValueError(f"{source} must have the columns {examples(lacking)}, got columns {examples(found)}")
 
 
 def _check_same(source: Source, found: list[str], columns: Sequence[str]) -> None:
-    nameless = [place for place, column in enumerate(found, start=1) if not column]
-    if nameless:
+    if nameless := [place for place, column in enumerate(found, start=1) if not column]:
         raise ValueError(f"{source} must name every column, got no name for column {examples(nameless)}")
     _check_there(source, found, columns)
-    undecided = [column for column in found if column not in columns]
-    if undecided:
+    if undecided := [column for column in found if column not in columns]:
         raise ValueError(
             f"the project file must say what becomes of the columns {examples(undecided)} of {source}: write a table "
             f'[columns."NAME"] with its role, such as role = "drop"'
@@ -234,6 +220,14 @@ def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]
     return [loss, NormalizedWeightedPenalty(shares)]
 
 
+def measures_by_name() -> dict[str, type[Objective]]:
+    """Return all measures, also the one that loads with the comparison of releases."""
+    from pymoo_anon.comparison import PopulationUniqueness
+
+    every = {**Objective.registered, PopulationUniqueness.short: PopulationUniqueness}
+    return dict(sorted(every.items(), key=lambda own: own[0].casefold()))
+
+
 class Roles(NamedTuple):
     """Default columns of a measure."""
 
@@ -248,7 +242,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
         if short_name(one) == name:
             return one
     short, sets, column = measure_in(name)
-    kind: Any = choice_of(option, short, dict(sorted(Objective.registered.items(), key=lambda own: own[0].casefold())))
+    kind: Any = Objective.registered.get(short) or choice_of(option, short, measures_by_name())
     role = kind.role
     columns: tuple[Any, ...] = ()
     if kind.numbered:
@@ -269,8 +263,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
                 f"{short}:NAME names a column"
             )
     if sets is None:
-        made: Objective = kind(*columns)
-        return made
+        return kind(*columns)
     if not issubclass(kind, WithBackgroundKnowledge):
         raise ValueError(f"{option}: {short} takes no columns in brackets, as k, l and alpha do, got {name!r}")
     made = kind(*columns, known=any_of(sets) if isinstance(sets, int) else sets)
@@ -288,5 +281,4 @@ def suppression_of(text: str) -> Suppression:
     kind, colon, bound = text.rpartition(":")
     rules: dict[str, Any] = {"below": Below, "violating": Violating}
     rule = choice_of("suppression", kind.strip(), rules) if colon else AtMost
-    made: Suppression = rule(numeral("suppression", bound.strip()))
-    return made
+    return rule(numeral("suppression", bound.strip()))

@@ -68,8 +68,7 @@ class Instance(Space):
     @property
     def n_constraints(self) -> int:
         """Number of constraints, with the rule's and the taxonomies'."""
-        n: int = len(self.told["constraints"]) + (self.rule == "violating") + self.has_taxonomies
-        return n
+        return len(self.told["constraints"]) + (self.rule == "violating") + self.has_taxonomies
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -158,14 +157,12 @@ class SuiteProblem(Problem):  # type: ignore[misc]
 
     def name(self) -> str:
         """Return the instance's name."""
-        name: str = self.instance.told["name"]
-        return name
+        return self.instance.told["name"]
 
     def reference_point(self) -> Floats:
         """Return a point beyond the nadir by a tenth of the range, (n_obj,) float."""
         ideal, nadir = self._front.min(axis=0), self._front.max(axis=0)
-        point: Floats = nadir + _BEYOND * (nadir - ideal)
-        return point
+        return nadir + _BEYOND * (nadir - ideal)
 
     def hypervolume_share(self, F: ArrayLike) -> float:
         """Return the share of the proven front's hypervolume.

@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
-from pymoo_anon.table.generalization import Generalization, LocalGeneralization
+from pymoo_anon.table.generalization import AtMost, Below, Generalization, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 
 if TYPE_CHECKING:
     from pymoo_anon.table.draft_levels import Draft
@@ -34,13 +33,4 @@ __all__ = [
     "guesses_of",
 ]
 
-__getattr__ = later(
-    __name__,
-    {
-        "draft_levels": ("Draft",),
-        "drafts": ("draft_hierarchy",),
-        "findings": ("Finding", "check_hierarchy"),
-        "guesses": ("Guess", "guess_role", "guesses_of"),
-        "taxonomy": ("Taxonomy",),
-    },
-)
+__getattr__ = later(__name__)

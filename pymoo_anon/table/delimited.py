@@ -34,7 +34,8 @@ _FIRST_ROWS = 1000
 # Bytes that are searched at a time.
 _BLOCK_BYTES = 1 << 20
 
-_PACKED, _ZIPPED = b"\x1f\x8b", b"PK\x03\x04"
+#: First bytes of files packed by gzip and of zip archives.
+PACKED, ZIPPED = b"\x1f\x8b", b"PK\x03\x04"
 
 # The first mark of UTF-32 begins with that of UTF-16.
 _BYTE_ORDER_MARKS = {
@@ -46,16 +47,10 @@ _BYTE_ORDER_MARKS = {
 }
 
 
-def is_packed(path: Path) -> bool:
-    """Tell whether gzip packed a file."""
+def begins_with(path: Path, *marks: bytes) -> bool:
+    """Tell whether a file begins with one of some marks."""
     with path.open("rb") as file:
-        return file.read(len(_PACKED)) == _PACKED
-
-
-def is_zipped(path: Path) -> bool:
-    """Tell whether a file is a zip archive."""
-    with path.open("rb") as file:
-        return file.read(len(_ZIPPED)) == _ZIPPED
+        return file.read(max(map(len, marks))).startswith(marks)
 
 
 def bytes_of(path: Path, most: int = -1) -> bytes:
@@ -74,7 +69,7 @@ def has_nul(path: Path) -> bool:
 @contextmanager
 def unpacked(path: Path) -> Iterator[Any]:
     """Open a file, and unpack it from gzip or zip."""
-    kind = "packed by gzip" if is_packed(path) else "of the zip format"
+    kind = "packed by gzip" if begins_with(path, PACKED) else "of the zip format"
     try:
         with _opened(path) as file:
             yield file
@@ -83,8 +78,8 @@ def unpacked(path: Path) -> Iterator[Any]:
 
 
 def _opened(path: Path) -> Any:
-    if not is_zipped(path):
-        return gzip.open(path) if is_packed(path) else path.open("rb")
+    if not begins_with(path, ZIPPED):
+        return gzip.open(path) if begins_with(path, PACKED) else path.open("rb")
     archive = zipfile.ZipFile(path)
     # Archives made on a Mac hold a second entry about each file.
     files = [one for one in archive.infolist() if not (one.is_dir() or one.filename.startswith("__MACOSX/"))]
@@ -258,8 +253,7 @@ def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
 
 
 def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
-    unequal = [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
-    if unequal:
+    if unequal := [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]:
         message = (
             f"{name} must have rows of equal length: split at {separators[0]!r}, row 1 has {len(rows[0])} "
             f"column{'s' * (len(rows[0]) != 1)}, others have not: rows {examples(unequal)}"

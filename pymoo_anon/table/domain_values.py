@@ -63,7 +63,7 @@ def same_as(value: Any) -> Hashable:
     if isinstance(value, Decimal) and value.is_finite() and value != value.to_integral_value():
         nearest = float(value)
         return nearest if Decimal(repr(nearest)) == value else value
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def is_missing(value: Any) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, same_as
 from pymoo_anon.table.draft_levels import (
+    WORDS,
     AmbiguousDates,
     Draft,
     draft_codes,
@@ -27,10 +28,10 @@ from pymoo_anon.table.draft_levels import (
     looks_like_a_code,
     one_node_each,
     read_numbers,
+    split_words,
     useful,
 )
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.words import WORDS, split_words
 
 #: Drafts by the kind of values.
 _DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
@@ -109,8 +110,7 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
     given = [1] * len(listed) if counts is None else [int(count) for count in counts]
     if len(given) != len(listed):
         raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
-    bad = [count for count in given if count < 1]
-    if bad:
+    if bad := [count for count in given if count < 1]:
         raise ValueError(f"counts must be positive, got {examples(bad)}")
     held: dict[Hashable, tuple[Any, int]] = {}
     missing = False
@@ -215,7 +215,7 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     order = sorted(range(len(values)), key=lambda i: (-counts[i], str(values[i]), type(values[i]).__name__))
     groups: list[_Group] = [(counts[i], [i]) for i in order]
     rare = _rare(counts, order)
-    other = _other(values)
+    other = "rare values" if "other" in {str(value).strip().casefold() for value in values} else "other"
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
     if rare:
         groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
@@ -279,11 +279,6 @@ def _group_labels(
 def _called(names: Sequence[Any]) -> str:
     first, others = str(names[0])[:_LONGEST_LABEL], len(names) - 1
     return f"{first} and {others:,} other{'s' * (others != 1)}" if others else str(names[0])
-
-
-def _other(values: Sequence[Any]) -> str:
-    names = {str(value).strip().casefold() for value in values}
-    return "other" if "other" not in names else "rare values"
 
 
 #: An order needs this many places.
@@ -377,7 +372,6 @@ def _single_spaced(value: Any) -> str:
 
 
 def _normal(value: Any) -> str:
-    """Spell a text as scales do."""
     return _single_spaced(str(value).replace("_", " ")).casefold().replace("ß", "ss")
 
 

@@ -243,7 +243,6 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
 
 
 def _combinations_in_memory(frame: Frame, aliases: Mapping[Name, str]) -> Combinations:
-    """Group an eager frame by codes of its columns."""
     own, weights = rows_of(frame)
     first, counts = grouping_of([row_codes(own[alias]) for alias in aliases.values()], weights)
     dtypes = frame.collect_schema()
@@ -292,8 +291,7 @@ def grouping_of(columns: Iterable[Array], weights: Ints) -> tuple[Ints, Ints]:
     # Equal rows of a release stand together: such runs are much fewer than rows.
     runs = np.append(0, 1 + np.flatnonzero(keys[1:] != keys[:-1]))[: len(keys)]
     numbers = pd.factorize(keys[runs])[0]
-    counts = np.zeros(numbers.max(initial=-1) + 1, dtype=np.int64)
-    np.add.at(counts, numbers, np.add.reduceat(weights, runs))
+    counts = np.bincount(numbers, np.add.reduceat(weights, runs)).astype(np.int64)
     first = np.empty(len(counts), dtype=np.int64)
     # Of several runs with one number the last that is assigned stays: read backwards, the first.
     first[numbers[::-1]] = runs[::-1]
@@ -407,11 +405,9 @@ def _without_categories(column: pd.Series) -> pd.Series:
 
 
 def _columns_at(known: list[Name], wanted: Sequence[Name]) -> list[int]:
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
+    if unknown := [name for name in wanted if name not in known]:
         raise KeyError(f"frame must have the columns {examples(unknown)}, got columns {examples(known)}")
-    twice = [name for name in repeated(known) if name in wanted]
-    if twice:
+    if twice := [name for name in repeated(known) if name in wanted]:
         raise ValueError(f"frame must name each column once, got more than once: {examples(twice)}")
     return [known.index(name) for name in wanted]
 

@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
-from pymoo_anon.table.draft_levels import looks_like_a_date
+from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
 from pymoo_anon.table.frames import aliased, as_text, counted_values, factorized, fetched, sampled_values, totals
-from pymoo_anon.table.words import WORDS, role_of_lettered, role_of_word, split_words
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -227,7 +226,6 @@ class _Looks(NamedTuple):
 
     @classmethod
     def of(cls, profile: Profile) -> _Looks:
-        """Test the values of a column."""
         values = [value for value in profile.values if value is not None]
         if len(values) > _SAMPLED:
             # Engines return values in any order.
@@ -269,7 +267,6 @@ class _Looks(NamedTuple):
 
     @property
     def are_whole(self) -> bool:
-        """True if all are whole numbers."""
         return bool(self.numbers) and all(is_whole(number) or number == number // 1 for number in self.numbers)
 
 

@@ -50,24 +50,15 @@ class Nodes:
     ('*', 'DE', 'Bonn', 'Cologne', 'Paris')
     >>> nodes.order.tolist(), nodes.parent.tolist(), nodes.level.tolist()
     ([0, 2, 1], [-1, 0, 1, 1, 0], [2, 1, 0, 0, 0])
-
-    Attributes:
-        order: (n_values,) int64 array, the position of each domain value in tree order.
-        first: (n_nodes,) int64 array, the first position of each node.
-        stop: (n_nodes,) int64 array, the position after its last.
-        parent: (n_nodes,) int64 array, the smallest node above each, -1 for the root.
-        level: (n_nodes,) int64 array, the lowest level at which the node is a group.
-        labels: Tuple of the label of each node at that level.
-        ancestors: (length + 1, n_values) int64 array, at each level the node of every domain value.
     """
 
-    order: Ints
-    first: Ints
-    stop: Ints
-    parent: Ints
-    level: Ints
-    labels: tuple[Hashable, ...]
-    ancestors: Ints
+    order: Ints  # (n_values,) int64 array, the position of each domain value in tree order
+    first: Ints  # (n_nodes,) int64 array, the first position of each node
+    stop: Ints  # (n_nodes,) int64 array, the position after its last
+    parent: Ints  # (n_nodes,) int64 array, the smallest node above each, -1 for the root
+    level: Ints  # (n_nodes,) int64 array, the lowest level at which the node is a group
+    labels: tuple[Hashable, ...]  # Tuple of the label of each node at that level
+    ancestors: Ints  # (length + 1, n_values) int64 array, at each level the node of every domain value
 
     def __len__(self) -> int:
         """Count the nodes."""
@@ -268,8 +259,7 @@ class Hierarchy:
         """
         domain, *above = self._columns()
         values = [spelled(value, kind) for value in domain]
-        twice = repeated(map(same_as, (value for value in values if isinstance(value, Number))))
-        if twice:
+        if twice := repeated(map(same_as, (value for value in values if isinstance(value, Number)))):
             raise ValueError(f"the hierarchy must name each number once, spelled more than once: {examples(twice)}")
         columns: list[Sequence[Hashable]] = [values]
         for labels in above:
@@ -439,8 +429,7 @@ def _checked_levels(columns: list[tuple[Hashable, ...]]) -> list[tuple[Hashable,
             )
     if any(value is not None and is_missing(value) for column in columns for value in column):
         raise ValueError("levels must not hold NaN; None stands for a missing value")
-    twice = repeated(map(same_as, columns[0]))
-    if twice:
+    if twice := repeated(map(same_as, columns[0])):
         raise ValueError(f"levels must name each value once, given more than once: {examples(twice)}")
     return columns
 
@@ -450,8 +439,7 @@ def _check_coarser(level: int, groups: Ints, labels: Sequence[Sequence[Hashable]
     parent = np.empty(len(labels[level - 1]), dtype=np.int64)
     parent[below] = own
     # Each group below keeps its last parent. Values with another one are split from it.
-    split = list(dict.fromkeys(labels[level - 1][group] for group in below[parent[below] != own]))
-    if split:
+    if split := list(dict.fromkeys(labels[level - 1][group] for group in below[parent[below] != own])):
         raise ValueError(
             f"level {level} must be a coarsening of level {level - 1}: it splits the groups {examples(split)}"
         )
@@ -487,8 +475,7 @@ def fitted(name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: boo
     if missing:
         own = own.with_missing()
     positions = own.encode(values)
-    unknown = [value for value, position in zip(values, positions, strict=True) if position < 0]
-    if unknown:
+    if unknown := [value for value, position in zip(values, positions, strict=True) if position < 0]:
         shown = examples(ascending(unknown))
         text = f"column {name!r} must hold values of its hierarchy only, got without a row there: {shown}"
         if all(isinstance(value, str) for value in unknown) and all(isinstance(v, Number) for v in own.domain):

@@ -17,15 +17,6 @@ def merged(hierarchy: Hierarchy, level: int, labels: Sequence[Hashable], new: Ha
 
     Of a single group only the label changes. Above, all of them join the groups of the first one.
 
-    Args:
-        hierarchy: The hierarchy.
-        level: A level above the values.
-        labels: The labels of the groups.
-        new: The label of the group that they become.
-
-    Raises:
-        ValueError: The level has no such group, or another one of the new label.
-
     >>> cities = Hierarchy([["Bonn", "Paris", "Rome"], ["DE", "FR", "IT"], ["north", "south", "south"]])
     >>> merged(cities, 1, ["FR", "DE"], "EU").labels[1:]
     (('EU', 'IT'), ('south',))
@@ -43,15 +34,6 @@ def merged(hierarchy: Hierarchy, level: int, labels: Sequence[Hashable], new: Ha
 
 def moved(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], label: Hashable) -> Hierarchy:
     """Return the hierarchy with some members in another group, there and above.
-
-    Args:
-        hierarchy: The hierarchy.
-        level: A level above the values.
-        members: Labels of the level below, which are values for level 1.
-        label: The label of the group that they join.
-
-    Raises:
-        ValueError: A level has no such group.
 
     >>> cities = Hierarchy([["Bonn", "Paris", "Rome"], ["DE", "FR", "IT"], ["north", "south", "south"]])
     >>> moved(cities, 1, ["Paris"], "DE").groups.tolist()
@@ -71,15 +53,6 @@ def moved(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], label: 
 def split(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], new: Hashable) -> Hierarchy:
     """Return the hierarchy with some members as a group of their own.
 
-    Args:
-        hierarchy: The hierarchy.
-        level: A level above the values.
-        members: Labels of the level below, which are values for level 1.
-        new: The label of their own group.
-
-    Raises:
-        ValueError: The level below has no such group, they are of several groups above, or the label is taken.
-
     >>> split(Hierarchy.flat(["Bonn", "Paris"]), 1, ["Bonn"], "DE").labels[1]
     ('DE', '*')
     """
@@ -95,13 +68,6 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
     """Return the hierarchy of the same numbers with intervals of these widths, and `*`.
 
     Intervals begin at multiples of the widest one. A missing value stays apart.
-
-    Args:
-        hierarchy: The hierarchy, whose values are numbers or spell them.
-        widths: Widths of the levels from fine to coarse, each a multiple of the one before.
-
-    Raises:
-        ValueError: A value is no number, or the widths do not nest.
 
     >>> with_widths(Hierarchy.flat(["17", "23", "41"]), [10, 20]).labels[1:]
     (('10–19', '20–29', '40–49'), ('0–19', '20–39', '40–59'), ('*',))

@@ -20,13 +20,18 @@ from pymoo_anon.engine.classes import (
     ValueCounts,
     classes_of,
     classes_of_maps,
-    grouped,
 )
-from pymoo_anon.engine.numbering import row_ids
+from pymoo_anon.engine.numbering import grouped, row_ids
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
-from pymoo_anon.table.generalization import Decoded, LocalGeneralization, nodes_of_column
+from pymoo_anon.table.generalization import (
+    ClassConstraint,
+    Decoded,
+    LocalGeneralization,
+    Suppression,
+    nodes_of_column,
+    suppression_rule,
+)
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
-from pymoo_anon.table.suppression import ClassConstraint, Suppression, suppression_rule
 from pymoo_anon.typing import Ints
 
 if TYPE_CHECKING:
@@ -198,8 +203,7 @@ class Microdata:
         """
         matrix = np.column_stack(codes)
         ids, first = row_ids(matrix, tuple(hierarchy.n_values for hierarchy in quasi_identifiers.values()))
-        counts = np.zeros(len(first), dtype=np.int64)
-        np.add.at(counts, ids, weights)
+        counts = np.bincount(ids, weights).astype(np.int64)
         sparse = {
             name: ValueCounts.added(ids, column, weights, len(first), len(domains[name]))
             for name, column in columns.items()
@@ -215,8 +219,7 @@ class Microdata:
             ValueError: A hierarchy lacks a value that the table holds.
         """
         _check_hierarchies(quasi_identifiers)
-        unknown = [name for name in quasi_identifiers if name not in self.quasi_identifiers]
-        if unknown:
+        if unknown := [name for name in quasi_identifiers if name not in self.quasi_identifiers]:
             raise KeyError(
                 f"quasi-identifiers must be among {examples(list(self.quasi_identifiers))}, got {examples(unknown)}"
             )
@@ -230,8 +233,7 @@ class Microdata:
         # Distinct values may fall into one bin or day now.
         distinct = grouped(codes, tuple(hierarchy.n_values for hierarchy in hierarchies.values()))
         ids, n = distinct.class_of, len(distinct.nodes)
-        counts = np.zeros(n, dtype=np.int64)
-        np.add.at(counts, ids, self.tuples.counts)
+        counts = np.bincount(ids, self.tuples.counts).astype(np.int64)
         domains = {name: domain for name, domain in self.tuples.domains.items() if name not in hierarchies}
         columns = {name: self.tuples.columns[name].merged(ids, n) for name in domains}
         return Microdata(hierarchies, distinct.nodes, counts, columns, domains, self.sensitive, self.label, self.person)
@@ -411,8 +413,7 @@ def _other_columns(
 
 def _check_domain(name: Name, values: Sequence[Any], released_as_labels: bool) -> None:
     numbers = {value for value in values if is_number(value) and value in (0, 1)}
-    both = [value for value in values if isinstance(value, bool | np.bool_) and value in numbers]
-    if both:
+    if both := [value for value in values if isinstance(value, bool | np.bool_) and value in numbers]:
         (number, *_) = [value for value in numbers if value == both[0]]
         raise ValueError(
             f"column {name!r} must not hold both {bool(both[0])} and {number!r}, which are two values here and equal "

@@ -79,11 +79,9 @@ class Taxonomy:
     def __init__(self, tree: Mapping[str, Any]) -> None:
         nodes = _nodes_of(tree)
         leaves = tuple(node.name for node in nodes if not node.children)
-        twice = repeated(leaves)
-        if twice:
+        if twice := repeated(leaves):
             raise ValueError(f"taxonomy must name each leaf once, given more than once: {examples(twice)}")
-        twice = repeated(node.name for node in nodes)
-        if twice:
+        if twice := repeated(node.name for node in nodes):
             # Two groups with one name would be one in a released table.
             raise ValueError(f"taxonomy must name each node once, given more than once: {examples(twice)}")
         vars(self).update(leaves=leaves, n_bits=len(leaves) - 1, _nodes=nodes)
@@ -154,8 +152,7 @@ class Taxonomy:
     def sample(self, n: int, random_state: np.random.Generator) -> Bools:
         """Draw n random cuts, all with equal probability: (n, n_bits) Boolean."""
         draws = random_state.random((n, len(self._nodes)))
-        cuts: Bools = random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
-        return cuts
+        return random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
 
     def labels(self, bits: ArrayLike) -> tuple[str, ...]:
         """Return the names of the groups of one cut.
@@ -263,19 +260,14 @@ def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    twice = repeated(key for key, _ in pairs)
-    if twice:
+    if twice := repeated(key for key, _ in pairs):
         raise ValueError(f"an object must name each key once, got more than once: {examples(twice)}")
     return dict(pairs)
 
 
 @njit()
 def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
-    """Find the nearest cuts of all trees.
-
-    Returns:
-        (n, n_bits) Boolean array.
-    """
+    """Find the nearest cuts of all trees, (n, n_bits) Boolean."""
     n_nodes = len(spans)
     cuts = strings.copy()
     merge_cost = np.empty(n_nodes, dtype=np.int64)
@@ -319,7 +311,6 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
-    """Merge a node or split it, and return the next."""
     first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
     if merges:
         bits[first : last - 1] = False
@@ -333,11 +324,7 @@ def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
 
 @njit()
 def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
-    """Draw random cuts of all trees. Bits that no tree covers stay as they are.
-
-    Returns:
-        (n, n_bits) Boolean array.
-    """
+    """Draw random cuts of all trees, (n, n_bits) Boolean. Bits that no tree covers stay as they are."""
     cuts = strings.copy()
     for s in range(len(strings)):
         node = 0
@@ -349,5 +336,4 @@ def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
 def valid_cuts(strings: Bools, spans: Ints) -> Bools:
     """Tell whether strings are cuts of all trees, (n,) Boolean."""
     # A cut alone is its own nearest cut.
-    valid: Bools = (closest_cuts(strings, spans, np.zeros((len(strings), len(spans)))) == strings).all(axis=1)
-    return valid
+    return (closest_cuts(strings, spans, np.zeros((len(strings), len(spans)))) == strings).all(axis=1)

@@ -365,8 +365,7 @@ def _check_watched(trial: Trial, expected: Result) -> None:
         raise ContractError(f"{name} must end its history with its result, got F = {typed(last)}")
     res = found["with an archive"][0]
     kept = {one.X.tobytes() for one in res.archive.members} if res.archive is not None else set()
-    missing = [one for one in res.algorithm.opt if one.X.tobytes() not in kept]
-    if missing:
+    if missing := [one for one in res.algorithm.opt if one.X.tobytes() not in kept]:
         raise ContractError(
             f"{name} must show all that is evaluated to the archive, got none of x = {typed(missing[0].X)}"
         )

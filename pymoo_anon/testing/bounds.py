@@ -18,8 +18,8 @@ from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPena
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.generalization import AtMost, Below, Violating
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import AtMost, Below, Violating
 from pymoo_anon.testing.support import ContractError, called, first_difference, quiet_lattice, slack, typed
 from pymoo_anon.typing import Bools, Floats, Ints
 

@@ -211,8 +211,7 @@ def _selected(operator: Selection, *, problem: Problem, X: Array, n: int, seed: 
 def _points_of(operator: Operator, pop: Any, n: int) -> Array:
     if not isinstance(pop, Population) or len(pop) != n:
         raise ContractError(f"{_name(operator)} must make {n} individuals, got {np.size(pop)}")
-    X: Array = pop.get("X")
-    return X
+    return pop.get("X")
 
 
 def _check_unchanged(operator: Operator, given: Array, X: Array) -> None:

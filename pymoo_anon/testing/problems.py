@@ -79,8 +79,7 @@ def _check_filled(problem: Problem, X: Array) -> None:
     out: dict[str, Any] = {}
     given = X[0] if problem.elementwise else X
     called(f"_evaluate of {type(problem).__name__} must take valid points", problem._evaluate, given, out)
-    missing = [name for name in output_names(problem) if out.get(name) is None]
-    if missing:
+    if missing := [name for name in output_names(problem) if out.get(name) is None]:
         raise ContractError(
             f"_evaluate of {type(problem).__name__} must set out[{missing[0]!r}], got only {', '.join(map(repr, out))}"
         )

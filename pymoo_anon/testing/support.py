@@ -27,10 +27,9 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
-from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.generalization import AtMost, Below, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.taxonomy import Taxonomy
 from pymoo_anon.typing import Array, Floats, Ints, T
 
@@ -116,8 +115,7 @@ def numpy_seeded(seed: int) -> Iterator[None]:
 
 def pickled(one: T) -> T:
     """Pickle and unpickle an object."""
-    made: T = pickle.loads(pickle.dumps(one))
-    return made
+    return pickle.loads(pickle.dumps(one))
 
 
 def called(duty: str, call: Callable[..., T], *given: Any) -> T:
@@ -326,8 +324,7 @@ def valid_points(problem: Problem, n: int, sampling: Sampling | None = None, see
     """(n, n_var) array of valid points."""
     chosen = sampling_of(problem) if sampling is None else sampling
     pop: Population = chosen(problem, n, random_state=np.random.default_rng(seed))
-    X: Array = pop.get("X")
-    return X
+    return pop.get("X")
 
 
 def output_names(problem: Problem) -> list[str]:
@@ -338,8 +335,7 @@ def output_names(problem: Problem) -> list[str]:
 def outputs_of(problem: Problem, X: Array) -> dict[str, Floats]:
     """Evaluate points."""
     names = output_names(problem)
-    values: dict[str, Floats] = problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
-    return values
+    return problem.evaluate(X, return_values_of=names, return_as_dictionary=True)
 
 
 def sampling_of(problem: Problem) -> Sampling:

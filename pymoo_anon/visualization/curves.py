@@ -15,7 +15,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo_anon.comparison.properties import PropertyVector, align
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.typing import Array, Floats
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
+from pymoo_anon.visualization.fronts import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
 
 #: Greatest number of tuples drawn one by one.
 _TUPLES = 200
@@ -23,21 +23,13 @@ _TUPLES = 200
 
 @dataclass(frozen=True)
 class CurvePicture:
-    """Data of a picture of curves.
+    """Data of a picture of curves."""
 
-    Attributes:
-        label: Property and better direction in words, or name of the indicator.
-        log: Whether the scale of the property, or of the evaluations, is logarithmic (more than two decades).
-        whole: Whether its values are whole numbers.
-        curves: By name an (n, 2) float array: place or share of the tuples, or evaluations; and value.
-        ticks: Names of the tuples, if any.
-    """
-
-    label: str
-    log: bool
-    whole: bool
-    curves: dict[str, Floats]
-    ticks: tuple[str, ...] = ()
+    label: str  # Property and better direction in words, or name of the indicator
+    log: bool  # Whether the scale of the property, or of the evaluations, is logarithmic (more than two decades)
+    whole: bool  # Whether its values are whole numbers
+    curves: dict[str, Floats]  # By name an (n, 2) float array: place or share of the tuples, or evaluations; and value
+    ticks: tuple[str, ...] = ()  # Names of the tuples, if any
 
 
 def tuple_picture(vectors: Mapping[Hashable, PropertyVector], names: Sequence[object] | None = None) -> CurvePicture:
@@ -224,5 +216,4 @@ def _feasible_front(algorithm: Algorithm) -> Array:
     opt = algorithm.opt
     if opt is None or len(opt) == 0:
         return np.empty((0, 0))
-    feasible: Array = np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]
-    return feasible
+    return np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]

@@ -11,14 +11,18 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples, number
+from pymoo_anon._files import replaced
+from pymoo_anon._messages import examples, number, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -26,7 +30,56 @@ from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
 from pymoo_anon.typing import Bools, Floats, Ints
-from pymoo_anon.visualization.canvas import COLOURS, MARKERS, legend, literal, new_figure, saved, scale, tick
+
+# Okabe and Ito's palette for colour-blind readers.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000")
+MARKERS = ("o", "o", "s", "D", "^", "v")
+STYLES = ("-", "--", "-.", ":")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, sized in inches, without pyplot."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def literal(text: str) -> str:
+    """Escape a text against formulas and line breaks."""
+    return plain(text).replace("$", r"\$")
+
+
+def legend(place: Axes | Figure, marks: Sequence[Artist], names: Sequence[str], **kwargs: Any) -> None:
+    """Add a legend, including names with a leading underscore."""
+    # matplotlib leaves out such names, so the texts are set afterwards.
+    made = place.legend(marks, [str(number) for number in range(len(names))], **kwargs)
+    for text, name in zip(made.get_texts(), names, strict=True):
+        text.set_text(literal(name))
+
+
+def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    """Write a figure as PNG, whole or not at all."""
+    if path is not None:
+        with replaced(path) as temporary:
+            figure.savefig(temporary, format="png", dpi=150)
+    return figure
+
+
+def scale(ax: Axes, which: Literal["x", "y"], label: str, log: bool, whole: bool, greatest: float) -> None:
+    """Set scale, label, ticks and grid of a side."""
+    ax.set(**{f"{which}scale": "log" if log else "linear", f"{which}label": literal(label)})
+    tick(getattr(ax, f"{which}axis"), log, whole, greatest)
+    ax.grid(axis=which, alpha=0.3)
+
+
+def tick(side: XAxis | YAxis, log: bool, whole: bool, greatest: float, n_ticks: int = 6) -> None:
+    """Write ticks as plain numbers or large powers of ten."""
+    if not log:
+        steps = [1, 2, 2.5, 3, 5, 10]
+        side.set_major_locator(MaxNLocator(n_ticks, steps=steps, integer=whole, min_n_ticks=1))
+    if not log or greatest < 1e6:
+        side.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+
 
 # Marks after the first are hollow and larger, so that equal fronts all stay visible.
 _MARK_SIZES = (22, 80, 140, 200, 320, 400)
@@ -34,44 +87,28 @@ _MARK_SIZES = (22, 80, 140, 200, 320, 400)
 
 @dataclass(frozen=True)
 class Axis:
-    """One objective as an axis.
+    """One objective as an axis."""
 
-    Attributes:
-        label: Name and better direction, in words.
-        short: Short name.
-        maximize: Whether higher is better.
-        whole: Whether all values are whole numbers.
-        log: Whether the scale is logarithmic (positive values over more than two decades).
-        greatest: Greatest value.
-        loss: Least and greatest possible loss, or None for privacy and for shares.
-    """
-
-    label: str
-    short: str
-    maximize: bool
-    whole: bool
-    log: bool
-    greatest: float
-    loss: tuple[float, float] | None
+    label: str  # Name and better direction, in words
+    short: str  # Short name
+    maximize: bool  # Whether higher is better
+    whole: bool  # Whether all values are whole numbers
+    log: bool  # Whether the scale is logarithmic (positive values over more than two decades)
+    greatest: float  # Greatest value
+    loss: tuple[float, float] | None  # Least and greatest possible loss, or None for privacy and for shares
 
 
 @dataclass(frozen=True)
 class FrontPicture:
-    """Data of a picture of fronts.
+    """Data of a picture of fronts."""
 
-    Attributes:
-        title: Heading.
-        axes: Axes for x, y and colour, then the other objectives.
-        fronts: By name an (n, n_obj) float array of values with natural signs, columns as in `axes`, by ascending x.
-        noted: Labelled members of the first front and their labels, for two objectives only.
-        open_bounds: (m, n_obj) float array of bounds on open points, with natural signs, columns as in `axes`.
-    """
-
-    title: str
-    axes: tuple[Axis, ...]
+    title: str  # Heading
+    axes: tuple[Axis, ...]  # Axes for x, y and colour, then the other objectives
+    # By name an (n, n_obj) float array of values with natural signs, columns as in `axes`, by ascending x
     fronts: dict[str, Floats]
+    # Labelled members of the first front and their labels, for two objectives only
     noted: tuple[tuple[Floats, str], ...]
-    open_bounds: Floats
+    open_bounds: Floats  # (m, n_obj) float array of bounds on open points, with natural signs, columns as in `axes`
 
 
 def front_picture(
@@ -87,8 +124,7 @@ def front_picture(
     """
     if not fronts:
         raise ValueError("fronts must name at least one front, got none")
-    unknown = [axis for axis in axes if axis not in problem.objectives]
-    if unknown:
+    if unknown := [axis for axis in axes if axis not in problem.objectives]:
         raise ValueError(f"axes must be objectives of the problem, got {examples(unknown)}")
     order = [problem.objectives.index(axis) for axis in dict.fromkeys([*axes, *axes_of([*axes, *problem.objectives])])]
     natural, n_infinite = {}, 0
@@ -265,8 +301,7 @@ def open_region(picture: FrontPicture) -> Floats:
     for place in x:
         best = members[members[:, 0] <= place, 1].min(initial=worst[1])
         rows.append([place, best, least[least[:, 0] <= place, 1].min(initial=best)])
-    region: Floats = np.array(rows) * signs[[0, 1, 1]]
-    return region
+    return np.array(rows) * signs[[0, 1, 1]]
 
 
 def _draw_open(ax: Axes, picture: FrontPicture) -> None:
@@ -318,7 +353,6 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _label(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    """Scale and label a side, with shares of a loss."""
     scale(ax, which, axis.label, axis.log, axis.whole, axis.greatest)
     if axis.loss is None:
         return
@@ -344,28 +378,17 @@ class LatticePicture:
     """Data of a picture of a lattice.
 
     The height of a node is the sum of its levels. Layer 0 is the original table.
-
-    Attributes:
-        title: Heading.
-        counts: Number of nodes per layer, of any size.
-        front: Number of front members per layer.
-        visited: Number of visited nodes per layer, or None if not known.
-        nodes: (n, n_var) int64 array of all nodes layer by layer, or None for more than 600.
-        places: (n, 2) float array of their positions: distance from the middle of the layer, and height.
-        is_front: (n,) Boolean array.
-        is_visited: (n,) Boolean array.
-        lines: (m, 2) int64 array of pairs of neighbours, empty for more than 200 nodes.
     """
 
-    title: str
-    counts: tuple[int, ...]
-    front: tuple[int, ...]
-    visited: tuple[int, ...] | None
-    nodes: Ints | None
-    places: Floats
-    is_front: Bools
-    is_visited: Bools
-    lines: Ints
+    title: str  # Heading
+    counts: tuple[int, ...]  # Number of nodes per layer, of any size
+    front: tuple[int, ...]  # Number of front members per layer
+    visited: tuple[int, ...] | None  # Number of visited nodes per layer, or None if not known
+    nodes: Ints | None  # (n, n_var) int64 array of all nodes layer by layer, or None for more than 600
+    places: Floats  # (n, 2) float array of their positions: distance from the middle of the layer, and height
+    is_front: Bools  # (n,) Boolean array
+    is_visited: Bools  # (n,) Boolean array
+    lines: Ints  # (m, 2) int64 array of pairs of neighbours, empty for more than 200 nodes
 
 
 def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLike | None = None) -> LatticePicture:
@@ -453,8 +476,7 @@ def _positions(nodes: Ints, counts: list[int]) -> Floats:
 
 
 def _is_in(nodes: Ints, some: Ints) -> Bools:
-    found: Bools = (nodes[:, np.newaxis] == some).all(axis=2).any(axis=1)
-    return found
+    return (nodes[:, np.newaxis] == some).all(axis=2).any(axis=1)
 
 
 def _neighbours(nodes: Ints) -> Ints:

@@ -13,8 +13,8 @@ from pymoo_anon.objectives import DeltaDisclosure, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.study import search as searching
 from pymoo_anon.study.names import ALGORITHMS, MEASURES
+from pymoo_anon.study.options import Settings
 from pymoo_anon.study.search import algorithm_for
-from pymoo_anon.study.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("folder")
 

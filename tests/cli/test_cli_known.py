@@ -8,11 +8,10 @@ from command import OF_PERSONS, answer, front, project_of, record, search, write
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import AlphaDeassociation, DistinctLDiversity, KAnonymity, any_of
-from pymoo_anon.objectives.spelling import measure_in, short_name
+from pymoo_anon.problems.arguments import measure_in, short_name
 from pymoo_anon.publishing import read_evidence
-from pymoo_anon.study.options import measures_in
+from pymoo_anon.study.options import Settings, measures_in
 from pymoo_anon.study.project import read_project
-from pymoo_anon.study.settings import Settings
 from pymoo_anon.study.tables import objective
 from pymoo_anon.table import Hierarchy
 

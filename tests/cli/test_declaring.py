@@ -32,12 +32,12 @@ ONE_MORE = """
 import io, json, sys, types
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
-spec = find_spec("pymoo_anon.study.settings")
+spec = find_spec("pymoo_anon.study.options")
 source = open(spec.origin, encoding="utf-8").read()
 line = "    patience: int = option(3, 'How long to wait.', metavar='N', least=2, in_file=True, idle=('bnb',))"
 head, found, tail = source.partition("    seed: int")
 assert found
-module = types.ModuleType("pymoo_anon.study.settings")
+module = types.ModuleType("pymoo_anon.study.options")
 sys.modules[module.__name__] = module
 exec(compile(head + line + chr(10) + found + tail, spec.origin, "exec"), module.__dict__)
 from pymoo_anon.cli import main

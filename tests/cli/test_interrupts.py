@@ -27,8 +27,8 @@ from pymoo_anon.problems.front import Front
 from pymoo_anon.publishing.report import page
 from pymoo_anon.study import interrupt
 from pymoo_anon.study import proposal as initializing
+from pymoo_anon.study import releasing as records
 from pymoo_anon.study import search as searching
-from pymoo_anon.study import study as studies
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
 
@@ -96,16 +96,13 @@ def after(patch, module, name, error=None, asked=lambda *args: True):
     patch.setattr(module, name, interrupted)
 
 
-# The room's name of the module is that of its function.
-evidences = sys.modules["pymoo_anon.publishing.evidence"]
-
 #: Functions that commands call before they write.
 BEFORE = {
     ("init", "mine.csv", "--force"): (initializing, "profiles_of"),
     ("search", "mine.toml"): (searching, "tiny"),
     ("pick", "mine.toml", "--knee"): (Front, "choose"),
-    ("release", "mine.toml", "--force"): (evidences, "evidence"),
-    ("verify", "mine.toml"): (studies.Study, "_counted_again"),
+    ("release", "mine.toml", "--force"): (records, "evidence"),
+    ("verify", "mine.toml"): (records, "_counted_again"),
     ("report", "mine.toml"): (page, "write_report"),
     ("hierarchy", "draft", "mine.csv"): (hierarchies, "draft_hierarchy"),
 }

@@ -12,8 +12,8 @@ from benchmarks.papers.arx_optima import NINE
 from pymoo_anon.comparison import PopulationUniqueness, PopulationUniques, population_uniques
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems.arguments import short_name
 from pymoo_anon.publishing import RecountError, release
 from pymoo_anon.publishing.release import Asked, recode
 from pymoo_anon.study.tables import Roles, constraint

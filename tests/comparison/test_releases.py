@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pymoo_anon.comparison import CountQueries
-from pymoo_anon.comparison.releases import better_off, compare_sizes, compare_uses
+from pymoo_anon.comparison.comparing import better_off, compare_sizes, compare_uses
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem

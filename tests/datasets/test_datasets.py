@@ -9,7 +9,7 @@ import pooch
 import pytest
 
 from pymoo_anon.datasets import (
-    census,
+    adult,
     census_rows,
     fetch_adult,
     fetch_adult_frame,
@@ -77,7 +77,7 @@ def test_a_census_of_any_size(monkeypatch):
     assert make_census(1).n_rows == 1
     usual = marginals(make_census(), "sex")
     # More than one chunk of draws.
-    monkeypatch.setattr(census, "_CHUNK", 16_384)
+    monkeypatch.setattr(adult, "_CHUNK", 16_384)
     large = make_census(60_000, seed=1)
     assert large.n_rows == 60_000
     assert np.abs(marginals(large, "sex") - usual).max() < 0.01
@@ -165,8 +165,8 @@ def test_a_file_that_is_not_ucis_is_refused_and_stays(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("chunk", [800, 1_048_576])
 def test_the_rows_of_the_census_are_those_that_it_counts(chunk, monkeypatch):
-    assert census._CHUNK == 1_048_576
-    monkeypatch.setattr(census, "_CHUNK", chunk)
+    assert adult._CHUNK == 1_048_576
+    monkeypatch.setattr(adult, "_CHUNK", chunk)
     rows, table = list(census_rows(2000, seed=4)), make_census(2000, seed=4)
     assert [len(own) for own in rows] == ([800, 800, 400] if chunk == 800 else [2000])
     own = pd.concat(rows)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from loops import with_a_way_in
 
 from pymoo_anon.engine import classes, grouper, grouping, sums
-from pymoo_anon.engine.arrays import Scratch
+from pymoo_anon.engine.numbering import Scratch
 
 terms = st.lists(st.tuples(st.integers(-(10**6), 10**6).map(lambda i: i / 7), st.integers(0, 10**6)), max_size=20)
 

@@ -12,7 +12,7 @@ import pytest
 
 from pymoo_anon._files import move_all, replaced, tried
 from pymoo_anon.table import Hierarchy
-from pymoo_anon.visualization.canvas import new_figure, saved
+from pymoo_anon.visualization.fronts import new_figure, saved
 
 NAMES = ["a.txt", "b.txt", "deep/c.txt"]
 FULL = OSError(errno.ENOSPC, "No space left on device")

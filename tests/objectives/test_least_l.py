@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from strategies import more, nodes, tables
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, any_of
-from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.problems.arguments import measure_names
+from pymoo_anon.problems.arguments import measure_names, short_name
 from pymoo_anon.publishing import release, verify
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 

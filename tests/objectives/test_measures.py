@@ -31,11 +31,11 @@ from pymoo_anon.objectives import (
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.objectives.spelling import short_name
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.problems.arguments import safe_repr
+from pymoo_anon.problems.arguments import safe_repr, short_name
 from pymoo_anon.publishing import RecountError, read_evidence, release, verify
 from pymoo_anon.study.names import MEASURES
+from pymoo_anon.study.tables import measures_by_name
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.testing import check_objective
 
@@ -52,7 +52,7 @@ def registered(monkeypatch):
 
 
 def of_the_package():
-    return {short: kind for short, kind in Objective.registered.items() if kind.__module__.startswith("pymoo_anon.")}
+    return {short: kind for short, kind in measures_by_name().items() if kind.__module__.startswith("pymoo_anon.")}
 
 
 def test_names_that_help_tells_are_the_registered_ones():

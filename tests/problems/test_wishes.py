@@ -11,7 +11,7 @@ from pymoo.optimize import minimize
 from tasks import BOUNDED, found, minimal, tasks
 
 from pymoo_anon.algorithms import BranchAndBound, Datafly, ExhaustiveSearch, ParetoLocalSearch, SamaratiSearch
-from pymoo_anon.datasets.census import census_rows, make_census
+from pymoo_anon.datasets.adult import census_rows, make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, NormalizedWeightedPenalty
 from pymoo_anon.operators import CornerSampling, LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem

@@ -11,8 +11,8 @@ from test_local_release import Given
 from pymoo_anon.comparison import CountQueries
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
-from pymoo_anon.publishing import evidence, explain, local_facts, release, write_report
-from pymoo_anon.publishing.local_facts import alternatives, bound_words
+from pymoo_anon.publishing import evidence, explain, explaining, release, write_report
+from pymoo_anon.publishing.explaining import alternatives, bound_words
 from pymoo_anon.publishing.report.cells import cell_of, one_line
 from pymoo_anon.table import AtMost, LocalGeneralization, Microdata
 
@@ -146,13 +146,13 @@ def test_the_least_price_of_a_mean_risk_is_found_with_few_recodings(monkeypatch,
         def evaluate(self, classes):
             return [classes]
 
-    monkeypatch.setattr(local_facts, "MarketerRisk", Risk)
+    monkeypatch.setattr(explaining, "MarketerRisk", Risk)
     own, x = Priced(), np.array([3, 0, 1])
     risks = [own.equivalence_classes([3, place]) for place in range(len(own.prices))]
     for risk in (*risks, *np.geomspace(1, 1e-6, 40)):
         made.clear()
         enough = [one for one in risks if one <= risk]
-        assert local_facts._of_mean_risk(own, x, risk) == (enough[0] if enough else None)
+        assert explaining._of_mean_risk(own, x, risk) == (enough[0] if enough else None)
         assert len(made) == len(set(made)) <= 7
         if 1 / 2000 < risk < 1 / 40:
             assert len(made) <= 4

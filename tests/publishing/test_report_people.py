@@ -7,7 +7,7 @@ from persons_of_a_report import subject_of
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing.local_facts import advice
+from pymoo_anon.publishing.explaining import advice
 from pymoo_anon.publishing.report.people import bias_view, inference_view, sizes_view
 from pymoo_anon.table import Below, Hierarchy, Microdata
 

@@ -15,7 +15,7 @@ from pymoo.optimize import minimize
 from strategies import promised, tables
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.engine.joint import joint_classes
+from pymoo_anon.engine.classes import joint_classes
 from pymoo_anon.objectives import (
     BasicBetaLikeness,
     DistinctLDiversity,

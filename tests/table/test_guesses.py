@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 from pymoo_anon.table import guesses
+from pymoo_anon.table.draft_levels import split_words
 from pymoo_anon.table.guesses import MOST_VALUES, Profile, guess_of, guess_role, guesses_of, profiles_of
-from pymoo_anon.table.words import split_words
 
 ROWS = 500
 #: Roles of columns that are not released. "other" stops every command until a person decides.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pymoo_anon.table import AtMost, Below, Violating
-from pymoo_anon.table.suppression import suppression_rule
+from pymoo_anon.table.generalization import suppression_rule
 
 SHARE = "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0"
 

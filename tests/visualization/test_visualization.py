@@ -26,8 +26,7 @@ from pymoo_anon.objectives import (
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import plot_front, plot_fronts
-from pymoo_anon.visualization.canvas import new_figure, tick
-from pymoo_anon.visualization.fronts import FrontPicture, front_picture, open_region
+from pymoo_anon.visualization.fronts import FrontPicture, front_picture, new_figure, open_region, tick
 
 TABLE = make_census(n_rows=200)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import lcm, prod
 from operator import mul
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
 from pymoo_anon.objectives.base import LossObjective, one_class
 from pymoo_anon.objectives.bounds import AdditiveLoss, ClassGains
-from pymoo_anon.objectives.recount import Recount, Recounted, weighed_logarithms
 from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 # Whole numbers over a larger denominator would leave too little room for sums.
 _LARGEST_DENOMINATOR = 1 << 32
@@ -52,8 +54,7 @@ class _WeightedLoss(LossObjective):
 
     def check(self, table: Microdata) -> None:
         names, given = list(table.quasi_identifiers), self.weights
-        unknown = [name for name in given if name not in names] if isinstance(given, dict) else []
-        if unknown:
+        if unknown := [name for name in given if name not in names] if isinstance(given, dict) else []:
             raise ValueError(f"weights must be of quasi-identifiers, {examples(names)}, got {examples(unknown)}")
         n = len(self.weights_of(names))
         if n != len(names):
@@ -93,8 +94,7 @@ class _WeightedLoss(LossObjective):
         kept = 1 - _by_value(tuples, maps, _sizes_less_one(tuples, maps)) / np.repeat(
             _divisors(tuples), tuples.domain_sizes
         )
-        left: Floats = kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
-        return left
+        return kept * np.repeat(self.weights_of(tuples.names) / columns, tuples.domain_sizes) / rows
 
     def class_gains(self, tuples: DistinctTuples, spans: Sequence[Ints]) -> ClassGains:
         """Return the savings of kept tuples.
@@ -213,10 +213,9 @@ class NonUniformEntropy(LossObjective):
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         tuples = classes.tuples
         n_gone = classes.n_suppressed * len(tuples.domain_sizes)
-        bits: Floats = _lost_bits(
+        return _lost_bits(
             classes.held, classes.kept_rows, n_gone, tuples.marginals, tuples.n_rows, logs_up_to(tuples.n_rows)
         )
-        return bits
 
     def attribute_terms(self, tuples: DistinctTuples, maps: Ints) -> Floats:
         """Return the bits of each attribute without suppression."""
@@ -248,7 +247,8 @@ class NonUniformEntropy(LossObjective):
         for i, name in enumerate(recount.names):
             rows = recount.original.groupby(f"column {i}", sort=False).n.sum()
             kept, held = recount.of_labels(name), recount.held(name).clip(lower=1)
-            total += weighed_logarithms(kept, held) + recount.n_suppressed * all_rows - weighed_logarithms(rows, rows)
+            total += recount.weighed_logarithms(kept, held) - recount.weighed_logarithms(rows, rows)
+            total += recount.n_suppressed * all_rows
         # Where anything is lost it is a bit or more.
         return total / Decimal(2).ln() if total > Decimal("0.5") else Decimal(0)
 
@@ -325,15 +325,13 @@ class Precision(LossObjective):
 
 def attribute_losses(classes: EquivalenceClasses) -> Floats:
     """Return the general loss of each quasi-identifier, (n, n_attributes) float array for n generalizations."""
-    losses: Floats = _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
-    return losses
+    return _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
 
 
 def _numerators_of(classes: EquivalenceClasses) -> Ints:
     """Return the losses of attributes times their domain sizes less one."""
     lost = np.add.reduceat(classes.kept_rows * classes.extents, classes.first_of_attributes, axis=1)
-    total: Ints = lost + classes.n_suppressed[:, np.newaxis] * np.array(_divisors(classes.tuples))
-    return total
+    return lost + classes.n_suppressed[:, np.newaxis] * np.array(_divisors(classes.tuples))
 
 
 def _sizes_less_one(tuples: DistinctTuples, maps: Ints) -> Ints:
@@ -344,8 +342,7 @@ def _sizes_less_one(tuples: DistinctTuples, maps: Ints) -> Ints:
 def _by_value(tuples: DistinctTuples, maps: Ints, by_group: Ints) -> Ints:
     """Return the number of each domain value's group. (n, n_codes) int64 array."""
     places = maps + np.repeat(tuples.offsets[:-1], tuples.domain_sizes)
-    found: Ints = np.take_along_axis(by_group, places, axis=1)
-    return found
+    return np.take_along_axis(by_group, places, axis=1)
 
 
 def _divisors(tuples: DistinctTuples) -> tuple[int, ...]:

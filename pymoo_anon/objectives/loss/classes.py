@@ -6,6 +6,7 @@ from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -26,8 +27,10 @@ from pymoo_anon.engine.sums import (
 )
 from pymoo_anon.objectives.base import ColumnObjective, LossObjective
 from pymoo_anon.objectives.bounds import RisingLoss, RisingSum, SuppressionBudget
-from pymoo_anon.objectives.recount import Labels, Recount, Recounted, logarithm
 from pymoo_anon.typing import Floats
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Labels, Recount, Recounted
 
 
 class ClassificationMetric(LossObjective, ColumnObjective):
@@ -52,8 +55,7 @@ class ClassificationMetric(LossObjective, ColumnObjective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         counts = self._counts(classes)
-        penalised: Floats = _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
-        return penalised
+        return _outside_majority(classes.starts, classes.sizes, classes.kept, counts.starts, counts.counts)
 
     def best_of_specializations(self, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
         """Return the majorities of gone classes.
@@ -61,8 +63,7 @@ class ClassificationMetric(LossObjective, ColumnObjective):
         Merging classes puts no tuple into a majority that was outside one, and splitting makes majorities no smaller.
         """
         majorities = self._counts(classes).most_frequent()[below.small]
-        penalised: Floats = np.where(below.wholly_gone(classes), majorities, 0).sum(axis=1).astype(float)
-        return penalised
+        return np.where(below.wholly_gone(classes), majorities, 0).sum(axis=1).astype(float)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 0, tuples.n_rows
@@ -94,8 +95,7 @@ class NormalizedClassDispersion(LossObjective):
         largest = np.maximum.reduceat(np.where(classes.kept, sizes, 0), firsts)
         smallest = np.minimum.reduceat(np.where(classes.kept, sizes, n_rows), firsts)
         # Where no class is kept, none is larger than another.
-        dispersion: Floats = np.maximum(largest - smallest, 0) / max(n_rows - 1, 1)
-        return dispersion
+        return np.maximum(largest - smallest, 0) / max(n_rows - 1, 1)
 
     def recount(self, recount: Recount) -> Recounted:
         if recount.kept.empty:
@@ -176,15 +176,14 @@ class KLDivergence(LossObjective):
         tuples = classes.tuples
         logs = logs_up_to(max(tuples.n_rows, *tuples.domain_sizes))
         cells, in_classes = (classes.cells, classes.extents + 1, classes.kept_rows), classes.sizes * classes.kept
-        divergence: Floats = _divergence(tuples.counts, tuples.offsets, *cells, classes.starts, in_classes, logs)
-        return divergence
+        return _divergence(tuples.counts, tuples.offsets, *cells, classes.starts, in_classes, logs)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         # A little more, so that its rounding refuses nothing.
         return 0, float(np.log2(tuples.domain_sizes).sum()) * (1 + 1e-12)
 
     def recount(self, recount: Recount) -> Recounted:
-        total = sum((logarithm(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
+        total = sum((recount.logarithm(ratio) * rows for ratio, rows in _ratios(recount).items()), Decimal(0))
         # Below 1 / (4 rows) there is none: see the loop that reckons it for a search.
         return total / Decimal(2).ln() / recount.n_rows if total > Decimal("0.25") / recount.n_rows else Decimal(0)
 

@@ -12,15 +12,16 @@ from pymoo_anon.objectives.privacy.diversity import (
     RecursiveCLDiversity,
     SquaredValueCounts,
 )
-from pymoo_anon.objectives.privacy.households import HouseholdRisk
 from pymoo_anon.objectives.privacy.identity import (
+    HouseholdRisk,
     KAnonymity,
+    LeastPayout,
     MarketerRisk,
     ProsecutorRisk,
+    PublisherPayout,
     RecordsAtRisk,
     SquaredClassSizes,
 )
-from pymoo_anon.objectives.privacy.payout import LeastPayout, PublisherPayout
 from pymoo_anon.objectives.privacy.register import DeltaPresence, KMap, LeastPresence
 
 __all__ = [

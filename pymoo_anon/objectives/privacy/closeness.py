@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,13 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
 from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective
 from pymoo_anon.objectives.bounds import Shares, WorstShare
-from pymoo_anon.objectives.recount import Recount, Recounted, logarithm
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 # A recount lays out so many counts of values in classes at a time.
 _MOST_COUNTS = 1 << 20
@@ -83,8 +85,7 @@ class TCloseness(_FromTable):
             self.distance = distance
         else:
             self.distance = tuple(distance)
-            twice = repeated(map(same_as, self.distance))
-            if twice:
+            if twice := repeated(map(same_as, self.distance)):
                 raise ValueError(f"distance must list every value once, got more than once: {examples(twice)}")
 
     @property
@@ -113,15 +114,14 @@ class TCloseness(_FromTable):
                 )
         elif not isinstance(self.distance, str):
             places = self._places(values)
-            unknown = [value for value, place in zip(values, places, strict=True) if place < 0]
-            if unknown:
+            if unknown := [value for value, place in zip(values, places, strict=True) if place < 0]:
                 raise ValueError(f"distance must have all values of column {self.column!r}, lacks {examples(unknown)}")
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
         own, (levels, n_places) = self._compared(classes), self.scale(classes.tuples)
         if n_places:
-            return _distances_in_order(*own, levels[0], n_places)  # type: ignore[no-any-return]
-        return _distances_in_tree(*own, levels)  # type: ignore[no-any-return]
+            return _distances_in_order(*own, levels[0], n_places)
+        return _distances_in_tree(*own, levels)
 
     def scale(self, tuples: DistinctTuples) -> tuple[Ints, int]:
         """Return the places of the values in a tree or an order.
@@ -211,8 +211,7 @@ class BasicBetaLikeness(_FromTable):
     _enhanced = False
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
-        gains: Floats = _gains(*self._compared(classes), self._enhanced)
-        return gains
+        return _gains(*self._compared(classes), self._enhanced)
 
     def shares(self, classes: EquivalenceClasses) -> Shares:
         """Bound the share of each value by q + q beta."""
@@ -303,7 +302,7 @@ class DeltaDisclosure(_FromTable):
         if self.strict and (shares.groupby("cell").value.nunique() < n_values).any():
             return np.inf
         ratio = _ratio(shares, pd.Series(np.log(shares.p / shares.q)).abs().argmax())
-        return abs(logarithm(ratio)) / Decimal(2).ln()
+        return abs(recount.logarithm(ratio)) / Decimal(2).ln()
 
     def __repr__(self) -> str:
         return f"DeltaDisclosure({self.column!r}{', strict=True' if self.strict else ''})"

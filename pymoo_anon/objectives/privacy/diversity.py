@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from pymoo_anon.objectives.bounds import (
     fewest_unavoidable,
 )
 from pymoo_anon.objectives.knowledge import JointMonotone, known_of
-from pymoo_anon.objectives.recount import Recount, Recounted, logarithms
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 
 class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
@@ -105,10 +107,9 @@ class SquaredValueCounts(ColumnObjective):
 
     def evaluate(self, classes: EquivalenceClasses) -> Floats:
         counts = self._counts(classes)
-        total: Floats = _sum_of_squared_counts(
+        return _sum_of_squared_counts(
             classes.starts, classes.kept, counts.starts, counts.values, counts.counts, counts.n_values
         )
-        return total
 
     def squares(self, classes: EquivalenceClasses) -> Ints:
         """Return the term of each class. (n_classes,) int64 array."""
@@ -163,16 +164,13 @@ class EntropyLDiversity(_WorstDiversity):
 
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Floats:
         counts = self._counts(classes)
-        diversity: Floats = _entropy_diversity(
-            classes.sizes, counts.starts, counts.counts, removed, logs_up_to(classes.n_rows)
-        )
-        return diversity
+        return _entropy_diversity(classes.sizes, counts.starts, counts.counts, removed, logs_up_to(classes.n_rows))
 
     def recount(self, recount: Recount) -> Recounted:
         shares = recount.shares(self.column)
-        logs = (shares.n.astype(object) * logarithms(shares.n)).groupby(shares.cell, sort=True).sum()
+        logs = (shares.n.astype(object) * recount.logarithms(shares.n)).groupby(shares.cell, sort=True).sum()
         sizes = shares.groupby("cell", sort=True)["size"].first()
-        entropy: Decimal = (logarithms(sizes) - logs / sizes.astype(object)).min()
+        entropy: Decimal = (recount.logarithms(sizes) - logs / sizes.astype(object)).min()
         return entropy.exp()
 
 
@@ -215,8 +213,7 @@ class RecursiveCLDiversity(_WorstDiversity):
 
     def diversity(self, classes: EquivalenceClasses, removed: Ints) -> Floats:
         counts, c = self._counts(classes), self.fraction(classes.n_rows)
-        largest: Floats = _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
-        return largest
+        return _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
 
     def recount(self, recount: Recount) -> Recounted:
         c, found = self.fraction(recount.n_rows), []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, pairwise
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,12 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.objectives.base import Objective, WorstClassObjective
 from pymoo_anon.objectives.bounds import Bounding, Monotone, SuppressionBudget
-from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import same_as
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 
 class WithPopulation(Objective):
@@ -33,11 +35,7 @@ class WithPopulation(Objective):
         self.population = population
 
     def check(self, table: Microdata) -> None:
-        """Check that the table has the quasi-identifiers of the population.
-
-        Raises:
-            ValueError: Names, order or domains differ.
-        """
+        """Check that the table has the quasi-identifiers of the population."""
         own, known = table.quasi_identifiers, self.population.quasi_identifiers
         if list(own) != list(known):
             raise ValueError(
@@ -53,11 +51,7 @@ class WithPopulation(Objective):
             )
 
     def jointly(self) -> NoReturn:
-        """Refuse joint classes.
-
-        Raises:
-            ValueError: Always.
-        """
+        """Refuse joint classes."""
         raise ValueError(
             f"persons of a population have no classes in earlier releases, so that {self.name} cannot be joint"
         )
@@ -84,8 +78,7 @@ class WithPopulation(Objective):
         forest, nodes, theirs = classes.forest, classes.cells, self.population.tuples
         assert forest is not None
         places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
-        persons: Floats = _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
-        return persons
+        return _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
 
     def fitting(self, recount: Recount) -> list[int]:
         """Return the persons that each kept class of a release fits."""

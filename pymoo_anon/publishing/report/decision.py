@@ -27,9 +27,6 @@ MET, MISSED, FREE = "met", "not met", "nothing required"
 _MOST_PARTS, _MOST_CALLED = 20, 4
 
 
-# ---------------------------------------------------------------- the front
-
-
 class Measure(NamedTuple):
     """A measure as the front shows it."""
 
@@ -132,9 +129,6 @@ def _proof(subject: Subject) -> str:
     return "The front is not proven: better points may exist."
 
 
-# ---------------------------------------------------------------- the decision
-
-
 def verdict(subject: Subject, member: Member) -> str:
     """Return whether a point meets all requirements, in a word."""
     found = subject.requirements(member)
@@ -228,9 +222,6 @@ def _joint_table(found: Together) -> Table:
     return Table(
         "joint", "Whoever has all releases and links their rows.", columns, (("all releases", *values.values()),)
     )
-
-
-# ---------------------------------------------------------------- the evidence
 
 
 def evidence_view(subject: Subject) -> View:

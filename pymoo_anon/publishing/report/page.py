@@ -16,8 +16,8 @@ from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report import decision, people, values
 from pymoo_anon.publishing.report.cells import Row, Table, View, one_line, resource, template
+from pymoo_anon.publishing.report.charts import charts, front_chart, script
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
-from pymoo_anon.publishing.report.vega import script
 from pymoo_anon.table.microdata import Microdata
 
 #: Greatest number of characters of the file. The scripts of the charts have 0.9 million.
@@ -209,9 +209,6 @@ def _payload(
     subject: Subject, shown: list[tuple[Member, dict[str, View]]], figures: dict[str, list[Figure]]
 ) -> dict[str, Any]:
     """Return the data of the script: charts and tables, equal ones once."""
-    # Loaded late: a release does not need the charts.
-    from pymoo_anon.publishing.report.charts import charts, front_chart
-
     every = [figure for own in figures.values() for figure in own]
     pool: dict[str, int] = {}
 

@@ -170,9 +170,6 @@ def _range(found: PopulationUniques) -> str:
     return f"{share_text(low)} to {share_text(high)} of {n:,} people are estimated to be unique in the population."
 
 
-# ---------------------------------------------------------------- inference
-
-
 def inference_view(subject: Subject, member: Member) -> View:
     """List the possible inferences about each released sensitive column."""
     both = _both(subject, member)
@@ -250,9 +247,6 @@ def _worst(subject: Subject, member: Member, place: int, name: str, found: Infer
     return Table(f"worst{place}", f"{name}: the classes with the surest guesses.", columns, tuple(rows))
 
 
-# ---------------------------------------------------------------- class sizes
-
-
 def sizes_view(subject: Subject, member: Member) -> View:
     """Count the rows by the size of their class."""
     words = [suppressed(subject, member)]
@@ -324,9 +318,6 @@ def _ends(edges: list[int], i: int) -> str:
         return f"{edges[i]:,} or more"
     last = edges[i + 1] - 1
     return f"{edges[i]:,}" if last == edges[i] else f"{edges[i]:,}–{last:,}"
-
-
-# ---------------------------------------------------------------- bias (internal reports only)
 
 
 def bias_view(subject: Subject, member: Member) -> View:

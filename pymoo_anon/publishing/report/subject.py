@@ -28,10 +28,9 @@ from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.table.domain_values import ROOT, Name, is_number, is_whole
-from pymoo_anon.table.generalization import Decoded, Generalization, LocalGeneralization, label_texts
+from pymoo_anon.table.generalization import HOW_RELEASED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.table.suppression import HOW_RELEASED
 from pymoo_anon.typing import Floats, Ints
 
 #: Entries at the head of a report, by argument.
@@ -257,8 +256,7 @@ class Subject:
     @property
     def problem(self) -> AnonymizationProblem:
         """The problem."""
-        own: AnonymizationProblem = self.front.problem
-        return own
+        return self.front.problem
 
     @property
     def table(self) -> Microdata:
@@ -423,11 +421,9 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
 
 
 def _check_about(about: Mapping[str, Any], n_rows: int) -> None:
-    unknown = [name for name in about if name not in (*ABOUT, "population_size")]
-    if unknown:
+    if unknown := [name for name in about if name not in (*ABOUT, "population_size")]:
         raise TypeError(f"entries of the head must be among {', '.join(ABOUT)}, population_size, got {unknown}")
-    wrong = [name for name in ABOUT if not isinstance(about.get(name, ""), str)]
-    if wrong:
+    if wrong := [name for name in ABOUT if not isinstance(about.get(name, ""), str)]:
         raise TypeError(f"{wrong[0]} must be text, got {about[wrong[0]]!r}")
     n = about.get("population_size")
     if n is not None and (not is_whole(n) or n < n_rows):

@@ -12,6 +12,7 @@ from pymoo_anon._messages import listed, plain
 from pymoo_anon.comparison.uniques import SMALL_CLASSES
 from pymoo_anon.comparison.utility import CertainCounts, distance, domain_numbers, means, of_release, of_table
 from pymoo_anon.publishing.codebook import codebook_of
+from pymoo_anon.publishing.explaining import advice, alternatives, bound_words
 from pymoo_anon.publishing.release import said_of
 from pymoo_anon.publishing.report.cells import (
     Heading,
@@ -231,9 +232,6 @@ def _counted_labels(labels: tuple[Hashable, ...], counts: Ints, ordered: bool) -
     return [*pairs[: _MOST_LABELS - 1], (f"{len(rest)} other labels", sum(n for _, n in rest))]
 
 
-# ---------------------------------------------------------------- utility
-
-
 def utility_view(subject: Subject, member: Member) -> View:
     """State the error of counts and the loss of detail."""
     asked, (half, most) = subject.queries, map(share_text, subject.errors(member))
@@ -317,9 +315,6 @@ def beside_view(subject: Subject) -> View:
     """Compare a local recoding with full-domain releases."""
     if subject.external or not subject.own.is_local:
         return View((), ())
-    # Loaded late: only local recodings need it.
-    from pymoo_anon.publishing.local_facts import advice, alternatives, bound_words
-
     found = alternatives(subject.problem, subject.front.X[subject.place], subject.own.classes)
     errors = subject.queries.summary({way.how: way.classes for way in found.ways}, subject.suppressed)["median"]
     rows = tuple(
