@@ -53,7 +53,7 @@ _AT_A_TIME = 8
 _KEPT_BYTES = 1 << 28
 
 # Greater whenever points get other recodings, so that no journal of other ones is taken up.
-_RECODINGS = 3
+_RECODINGS = 4
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             that sizes would have split tells that its parts break a constraint, and so of their sensitive values
             (minimality, Wong et al. 2007).
         n_improvements: So many times a few classes near each other are freed and built anew, and kept where they lose
-            less (large neighbourhood search), from the best of three recodings. 0 is quickest. On Adult at k = 5, 2,000
+            less (large neighbourhood search). 0 is quickest. On Adult at k = 5, 2,000
             take 1 % off the loss and two seconds a recoding.
         within: A coarser release of the table, of any kind, as of `joint`. Its classes are divided one by one, so
             that whoever has both releases sees no smaller classes. Targets above the size of a class leave it whole.

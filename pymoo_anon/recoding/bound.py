@@ -27,7 +27,7 @@ from pymoo_anon.recoding.trees import Trees, by_first_step, shell_sort
 from pymoo_anon.typing import Floats, Ints, Ints32
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.
-_FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.9, 1e-6
+_FIRST_STEP, _DECAY, _LEAST_STEP = 0.2, 0.93, 1e-6
 
 # A pass may look at so many items for each one that there is; where there are too many attributes for that, they are
 # parted.

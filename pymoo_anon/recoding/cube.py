@@ -7,18 +7,22 @@ the cells cost more than the best ones known for each of its tuples. To recode b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from pymoo_anon.engine.compiled import inlined, kernel, njit
-from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, join, shell_sort
+from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, cells_of_classes, join, shell_sort
 from pymoo_anon.typing import Floats, Ints, Ints32
 
 # Limits on the cost of cells, band after band, in mean weights. Cheap classes are released before dear ones are
 # counted, and cost less that way, too: a dear class would take tuples from cheap ones.
 _BANDS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)
 
+
+# Once this part of the tuples is left, each ladder goes on alone, with bands that are wider by its factor.
+_LATE, _FACTORS = 1 / 4, (1.0, 1.4)
 
 # A search that has found nothing with this part of its budget gives up if cells still cost less than this part of all:
 # each of the many bands to come would take two or three times as long.
@@ -78,40 +82,55 @@ class Cube(NamedTuple):
         )
 
 
-def bottom_up(
-    trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62, factor: float = 1.0
-) -> tuple[Ints, bool]:
+def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> tuple[Ints, bool]:
     """Return the classes found, and whether the cube ended within its budget.
 
     Classes are (n_tuples,) int64, counted from 0. A class costs a price beside the loss of its cells, in cells. Tuples
     without a class have -1: where the search ended, they have fewer than k rows together, or in each part that must be
-    apart. The budget is the number of tuples to look at, counted at each look. Classes made before it is used up stay.
-    A factor makes the bands of cost wider or narrower.
+    apart. The budget is the number of tuples to look at in a ladder, counted at each look. Classes made before it is
+    used up stay. The bands of cost begin alike and go on as several ladders; the classes are those of the best.
     """
-    cube = Cube.of(trees)
-    class_of = np.full(len(trees.rows), -1)
-    scale = factor * _mean_weight(trees)
-    index = Index.of(trees, class_of)
-    for cap in [*(band * scale for band in _BANDS if band < len(trees.offsets) - 1), np.inf]:
-        waiting = class_of < 0
-        if class_of.max() < 0 and cube.tally[1] > budget // _EARLY and cap < len(cube.attributes) * scale / _CHEAP:
-            return class_of, False
-        while trees.rows[class_of < 0].sum() >= k and cube.tally[1] < budget:
-            limit = float(np.nextafter(cap, np.inf))
-            cube.best[:] = np.where(waiting, limit, -1.0)
-            cube.owner[:] = -1
-            cube.tally[0] = 0
-            left = np.flatnonzero(class_of < 0)
-            _search_cube(int(k), float(price), limit, left, int(budget), trees, cube)
-            candidates = _owners(cube)
-            if 2 * len(left) < index.tuples.shape[1]:
-                index = Index.of(trees, class_of)
-            n_released = _release(candidates, int(k), float(cap), float(price), index, class_of, trees, cube)
-            if n_released == 0:
+    cube, scale, class_of = Cube.of(trees), _mean_weight(trees), np.full(len(trees.rows), -1)
+    bands = np.array([band for band in _BANDS if band < len(trees.offsets) - 1]) * scale
+
+    def climb(caps: Sequence[float], class_of: Ints, enough: float = 0.0) -> tuple[float, bool]:
+        """Release the classes of each band until few enough tuples are left."""
+        index, cap = Index.of(trees, class_of), 0.0
+        for cap in caps:
+            if class_of.max() < 0 and cube.tally[1] > budget // _EARLY and cap < len(cube.attributes) * scale / _CHEAP:
+                return cap, False
+            n_released = 1
+            while n_released > 0 and trees.rows[class_of < 0].sum() >= k and cube.tally[1] < budget:
+                limit, left = float(np.nextafter(cap, np.inf)), np.flatnonzero(class_of < 0)
+                cube.best[:] = np.where(class_of < 0, limit, -1.0)
+                cube.owner[:] = -1
+                cube.tally[0] = 0
+                _search_cube(int(k), float(price), limit, left, int(budget), trees, cube)
+                index = Index.of(trees, class_of) if 2 * len(left) < index.tuples.shape[1] else index
+                n_released = _release(_owners(cube), int(k), float(cap), float(price), index, class_of, trees, cube)
+                if cap < np.inf:
+                    break  # What this band leaves, the next one finds first.
+            if np.count_nonzero(class_of < 0) <= enough:
                 break
-            # A tuple without cells finds none later either: fewer tuples wait then.
-            waiting = (class_of < 0) & (cube.owner >= 0)
-    return class_of, bool(cube.tally[1] < budget or trees.rows[class_of < 0].sum() < k)
+        return cap, bool(cube.tally[1] < budget or trees.rows[class_of < 0].sum() < k)
+
+    last, ended = climb([*bands, np.inf], class_of, _LATE * len(class_of))
+    n_looked, ways = int(cube.tally[1]), list[Ints]()
+    for caps in [factor * bands for factor in _FACTORS] if ended else ():
+        cube.tally[1], way = n_looked, class_of.copy()
+        _, ended = climb([*caps[caps > last], np.inf], way)
+        if not ended:
+            return (ways[0], True) if ways else (way, False)
+        ways.append(way)
+    return min(ways or [class_of], key=lambda way: _loss(trees, way, price)), ended
+
+
+def _loss(trees: Trees, class_of: Ints, price: float) -> float:
+    """Return the loss of classes, where a tuple without one loses as much as any."""
+    n_classes = int(class_of.max()) + 1
+    costs = trees.costs[cells_of_classes(trees, class_of, n_classes)].sum(axis=1)
+    of_tuples = np.append(costs, costs.max(initial=0.0))[class_of]
+    return float((trees.rows * of_tuples).sum() + price * n_classes)
 
 
 def _owners(cube: Cube) -> Ints:

@@ -13,14 +13,18 @@ import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.tests import Histogram, Tests, histogram_for, hold
+from pymoo_anon.recoding.top_down import best_node
 from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, cells_of_classes, join, widen
 from pymoo_anon.typing import Bools, Floats, Ints, Ints32
 
 #: A move has to save more than rounding may make up.
 LEAST_SAVED = 1e-9
 
-# Classes that have changed are looked at one by one.
-_MOST_CHANGED = 200
+# Classes that have changed are looked at one by one, so many at most. To sort all takes as long as a few looks each.
+_MOST_CHANGED, _RESORTED = 200, 20
+
+# A class is parted anew with the nearest one that it joins at so many times its loss.
+_NEAR = 2.0
 
 
 class Classes(NamedTuple):
@@ -47,6 +51,7 @@ class Classes(NamedTuple):
     # (n_attributes + 1, 2) float, the cost so far of the class at hand with the tuple, and how much more
     # that is than without.
     reached: Floats
+    target: Ints  # (n_attributes,) int64, the nodes that the class at hand is to hold, too
     members: Ints  # (n_tuples,) int64, memory for the tuples of a class
     moving: Ints  # (n_tuples,) int64, memory for the tuples of a class that is dissolved
     # (4,) int64, how many cells were compared, how many classes have changed since they were sorted, how many tuples
@@ -65,7 +70,7 @@ class Classes(NamedTuple):
         heads = np.full(n_classes, -1)
         chains = np.full((2, n_tuples), -1)
         _chain(own, heads, chains[0], chains[1])
-        classes = cls(
+        return cls(
             class_of=own,
             cells=cells,
             rows=rows,
@@ -79,19 +84,18 @@ class Classes(NamedTuple):
             shared=np.empty(n_classes, dtype=np.int64),
             skip=np.empty(cells.shape, dtype=np.int64),
             changed=np.empty(n_classes, dtype=np.int64),
-            has_changed=np.empty(n_classes, dtype=np.bool_),
+            has_changed=np.zeros(n_classes, dtype=np.bool_),
             reached=np.zeros((cells.shape[1] + 1, 2)),
+            target=np.empty(cells.shape[1], dtype=np.int64),
             members=np.empty(n_tuples, dtype=np.int64),
             moving=np.empty(n_tuples, dtype=np.int64),
             tally=np.zeros(4, dtype=np.int64),
             scratch=histogram_for(tests),
         )
-        classes.sort()
-        return classes
 
     def loss(self, price: float) -> float:
         """Return the loss of all rows and the price of every class, in cells."""
-        return float(self.rows @ self.costs + price * np.count_nonzero(self.rows))
+        return float((self.rows * self.costs).sum() + price * np.count_nonzero(self.rows))
 
     def sort(self, among: Ints | None = None) -> None:
         """Sort the classes by their cells, for fast searches: all of them, or some alone."""
@@ -136,18 +140,35 @@ def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-de
 
 @kernel
 def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Find the cheapest valid class for a tuple.
-
-    Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
-    side. What a tuple adds to one is at least what it adds in the first few attributes, if the class had but k rows;
-    where that is too much, all classes with the same first cells are skipped. That of the tuple itself does not count.
+    """Find the cheapest valid class for a tuple, but its own.
 
     Returns:
         The class, -1 for none whose loss is below the limit, and the loss.
     """
+    for j in range(len(classes.target)):
+        classes.target[j] = trees.leaves[trees.positions[r, j]]
+    return _nearest(classes.class_of[r], r, trees.rows[r], limit, trees, tests, classes)
+
+
+@kernel
+def nearest_to_class(c, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Find the cheapest class to merge with another, and the added loss."""
+    for j in range(len(classes.target)):
+        classes.target[j] = classes.cells[c, j]
+    return _nearest(c, np.int64(-1), classes.rows[c], limit, trees, tests, classes)
+
+
+@kernel
+def _nearest(own, r, rows, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Find the cheapest valid class, but one, for so many rows below the target nodes.
+
+    Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
+    side. What a tuple adds to one is at least what it adds in the first few attributes, if the class had but k rows;
+    where that is too much, all classes with the same first cells are skipped.
+    """
     found, deepest = np.int64(-1), len(classes.attributes)
-    w, k, reached = np.float64(trees.rows[r]), np.float64(tests.k), classes.reached
-    node = trees.leaves[trees.positions[r, classes.attributes[0]]]
+    w, k, reached = np.float64(rows), np.float64(tests.k), classes.reached
+    node = classes.target[classes.attributes[0]]
     while trees.parent[node] >= 0 and w * trees.costs[trees.parent[node]] < limit:
         node = trees.parent[node]
     i, stop = _place_of(node, classes), _place_of(trees.after[node], classes)
@@ -155,13 +176,13 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
     # Invariant: `reached` holds up to `depth`, and is right for the class at hand.
     while i < stop:
         while depth < deepest and w * reached[depth, 0] + k * reached[depth, 1] < limit:
-            _reach_cell(classes.sorted[i, depth], r, depth, trees, classes)
+            _reach_cell(classes.sorted[i, depth], depth, trees, classes)
             depth += 1
         if w * reached[depth, 0] + k * reached[depth, 1] >= limit:
             i = classes.skip[i, max(depth - 1, 0)]
         else:
             c = classes.order[i]
-            if not classes.has_changed[c]:
+            if c != own and not classes.has_changed[c]:
                 added = _added(c, r, w, limit, trees, tests, classes)
                 if added < limit:
                     found, limit = c, added
@@ -171,9 +192,9 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
     for turn in range(classes.tally[1]):
         c, depth = classes.changed[turn], np.int64(0)
         while depth < deepest and w * reached[depth, 0] + k * reached[depth, 1] < limit:
-            _reach_cell(classes.cells[c, classes.attributes[depth]], r, depth, trees, classes)
+            _reach_cell(classes.cells[c, classes.attributes[depth]], depth, trees, classes)
             depth += 1
-        if w * reached[depth, 0] + k * reached[depth, 1] < limit:
+        if c != own and w * reached[depth, 0] + k * reached[depth, 1] < limit:
             added = _added(c, r, w, limit, trees, tests, classes)
             if added < limit:
                 found, limit = c, added
@@ -194,25 +215,33 @@ def _place_of(node, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _reach_cell(node, r, depth, trees, classes):  # type: ignore[no-untyped-def]
+def _reach_cell(node, depth, trees, classes):  # type: ignore[no-untyped-def]
     """Add one cell of a class to the costs reached."""
     classes.tally[0] += 1
     if node < 0:
         return  # a class without tuples, which nothing joins
-    joined = trees.costs[join(trees, node, trees.positions[r, classes.attributes[depth]])]
+    joined = trees.costs[_join_nodes(node, classes.target[classes.attributes[depth]], trees)]
     classes.reached[depth + 1, 0] = classes.reached[depth, 0] + joined
     classes.reached[depth + 1, 1] = classes.reached[depth, 1] + (joined - trees.costs[node])
 
 
 @kernel
+def _join_nodes(node, other, trees):  # type: ignore[no-untyped-def]
+    """Return the smallest node that holds two nodes of an attribute."""
+    while trees.first[other] < trees.first[node] or trees.stop[other] > trees.stop[node]:
+        node = trees.parent[node]
+    return node
+
+
+@kernel
 def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
-    """Return the added loss of a tuple in a class, or infinity."""
-    n = classes.rows[c]
-    if n == 0 or c == classes.class_of[r]:
-        return np.inf
-    last = len(classes.attributes)
+    """Return the added loss of a class that gets a tuple, or another class, or infinity."""
+    n, last = classes.rows[c], len(classes.attributes)
     added = w * classes.reached[last, 0] + n * classes.reached[last, 1]
-    if added < limit and class_holds(c, r, np.int64(-1), max(n + trees.rows[r], tests.k), tests, classes):
+    if n == 0 or added >= limit:
+        return np.inf
+    # Classes that hold all requirements hold them together.
+    if r < 0 or class_holds(c, r, np.int64(-1), max(n + trees.rows[r], tests.k), tests, classes):
         return added
     return np.inf
 
@@ -321,7 +350,7 @@ def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
 
 
 def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
-    """Move single tuples and dissolve classes while that saves loss.
+    """Move tuples, dissolve classes, and part pairs anew while that saves loss.
 
     Some numbers of classes may be unused afterwards.
 
@@ -330,21 +359,27 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
     """
     classes = Classes.of(trees, tests, class_of)
     recent = np.ones(len(classes.rows), dtype=np.bool_)
+    move, dissolve = partial(_move, int(budget)), partial(_dissolve, float(price), int(budget))
+    part = partial(_part, int(budget))
     while recent.any() and classes.tally[0] < budget:
         changed = np.zeros_like(recent)
-        anew = recent[classes.class_of]
-        moves = partial(_move, int(budget)), partial(_dissolve, float(price), int(budget))
-        # The others found nothing better before, so that only classes which have changed since can be.
-        for step, turns, of_all in (
-            (moves[0], np.flatnonzero(anew), True),
-            (moves[0], np.flatnonzero(~anew), False),
-            (moves[1], np.flatnonzero(recent), True),
-        ):
+        anew, turns = recent[classes.class_of], np.flatnonzero(recent)
+        classes.sort()
+        # Sizes alone decide which classes can be parted.
+        steps = (move, np.flatnonzero(anew)), (dissolve, turns), (part, turns if len(tests.kinds) == 0 else turns[:0])
+        for step, own in steps:
             at = 0
-            while at < len(turns):
-                classes.sort(None if of_all else np.flatnonzero(recent | changed))
-                at = step(at, turns, trees, tests, classes)
+            while at < len(own):
+                if classes.tally[1] > min(_MOST_CHANGED, _RESORTED * len(recent) // len(own)):
+                    classes.sort()
+                at = step(at, own, trees, tests, classes)
                 changed |= classes.has_changed
+        # The others found nothing better before, so that only classes which have changed since can be.
+        others, at = np.flatnonzero(~anew), 0
+        while at < len(others):
+            classes.sort(np.flatnonzero(recent | changed))
+            at = move(at, others, trees, tests, classes)
+            changed |= classes.has_changed
         recent = changed
     return classes.class_of
 
@@ -411,6 +446,33 @@ def _dissolve(price, budget, start, turns, trees, tests, classes):  # type: igno
     return np.int64(len(turns))
 
 
+@njit(allocates=False)
+def _part(budget, start, turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+    """Part pairs of near classes anew, and return the next turn after a sort."""
+    for turn in range(start, len(turns)):
+        if classes.tally[1] > _MOST_CHANGED:
+            return np.int64(turn)
+        c = turns[turn]
+        lost = classes.rows[c] * classes.costs[c]
+        if lost == 0.0 or classes.tally[0] >= budget:
+            continue
+        other, _ = nearest_to_class(c, _NEAR * lost, trees, tests, classes)
+        if other < 0:
+            continue
+        n = list_members(other, list_members(c, np.int64(0), classes), classes)
+        lost += classes.rows[other] * classes.costs[other] - LEAST_SAVED
+        j, node, n_looked = best_node(classes.members[:n], tests.k, lost, classes.attributes, trees)
+        classes.tally[0] += n_looked
+        if node < 0:
+            continue
+        for r in classes.members[:n]:
+            leave(r, trees, classes)
+        for r in classes.members[:n]:
+            enter(r, c if trees.first[node] <= trees.positions[r, j] < trees.stop[node] else other, trees, classes)
+        classes.tally[2] += 1
+    return np.int64(len(turns))
+
+
 def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     """Repair invalid classes by joins and merges.
 
@@ -421,6 +483,7 @@ def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     union holds, if there is any. Where all tuples together do not hold, they become one class.
     """
     classes = Classes.of(trees, tests, class_of)
+    classes.sort()
     _join_rest(trees, tests, classes)
     rest = classes.class_of < 0
     if rest.any():
@@ -530,10 +593,7 @@ def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
 def _joined_cost(c, other, limit, trees, classes):  # type: ignore[no-untyped-def]
     cost = 0.0
     for j in classes.attributes:
-        node, below = classes.cells[c, j], classes.cells[other, j]
-        while trees.first[below] < trees.first[node] or trees.stop[below] > trees.stop[node]:
-            node = trees.parent[node]
-        cost += trees.costs[node]
+        cost += trees.costs[_join_nodes(classes.cells[c, j], classes.cells[other, j], trees)]
         if cost > limit:
             break
     return cost

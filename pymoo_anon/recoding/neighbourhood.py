@@ -33,7 +33,7 @@ _PASSES = 12
 _NEAR, _TUPLES, _TUPLES_BY_K = 12, 40, 4
 
 # The number of tuples tried as the first of a class, and the share of chance in comparisons.
-_SEEDS, _NOISE = 16, 0.3
+_SEEDS, _NOISE = 6, 0.3
 
 
 class Neighbourhoods(NamedTuple):

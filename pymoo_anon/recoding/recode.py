@@ -10,8 +10,6 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import product
-from operator import itemgetter
 
 import numpy as np
 
@@ -49,9 +47,6 @@ FEW = 6
 # makes classes larger.
 _RETRIED = 10
 _DEARER = 0.0, 0.1, 0.3
-
-# Factors of the bands of cost. Before neighbourhoods are built anew, the best of all of these is taken.
-_FACTORS = 1.0, 0.75, 1.25
 
 _METHODS_AND_STRUCTURES = {"method": ("bottom-up", *RULES), "structure": ("sizes", "direct")}
 
@@ -107,7 +102,7 @@ def recode(
     if tests.keeps_whole(trees.rows):
         sizes, direct = tests.by_sizes(), structure == "direct" and len(tests.kinds) > 0
         own, group_of = (trees, slice(None)) if units is None else trees.merged(units)
-        class_of = _by_sizes(own, sizes, price, method, n_threads, 3 if n_improvements else 1)[group_of]
+        class_of = _by_sizes(own, sizes, price, method, n_threads)[group_of]
         if not direct:
             class_of = improved(sizes, class_of)
         if len(tests.kinds) > 0:
@@ -118,42 +113,33 @@ def recode(
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
 
 
-def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int | None, n_ladders: int) -> Ints:
+def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int | None) -> Ints:
     if method in RULES:
         return top_down(trees, sizes.k, price, method=method)
-    return classes_by_sizes(trees, sizes, price, n_threads, n_ladders)
+    return classes_by_sizes(trees, sizes, price, n_threads)
 
 
-def classes_by_sizes(
-    trees: Trees, sizes: Tests, price: float, n_threads: int | None = None, n_ladders: int = 1
-) -> Ints:
+def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int | None = None) -> Ints:
     """Return the class of every tuple, made bottom-up by numbers of rows alone.
-
-    Each block has the best classes of several ladders, which are bands of cost that are wider or narrower.
 
     (n_tuples,) int64. Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The
     number of threads does not matter.
     """
-    n_threads, factors = n_threads or os.cpu_count() or 1, _FACTORS[:n_ladders]
+    n_threads = n_threads or os.cpu_count() or 1
     trees, group_of = trees.narrowed(sizes.k)
     sizes = sizes._replace(starts=np.zeros(len(trees.rows) + 1, dtype=np.int64))
     if sizes.k * _RETRIED > trees.rows.sum() and not trees.parts.any():
         return _few_classes(trees, sizes, price, n_threads)[group_of]
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
+    inner = n_threads if len(blocks) == 1 else 1
 
-    owns = [trees] if len(blocks) == 1 else [trees.subset(block) for block in blocks]
-    inner = n_threads if len(owns) == 1 else 1
-
-    def recoded(block_and_factor: tuple[Trees, float]) -> tuple[Ints, float]:
-        own, factor = block_and_factor
-        class_of = _recoded_block(own, sizes, price, inner, factor)
-        return class_of, Classes.of(own, sizes, class_of).loss(price) if len(factors) > 1 else 0.0
+    def recoded(block: Ints) -> Ints:
+        return _recoded_block(trees if len(blocks) == 1 else trees.subset(block), sizes, price, inner)
 
     with ThreadPoolExecutor(n_threads) as pool:
-        made = list(pool.map(recoded, product(owns, factors)))
-    best = [min(made[i : i + len(factors)], key=itemgetter(1))[0] for i in range(0, len(made), len(factors))]
-    return _laid_out(len(trees.rows), blocks, best)[group_of]
+        made = list(pool.map(recoded, blocks))
+    return _laid_out(len(trees.rows), blocks, made)[group_of]
 
 
 def _few_classes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
@@ -203,15 +189,15 @@ def _places_by_number(numbers: Ints) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
-def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1, factor: float = 1.0) -> Ints:
+def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
     in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=price, n_threads=n_threads)
-    class_of = _cubed(trees, sizes.k, price, in_blocks, factor)
+    class_of = _cubed(trees, sizes.k, price, in_blocks)
     return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
 
 
-def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints], factor: float = 1.0) -> Ints:
+def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
     """Return the classes of a cube, and of another way for the rest."""
-    class_of, ended = bottom_up(trees, k, price, _CUBE_LOOKS * len(trees.rows), factor)
+    class_of, ended = bottom_up(trees, k, price, _CUBE_LOOKS * len(trees.rows))
     if not ended:
         left = np.flatnonzero(class_of < 0)
         classes = of_rest(trees.subset(left))

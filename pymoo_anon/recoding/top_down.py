@@ -249,3 +249,57 @@ def _part(j, n_open, n_children, trees, children):  # type: ignore[no-untyped-de
             members[children.begin[child]] = r
             children.begin[child] += 1
     return n_open
+
+
+@kernel
+def best_node(members, k, limit, attributes, trees):  # type: ignore[no-untyped-def]
+    """Find the best node to part tuples into two classes of k rows.
+
+    One class is of those below it, the other of all others.
+
+    Returns:
+        Its attribute and the node, -1 for none below the limit; and how many tuples were looked at.
+    """
+    attribute, found, n_looked = np.int64(-1), np.int64(-1), np.int64(0)
+    for j in attributes:
+        low = high = np.int64(trees.positions[members[0], j])
+        for r in members:
+            low, high = min(low, trees.positions[r, j]), max(high, trees.positions[r, j])
+        top = join(trees, trees.leaves[low], high)
+        node = top + 1
+        while node < trees.after[top]:
+            below, others = np.int64(0), np.int64(0)
+            for r in members:
+                if trees.first[node] <= trees.positions[r, j] < trees.stop[node]:
+                    below += trees.rows[r]
+                else:
+                    others += trees.rows[r]
+            n_looked += len(members)
+            if below < k:
+                node = trees.after[node]
+                continue
+            if others >= k:
+                loss = _loss_parted(members, j, node, below, others, limit, attributes, trees)
+                if loss < limit:
+                    attribute, found, limit = np.int64(j), np.int64(node), loss
+            node += 1
+    return attribute, found, n_looked
+
+
+@kernel
+def _loss_parted(members, j, node, below, others, limit, attributes, trees):  # type: ignore[no-untyped-def]
+    """Return the loss of two classes, or one above the limit."""
+    loss = 0.0
+    for i in attributes:
+        low, high, first, last = np.int64(1 << 62), np.int64(-1), np.int64(1 << 62), np.int64(-1)
+        for r in members:
+            position = np.int64(trees.positions[r, i])
+            if trees.first[node] <= trees.positions[r, j] < trees.stop[node]:
+                low, high = min(low, position), max(high, position)
+            else:
+                first, last = min(first, position), max(last, position)
+        loss += below * trees.costs[join(trees, trees.leaves[low], high)]
+        loss += others * trees.costs[join(trees, trees.leaves[first], last)]
+        if loss >= limit:
+            break
+    return loss

@@ -59,7 +59,7 @@ def test_nesting_costs_the_finer_release_some_percents(adult_rows):
     assert KAnonymity().evaluate(joint([coarse, fine])) == 5
     # Made for the classes of the second release, the first one costs it half as much.
     first, second = ladder(problem, [100, 5], kept=0.92)
-    assert first.values["GLM"] / alone[100] < 1.015
+    assert first.values["GLM"] / alone[100] < 1.02
     assert second.values["GLM"] / alone[5] < 1.035
     assert KAnonymity().evaluate(joint([first, second])) == 5
     apart = problem.front([problem.x_of(100), problem.x_of(5)])

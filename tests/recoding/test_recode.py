@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
-from itertools import product
+from itertools import pairwise, product
 from math import exp, log
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -24,9 +25,10 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, Trees, recode
+from pymoo_anon.recoding import cube as cubes
 from pymoo_anon.recoding.cube import bottom_up
-from pymoo_anon.recoding.moves import Classes, enter, leave, nearest_class, relocate, repair
-from pymoo_anon.recoding.top_down import first_split, top_down
+from pymoo_anon.recoding.moves import Classes, enter, leave, nearest_class, nearest_to_class, relocate, repair
+from pymoo_anon.recoding.top_down import best_node, first_split, top_down
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
 
@@ -336,6 +338,11 @@ def nearest(r, trees, tests, classes):
 
 
 @njit(cache=False)
+def nearest_other(c, trees, tests, classes):
+    return nearest_to_class(c, np.inf, trees, tests, classes)
+
+
+@njit(cache=False)
 def change(r, c, trees, classes):
     leave(r, trees, classes)
     enter(r, c, trees, classes)
@@ -351,6 +358,7 @@ def test_the_nearest_class_is_that_of_a_plain_search(seed):
     n_tuples, tests = len(trees.rows), Requirements(1).tests(table.tuples, trees)
     class_of = top_down(trees, 2)
     classes = Classes.of(trees, tests, class_of)
+    classes.sort()
     n_classes = len(classes.rows)
     for r, c in zip(random.integers(0, n_tuples, 5), random.integers(0, n_classes, 5), strict=True):
         change(r, c, trees, classes)
@@ -369,6 +377,66 @@ def test_the_nearest_class_is_that_of_a_plain_search(seed):
         found, added = nearest(r, trees, tests, classes)
         assert added == pytest.approx(least)
         assert (found < 0) == np.isinf(least)
+    for c in np.flatnonzero(filled).tolist():
+        least = np.inf
+        for other in set(np.flatnonzero(filled).tolist()) - {c}:
+            joined = cells_of_classes(trees, np.where(class_of == c, other, class_of), n_classes)[other]
+            least = min(least, (rows[other] + rows[c]) * trees.costs[joined].sum() - rows[other] * costs[other])
+        assert nearest_other(c, trees, tests, classes)[1] == pytest.approx(least)
+
+
+@njit(cache=False)
+def part_of(members, k, limit, attributes, trees):
+    return best_node(members, k, limit, attributes, trees)
+
+
+@given(tables=microdata(), k=st.integers(1, 4), seed=st.integers(0, 99))
+def test_tuples_are_parted_by_the_best_of_all_nodes(tables, k, seed):
+    _, trees = setting(tables[0])
+    random = np.random.default_rng(seed)
+    n = len(trees.rows)
+    members = random.permutation(n)[: random.integers(1, n + 1)].astype(np.int64)
+    least, limit = {}, float(random.choice([np.inf, trees.rows[members].sum() * 0.8]))
+    for j, (a, b) in enumerate(pairwise(trees.offsets)):
+        for node in range(a, b):
+            at = trees.positions[members, j]
+            parts = np.where((trees.first[node] <= at) & (at < trees.stop[node]), 0, 1)
+            class_of = np.full(n, -1)
+            class_of[members] = parts
+            rows = np.bincount(parts, trees.rows[members], 2)
+            if rows.min() >= k:
+                least[j, node] = rows @ trees.costs[cells_of_classes(trees, class_of, 2)].sum(axis=1)
+    j, node, _ = part_of(members, k, limit, np.arange(len(trees.offsets) - 1), trees)
+    best = min(least.values(), default=np.inf)
+    assert (node >= 0) == (best < limit)
+    assert node < 0 or least[j, node] == pytest.approx(best)
+
+
+def test_classes_that_no_tuple_can_leave_are_parted_anew():
+    frame = pd.DataFrame({"q": ["v0", "v7", "v1", "v6"]})
+    table = Microdata.from_frame(frame, {"q": nested(8)})
+    _, trees = setting(table)
+    made = relocate(trees, Requirements(2).tests(table.tuples, trees), np.array([0, 1, 1, 0]))
+    assert made[0] == made[1] != made[2] == made[3]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_best_of_all_ladders_is_kept(seed):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({f"q{j}": [f"v{min(v, 8) - 1}" for v in random.geometric(0.3, 400)] for j in range(5)})
+    _, trees = setting(Microdata.from_frame(frame, {name: nested(8) for name in frame}))
+    losses = []
+    for factors in ((1.0,), (1.4,), (1.0, 1.4), (1.4, 1.0)):
+        with patch.object(cubes, "_FACTORS", factors):
+            class_of, ended = bottom_up(trees, 5)
+        assert ended
+        made = class_of >= 0
+        rows = np.bincount(class_of[made], trees.rows[made])
+        costs = trees.costs[cells_of_classes(trees, class_of, len(rows))].sum(axis=1)
+        # A tuple that is left over counts as the dearest.
+        losses.append(rows @ costs + trees.rows[~made].sum() * costs.max())
+    assert losses[2:] == pytest.approx([min(losses[:2])] * 2)
+    assert losses[0] != losses[1]
 
 
 def test_a_class_may_lose_rows_down_to_k():
