@@ -300,6 +300,7 @@ def test_what_cannot_be_compared_is_left_out_with_a_reason():
     assert [one for one in ALGORITHMS if refusal(one, OURS["two objectives"])] == []
 
 
+@pytest.mark.slow
 def test_all_algorithms_search_strings_of_taxonomies():
     parts = [{"name": part, "children": [{"name": leaf} for leaf in part]} for part in ("01", "23", "456")]
     leaves = Taxonomy({"name": "*", "children": parts})

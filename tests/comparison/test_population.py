@@ -246,6 +246,7 @@ def test_a_release_is_counted_again():
         made.counted_again(wrong)
 
 
+@pytest.mark.slow
 def test_the_measure_keeps_the_contract():
     check_objective(PopulationUniqueness(10_000))
 

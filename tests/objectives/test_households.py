@@ -9,7 +9,7 @@ from exact_twins import case
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import more
+from strategies import promised
 
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.objectives import GeneralLossMetric, HouseholdRisk, KAnonymity
@@ -46,7 +46,7 @@ def test_suppressed_members_add_nothing():
     assert whole.compute(np.array([[0]]))[0] == pytest.approx([1 - (6 / 7) ** 3])
 
 
-@more(8)
+@promised(500, 4)
 @given(SEEDS)
 def test_proofs_find_the_front_of_every_node(seed):
     own, rng = case(seed), np.random.default_rng(seed)

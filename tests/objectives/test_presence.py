@@ -9,7 +9,7 @@ from exact_twins import case
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import more
+from strategies import promised
 
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.objectives import DeltaPresence, GeneralLossMetric, LeastPresence
@@ -76,7 +76,7 @@ def test_a_local_recoding_is_refused():
             verify(mixed, ["zip", "age"], [measure], hierarchies=WAYS)
 
 
-@more(8)
+@promised(500, 4)
 @given(SEEDS, st.sampled_from([AtMost, Below, Violating]))
 def test_proofs_find_the_front_of_every_node(seed, kind):
     """Compare branch and bound with all nodes, under limits that suppress some, many or no rows."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from limits import limited
 from pymoo.optimize import minimize
-from strategies import more
+from strategies import promised
 from tasks import BOUNDED, invented, minimal, sorted_rows, tasks
 from test_gap import true_gap
 
@@ -65,7 +65,7 @@ def solved(problem, **kwargs):
     return algorithm.proof
 
 
-@more(3)
+@promised(180, 1.5)
 @given(any_tasks())
 def test_the_front_is_exact(task):
     problem = task.problem

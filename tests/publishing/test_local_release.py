@@ -92,7 +92,7 @@ def points(draw):
     return table, problem, [draw(st.integers(0, int(most))) for most in problem.xu]
 
 
-@promised(500)
+@promised(500, 0.5)
 @given(points())
 def test_what_a_search_makes_is_claimed_and_counted_again_from_hierarchies_alone(drawn):
     table, problem, x = drawn

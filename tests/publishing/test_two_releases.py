@@ -120,7 +120,7 @@ def joint_measures():
 OF_COLUMNS = [DistinctLDiversity("s0"), EntropyLDiversity("s0"), TCloseness("s0"), BasicBetaLikeness("s0")]
 
 
-@promised(300)
+@promised(300, 0.5)
 @given(data=st.data(), table=tables(max_attributes=3, max_rows=20, rooted=True))
 def test_joint_claims_are_counted_again_from_the_rows(data, table):
     frame = table.frame
