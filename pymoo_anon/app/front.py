@@ -17,7 +17,7 @@ from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view
 from pymoo_anon.publishing.report.subject import Subject, checked_subject
 from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.study.names import CHOICE
-from pymoo_anon.study.requiring import measures
+from pymoo_anon.study.requiring import told_measures
 from pymoo_anon.study.stored import bound_text
 from pymoo_anon.study.study import Study
 from pymoo_anon.study.tables import constraint
@@ -55,7 +55,7 @@ def draw(name: str, data: Any, shown: int = 0) -> None:
     ui.run_javascript(f"window.frontChart?.draw({json.dumps(name)}, {made}, {shown})")
 
 
-def is_there(screen: Screen) -> bool:
+def has_front(screen: Screen) -> bool:
     """Return whether there is a front to show, or tell of it."""
     if not screen.desk.has_front():
         text("There is no front yet: step 4 searches it.", "warning")
@@ -64,7 +64,7 @@ def is_there(screen: Screen) -> bool:
 
 def show_front(screen: Screen) -> None:
     """Show the front as a chart and a table."""
-    if not is_there(screen):
+    if not has_front(screen):
         return
     study = screen.desk.study
     front = study.front
@@ -74,7 +74,7 @@ def show_front(screen: Screen) -> None:
     is_chosen = (study.folder / CHOICE).is_file()
     chart = chart_of(front, study.choice.row + 1 if is_chosen else None)
     heading("The points")
-    _explain(study)
+    _explain_measures(study)
     table, below = _point_table(study), ui.element("div").classes("part")
 
     def choose(rows: list[int]) -> None:
@@ -96,8 +96,8 @@ def show_front(screen: Screen) -> None:
     choose([row for row in screen.chosen.get("rows", []) if row <= len(front)])
 
 
-def _explain(study: Study) -> None:
-    known = measures()
+def _explain_measures(study: Study) -> None:
+    known = told_measures()
     told = {one.short: known[one.short] for one in study.problem.measured if one.short in known}
     text(f"{'; '.join(told.values())}.")
     if study.problem.table.quasi_identifiers:

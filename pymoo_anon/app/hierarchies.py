@@ -28,7 +28,7 @@ _GROUPS_SHOWN, _MOST_MEMBERS = 300, 2000
 # So many bytes a hierarchy that is imported may have.
 _MOST_IMPORTED = 20_000_000
 
-_COLUMNS = [("group", "left"), ("values", "right"), ("rows", "right"), ("share", "left")]
+_GROUP_TITLES = [("group", "left"), ("values", "right"), ("rows", "right"), ("share", "left")]
 _SHARE_CELL = """
   <span class="percent">{{ props.row.c3 }}</span>
   <span class="bar" :style="{width: 'calc(min(140px, 20vw) * ' + props.row.c4 + ')'}"></span>"""
@@ -53,7 +53,7 @@ def show_hierarchies(screen: Screen) -> None:
     screen.same_as(*(command("hierarchy", part, file) for part in ("check", "show")))
 
 
-def _write(desk: Desk, name: str, make: Callable[[], str], known: str | None = None) -> None:
+def _save(desk: Desk, name: str, make: Callable[[], str], known: str | None = None) -> None:
     """Write a hierarchy, keep the one before for undo, and read it again."""
     file = desk.project().quasi_identifiers[name]
     before = text_of_file(file, str(file))[1]
@@ -77,7 +77,7 @@ def _show_file(screen: Screen, name: str) -> None:
         def given() -> str:
             return text_of_file(StringIO(data.decode("utf-8-sig")), named)[1]
 
-        screen.works("Importing", lambda job: _write(desk, name, given))()
+        screen.works("Importing", lambda job: _save(desk, name, given))()
 
     button(f"Undo ({len(earlier)})", screen.works("Undoing", undo)).set_enabled(bool(earlier))
     export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
@@ -109,7 +109,7 @@ def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
 
     def change(make: Callable[[], Hierarchy]) -> Callable[..., None]:
         made, desk = (lambda: str(make().to_csv())), screen.desk
-        return screen.works("Writing the hierarchy", lambda job: _write(desk, name, made, opened.text))
+        return screen.works("Writing the hierarchy", lambda job: _save(desk, name, made, opened.text))
 
     def choose(places: list[int]) -> None:
         # The table stays, and with it the focus.
@@ -135,7 +135,7 @@ def _group_table(hierarchy: Hierarchy, level: int, opened: OpenHierarchy) -> ui.
         [one_line(label_words(label)), f"{n:,}", f"{own:,}", percent(own / total), f"{own / most:.3f}"]
         for label, n, own in shown
     ]
-    table = show_rows(_COLUMNS, made, "Groups", {3: _SHARE_CELL})
+    table = show_rows(_GROUP_TITLES, made, "Groups", {3: _SHARE_CELL})
     return table.classes("groups").props("selection=multiple")
 
 

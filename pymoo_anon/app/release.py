@@ -8,7 +8,7 @@ from nicegui import ui
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import listed
 from pymoo_anon.app.desk import Job, command
-from pymoo_anon.app.front import is_there
+from pymoo_anon.app.front import has_front
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, show_rows, text
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.release import claim_rows, said_of
@@ -20,12 +20,12 @@ from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside
 from pymoo_anon.study.study import Study
 
 # Entries of the head of a report, beside its files.
-_HEAD = ("owner", "recipients", "purpose")
+_SIGNED = ("owner", "recipients", "purpose")
 
 
 def show_release_step(screen: Screen) -> None:
     """Show the release, its recount and its report."""
-    if not is_there(screen):
+    if not has_front(screen):
         return
     study = screen.desk.study
     if not (study.folder / CHOICE).is_file() and not study.project.audiences:
@@ -109,7 +109,7 @@ def _show_report(screen: Screen, study: Study) -> None:
     desk, audience = screen.desk, study.releases[-1].audience
     heading("The report")
     with controls():
-        for name in _HEAD:
+        for name in _SIGNED:
             field = ui.input(ABOUT[name], value=study.project.report.get(name, "")).classes("wide")
             screen.keeps(field, "report", name)
     with controls():

@@ -15,7 +15,7 @@ from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.names import SUPPRESSED
 from pymoo_anon.study.options import Settings, bounds_of_adversary, measures_in, usual
 from pymoo_anon.study.project import Project
-from pymoo_anon.study.requiring import in_words, measures, unmet
+from pymoo_anon.study.requiring import in_words, told_measures, unmet
 from pymoo_anon.study.tables import Roles, constraint, measures_by_name
 
 # Writes changes into the project file.
@@ -121,7 +121,7 @@ def _show_audiences(screen: Screen, project: Project, audiences: list[dict[str, 
 def _bound_fields(project: Project) -> Callable[[], str]:
     """Make the fields of a bound, and return a function that spells it."""
     kinds = measures_by_name()
-    names = {name: words for name, words in measures().items() if not kinds[name].numbered}
+    names = {name: words for name, words in told_measures().items() if not kinds[name].numbered}
     measure = ui.select(names, value="k", label="Measure")
     column, limit = ui.select([""], value="", label="Of"), ui.number(value=5)
 
@@ -150,7 +150,7 @@ def _show_recoding(screen: Screen, project: Project, search: dict[str, Any], wri
     heading("How it is recoded")
     asked, own = search.get("objectives", []), usual(project.sensitive)
     goals = (measures_in(asked) if isinstance(asked, str) else asked) or own
-    options = {**{name: name for name in goals}, **measures()}
+    options = {**{name: name for name in goals}, **told_measures()}
     with controls():
         recoding = ui.select(_RECODING_WORDS, value=search.get("recoding", "full-domain"), label="Recoding")
         limit = str(search.get("suppression", Settings.suppression))

@@ -56,7 +56,7 @@ class Screen:
         try:
             yield
         except TOLD as error:
-            _notify(error_text(error), "negative")
+            _pop_up(error_text(error), "negative")
 
     def does(self, action: Callable[..., object], anew: bool = True) -> Callable[..., None]:
         """Return a handler that runs an action, and shows the page anew."""
@@ -184,9 +184,9 @@ class Screen:
         if not job.is_alive() and job is not self._job:
             self._job = job
             for words in job.notes:
-                _notify(words, "warning")
+                _pop_up(words, "warning")
             if job.error and not job.quiet:
-                _notify(job.error, "negative")
+                _pop_up(job.error, "negative")
         if self._seen != self.desk.version:
             self.show()
         for own in [own for own in self._waiting if not own[0].is_alive()]:
@@ -204,7 +204,7 @@ def in_steps(advice: str) -> str:
     return advice
 
 
-def _notify(words: str, kind: Any) -> None:
+def _pop_up(words: str, kind: Any) -> None:
     ui.notify(plain(in_steps(words)), type=kind, multi_line=True, close_button="Close", timeout=0)
 
 

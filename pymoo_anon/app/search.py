@@ -27,7 +27,7 @@ _DRAW_SECONDS = 0.5
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk = screen.desk
-    settings = _settings(desk)
+    settings = _search_settings(desk)
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
     text("The search finds the points between privacy and loss. As it stands it serves most tables.")
     with controls():
@@ -60,7 +60,7 @@ def _show_end(desk: Desk) -> None:
     draw("growing", chart_of(front))
 
 
-def _settings(desk: Desk, resume: bool = False) -> Settings:
+def _search_settings(desk: Desk, resume: bool = False) -> Settings:
     project = desk.project(decided=True)
     given = frozenset({"file", *["resume"] * resume})
     settings = project.settings(Settings(file=project.path, given=given, resume=resume))
@@ -69,7 +69,7 @@ def _settings(desk: Desk, resume: bool = False) -> Settings:
 
 
 def _start(desk: Desk, resume: bool = False) -> None:
-    settings = _settings(desk, resume)
+    settings = _search_settings(desk, resume)
 
     def work(job: Job) -> None:
         with searched_folder(settings) as temporary:
@@ -79,13 +79,13 @@ def _start(desk: Desk, resume: bool = False) -> None:
             own.compile()
             path, identity = settings.output / JOURNAL, own.identity
             with journaled(own.problem, path, settings=identity, resume=settings.resume) as journal:
-                found = own.search(callback=lambda algorithm: _notify(job, own, algorithm))
+                found = own.search(callback=lambda algorithm: _follow(job, own, algorithm))
                 own.write(found, temporary, journal)
 
     desk.start("Searching", work, stops=True)
 
 
-def _notify(job: Job, own: Run, algorithm: Algorithm) -> None:
+def _follow(job: Job, own: Run, algorithm: Algorithm) -> None:
     space = f" of {magnitude(own.problem.n_nodes)}" if isinstance(own.problem, LatticeProblem) else ""
     job.share = float(algorithm.termination.perc)
     if time.monotonic() - job.drawn > _DRAW_SECONDS:

@@ -22,9 +22,9 @@ from pymoo_anon.study.proposal import Proposer, reading_of
 _SETS_SHOWN, _MINIMAL_SHOWN, _VALUES_SHOWN = 5, 6, 3
 
 # The filter reads the columns: names, examples and roles.
-_COLUMNS = [("column", "left"), ("values", "left"), ("role", "left")]
+_TITLES = [("column", "left"), ("values", "left"), ("role", "left")]
 _OPTIONS = "".join(f"<option>{role}</option>" for role in ROLES)
-_CELLS = {
+_CELL_TEMPLATES = {
     0: "<b>{{ props.row.c0 }}</b><br>{{ props.row.c3 }}",
     1: "{{ props.row.c4 }}<br><span class='faint'>{{ props.row.c1 }}</span>",
     2: f"""
@@ -46,7 +46,7 @@ def show_beginning(screen: Screen) -> None:
         text("The first look counts who is unique, and writes nothing.")
     else:
         text(f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there.")
-    _show_choices(tables, lambda name: screen.works(f"Reading {name}", lambda job: _counted(screen, job, name)))
+    _show_choices(tables, lambda name: screen.works(f"Reading {name}", lambda job: _begun(screen, job, name)))
     if "table" in desk.found:
         _show_begun(screen, **desk.found)
 
@@ -57,7 +57,7 @@ def _show_choices(names: list[str], chooses: Any) -> None:
             button(name, chooses(name))
 
 
-def _counted(screen: Screen, job: Job, name: str) -> dict[str, Any]:
+def _begun(screen: Screen, job: Job, name: str) -> dict[str, Any]:
     table = screen.desk.inside(screen.desk.folder / name)
     proposer = Proposer(reading_of(source_of(name, table.parent), "auto", None))
     known = [own.profile.name for own in proposer.looks if own.role == "quasi-identifier"]
@@ -119,7 +119,7 @@ def show_table(screen: Screen) -> None:
         told = reason if role == guess else f"your choice; the guess is {guess}: {reason}"
         examples = " · ".join(one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN])
         rows.append([profile.name, examples, role, kind, profile, told])
-    table = show_rows(_COLUMNS, rows, "Columns", _CELLS).classes("columns")
+    table = show_rows(_TITLES, rows, "Columns", _CELL_TEMPLATES).classes("columns")
     words.bind_value_to(table, "filter")
 
     def change(event: Any) -> None:

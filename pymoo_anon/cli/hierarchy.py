@@ -28,7 +28,7 @@ from pymoo_anon.table.guesses import TELLING
 from pymoo_anon.table.hierarchy import Hierarchy
 
 # So many labels of a level are shown at its beginning, and one at its end.
-_MOST_LABELS = 4
+_LABELS_SHOWN = 4
 
 
 def run_draft(request: DraftRequest, console: Console) -> None:
@@ -156,6 +156,6 @@ def run_show(request: ShowRequest, console: Console) -> None:
 
 def _some(labels: Sequence[Hashable]) -> str:
     shown = ["(missing)" if label is None else plain(str(label)) for label in labels]
-    if len(shown) > _MOST_LABELS + 1:
-        shown = [*shown[:_MOST_LABELS], "…", shown[-1]]
+    if len(shown) > _LABELS_SHOWN + 1:
+        shown = [*shown[:_LABELS_SHOWN], "…", shown[-1]]
     return ", ".join(shown)

@@ -16,7 +16,7 @@ from pymoo_anon.study.options import (
     option,
 )
 
-_HOLDS, _TAKES = "What has to hold", "Which of the rest"
+_MUST_HOLD, _TAKES = "What has to hold", "Which of the rest"
 
 _TABLE_WORDS = "The table in a database or the sheet of a workbook, SCHEMA.NAME outside the usual schema."
 
@@ -125,13 +125,13 @@ class PickRequest(Invocation):
         [],
         'A bound such as "k>=5" or "t<=0.3", on any measure; repeatable.',
         metavar="NAME>=N|NAME<=N",
-        panel=_HOLDS,
+        panel=_MUST_HOLD,
     )
     risk: float | None = option(
         None,
         "Greatest chance to identify a person, 1 / k. 0.09 (EMA, Health Canada) needs k >= 12.",
         metavar="CHANCE",
-        panel=_HOLDS,
+        panel=_MUST_HOLD,
     )
     least: str | None = option(
         None,

@@ -122,10 +122,10 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
         if not ended:
             return (ways[0], True) if ways else (way, False)
         ways.append(way)
-    return min(ways or [class_of], key=lambda way: _loss(trees, way, price)), ended
+    return min(ways or [class_of], key=lambda way: _loss_of_ladder(trees, way, price)), ended
 
 
-def _loss(trees: Trees, class_of: Ints, price: float) -> float:
+def _loss_of_ladder(trees: Trees, class_of: Ints, price: float) -> float:
     """Return the loss of classes, where a tuple without one loses as much as any."""
     n_classes = int(class_of.max()) + 1
     costs = trees.costs[cells_of_classes(trees, class_of, n_classes)].sum(axis=1)

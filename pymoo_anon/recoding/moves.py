@@ -24,7 +24,7 @@ LEAST_SAVED = 1e-9
 _MOST_CHANGED, _RESORTED = 200, 20
 
 # A class is parted anew with the nearest one that it joins at so many times its loss.
-_NEAR = 2.0
+_NEAR_LOSSES = 2.0
 
 
 class Classes(NamedTuple):
@@ -360,7 +360,7 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
     classes = Classes.of(trees, tests, class_of)
     recent = np.ones(len(classes.rows), dtype=np.bool_)
     move, dissolve = partial(_move, int(budget)), partial(_dissolve, float(price), int(budget))
-    part = partial(_part, int(budget))
+    part = partial(_part_pairs, int(budget))
     while recent.any() and classes.tally[0] < budget:
         changed = np.zeros_like(recent)
         anew, turns = recent[classes.class_of], np.flatnonzero(recent)
@@ -447,7 +447,7 @@ def _dissolve(price, budget, start, turns, trees, tests, classes):  # type: igno
 
 
 @njit(allocates=False)
-def _part(budget, start, turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _part_pairs(budget, start, turns, trees, tests, classes):  # type: ignore[no-untyped-def]
     """Part pairs of near classes anew, and return the next turn after a sort."""
     for turn in range(start, len(turns)):
         if classes.tally[1] > _MOST_CHANGED:
@@ -456,7 +456,7 @@ def _part(budget, start, turns, trees, tests, classes):  # type: ignore[no-untyp
         lost = classes.rows[c] * classes.costs[c]
         if lost == 0.0 or classes.tally[0] >= budget:
             continue
-        other, _ = nearest_to_class(c, _NEAR * lost, trees, tests, classes)
+        other, _ = nearest_to_class(c, _NEAR_LOSSES * lost, trees, tests, classes)
         if other < 0:
             continue
         n = list_members(other, list_members(c, np.int64(0), classes), classes)

@@ -28,7 +28,7 @@ _MOST_BYTES = 1 << 30
 _MOST_TIMES = 100
 _MOST_ENTRIES = 10_000
 
-_DATA, _DEFINITION, _CONFIG = "data/input.csv", "input/definition.xml", "input/config.xml"
+_ARX_TABLE, _DEFINITION, _CONFIG = "data/input.csv", "input/definition.xml", "input/config.xml"
 # How ARX writes that there is no value.
 _NULL = "NULL"
 _ROLES_OF_ARX = {
@@ -93,9 +93,9 @@ class Taken:
     def read(self, stem: str) -> None:
         """Read all parts of the project."""
         self._separator = self._xml("project.xml").findtext("separator") or ";"
-        rows = self._rows(_DATA)
+        rows = self._rows(_ARX_TABLE)
         if len(rows) < 2:
-            raise ValueError(f"{self._path}: {_DATA} must hold a table, got {'no row' if rows else 'nothing'}")
+            raise ValueError(f"{self._path}: {_ARX_TABLE} must hold a table, got {'no row' if rows else 'nothing'}")
         self.files[f"{stem}.csv"] = _csv(rows, ",")
         definition = {one.findtext("name", ""): one for one in self._xml(_DEFINITION).findall("assigment")}
         if unknown := [name for name in rows[0] if name not in definition]:

@@ -134,7 +134,7 @@ def _recoded_again(study: Any, told: Mapping[str, Any], path: Path, kind: str) -
     return recoded(study, choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
 
 
-def head_of(study: Any, released: Path, population_size: int | None) -> dict[str, Any]:
+def report_head(study: Any, released: Path, population_size: int | None) -> dict[str, Any]:
     """Return the head of a report, in which an option wins over the project file."""
     own = {} if population_size is None else {"population_size": population_size}
     return {**study.project.report, "data": Path(str(study.project.data)).name, "release": released.name, **own}

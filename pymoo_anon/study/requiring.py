@@ -20,7 +20,7 @@ from pymoo_anon.table.microdata import Microdata
 _FIRST = ("k", "l", "t")
 
 
-def measures() -> dict[str, str]:
+def told_measures() -> dict[str, str]:
     """Explain each measure by its short name, the most common ones first."""
     names = [*_FIRST, *(name for name in MEASURES if name not in _FIRST)]
     # The first line of the docstring, without its source.
@@ -48,10 +48,10 @@ def sentence(one: Constraint) -> str:
 
 def in_words(project: Project, bounds: Sequence[str]) -> str:
     """Say bounds in sentences, or tell the error of a wrong one."""
-    return " ".join(_said(project, bound) for bound in bounds)
+    return " ".join(_sentence(project, bound) for bound in bounds)
 
 
-def _said(project: Project, bound: str) -> str:
+def _sentence(project: Project, bound: str) -> str:
     try:
         return sentence(constraint(bound, Roles(project.sensitive, project.label, project.person)))
     except ValueError as error:

@@ -431,7 +431,7 @@ class Study:
         """
         # No other command draws it.
         from pymoo_anon.publishing.report.page import write_report
-        from pymoo_anon.study.releasing import evidence_of, head_of
+        from pymoo_anon.study.releasing import evidence_of, report_head
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
@@ -449,7 +449,7 @@ class Study:
                 threshold=threshold,
                 population=persons,
                 external=external,
-                **head_of(self, released, population_size),
+                **report_head(self, released, population_size),
             )
             put_in_place(temporary, target.parent, [target.name])
         return told

@@ -50,7 +50,7 @@ from pymoo_anon.testing.support import (
 from pymoo_anon.typing import Array
 
 # Terminations that wait for rest stop at smaller changes.
-_REST = 0.1
+_OTHERS = 0.1
 
 # Runs that wait in vain end after so many generations.
 _MOST_GENERATIONS = 5
@@ -405,10 +405,10 @@ def _terminations(problem: Problem, expected: Result) -> list[Termination]:
     space = MultiObjectiveSpaceTermination if several else SingleObjectiveSpaceTermination
     default = DefaultMultiObjectiveTermination if several else DefaultSingleObjectiveTermination
     waiting: list[Termination] = [
-        DesignSpaceTermination(tol=_REST),
-        space(tol=_REST, only_feas=False),
-        RobustTermination(space(tol=_REST, only_feas=False), period=2),
-        ConstraintViolationTermination(tol=_REST),
+        DesignSpaceTermination(tol=_OTHERS),
+        space(tol=_OTHERS, only_feas=False),
+        RobustTermination(space(tol=_OTHERS, only_feas=False), period=2),
+        ConstraintViolationTermination(tol=_OTHERS),
         NoTermination(),
     ]
     if expected.F is not None:

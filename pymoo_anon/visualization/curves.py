@@ -18,7 +18,7 @@ from pymoo_anon.typing import Array, Floats
 from pymoo_anon.visualization.fronts import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
 
 #: Greatest number of tuples drawn one by one.
-_TUPLES = 200
+_DRAWN = 200
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ def tuple_picture(vectors: Mapping[Hashable, PropertyVector], names: Sequence[ob
     """Collect the data of `plot_tuples`."""
     _check_vectors(vectors)
     n_rows = next(iter(vectors.values())).n_rows
-    if n_rows > _TUPLES:
+    if n_rows > _DRAWN:
         raise ValueError(
-            f"vectors must be of at most {_TUPLES} tuples to be drawn one by one, got {n_rows}; plot_quantiles draws "
+            f"vectors must be of at most {_DRAWN} tuples to be drawn one by one, got {n_rows}; plot_quantiles draws "
             "tables of any size"
         )
     known = np.arange(1, n_rows + 1) if names is None else np.asarray(names)

@@ -8,7 +8,7 @@ from command import own
 from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.names import MEASURES
 from pymoo_anon.study.project import read_project
-from pymoo_anon.study.requiring import in_words, measures, unmet
+from pymoo_anon.study.requiring import in_words, told_measures, unmet
 
 pytestmark = pytest.mark.usefixtures("own_table")
 
@@ -38,7 +38,7 @@ def test_a_bound_is_said_in_a_sentence(bound, told):
 
 
 def test_every_measure_is_explained_and_what_is_required_most_comes_first():
-    found = measures()
+    found = told_measures()
     assert list(found)[:3] == ["k", "l", "t"]
     assert sorted(found) == sorted(MEASURES)
     assert found["k"] == "k: size of the smallest kept class"
