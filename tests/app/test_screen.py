@@ -196,6 +196,9 @@ def test_hostile_names_and_labels_are_text(browser):
 def choose_groups(page, *places):
     for place in places:
         page.locator(".groups tbody .q-checkbox").nth(place).click()
+    # The fields below are made anew by each click, and would lose what was typed before.
+    words = "Rename" if len(places) == 1 else f"Merge {len(places)} groups"
+    page.get_by_role("button", name=words, exact=True).wait_for()
 
 
 def test_a_hierarchy_is_edited_by_hand_and_every_change_is_undone(browser):
