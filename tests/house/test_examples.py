@@ -171,6 +171,8 @@ def test_project_files_of_the_guide_are_understood():
 def test_the_guide_has_few_short_pages():
     assert len(GUIDES) <= 12
     assert set(re.findall(r"\(guide/([\w-]+\.md)\)", read(GUIDE))) == {page.name for page in GUIDES}
+    site = re.findall(r"^generated/guide/(.+)$", read(ROOT / "examples/site/index.md"), re.MULTILINE)
+    assert sorted(site) == [page.stem for page in GUIDES]
     assert all(3_000 <= page.stat().st_size <= 9_500 for page in GUIDES)
 
 
