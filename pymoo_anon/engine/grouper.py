@@ -277,9 +277,12 @@ class Grouper:
 class _Lease:
     """Owner of a workspace until its batches are gone."""
 
+    # An interrupt may come before the first line of `__init__`.
+    _pool: list[Workspace] | None = None
+
     def __init__(self, pool: list[Workspace], space: Workspace) -> None:
-        self._pool: list[Workspace] | None = pool
         self._space = space
+        self._pool = pool
 
     def end(self) -> None:
         """Keep an interrupted workspace, of unknown state, out of the pool."""

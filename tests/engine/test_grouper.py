@@ -217,6 +217,10 @@ def test_a_workspace_that_could_not_be_laid_out_is_dropped(monkeypatch):
     assert_still_right(own, tuples)
 
 
+def test_an_interrupt_before_a_workspace_is_leased_tells_nothing():
+    grouper._Lease.__new__(grouper._Lease).__del__()
+
+
 def test_an_unknown_column_costs_no_workspace():
     tuples = random_table()
     own = Grouper(tuples)
