@@ -57,9 +57,10 @@ def draw(name: str, data: Any, shown: int = 0) -> None:
 
 def has_front(screen: Screen) -> bool:
     """Return whether there is a front to show, or tell of it."""
-    if not screen.desk.has_front():
+    there = screen.desk.has_front()
+    if not there:
         text("There is no front yet: step 4 searches it.", "warning")
-    return screen.desk.has_front()
+    return there
 
 
 def show_front(screen: Screen) -> None:

@@ -88,17 +88,17 @@ class Counted(NamedTuple):
 
 
 @kernel
+def _column_of(c, rows, entries):  # type: ignore[no-untyped-def]
+    """Return column c of the layer from rows[0] to rows[1] - 1."""
+    starts = entries.starts[c, rows[0] : rows[1] + 1]
+    return LayerColumn(entries.n_values[c], starts, entries.rows[c], entries.values[c], entries.counts[c])
+
+
+@kernel
 def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  # type: ignore[no-untyped-def]
     """Count the values of every column in the classes."""
-    first, last = layers.starts[layer], layers.starts[layer + 1]
     for c in range(len(entries.n_values)):
-        column = LayerColumn(
-            entries.n_values[c],
-            entries.starts[c, first : last + 1],
-            entries.rows[c],
-            entries.values[c],
-            entries.counts[c],
-        )
+        column = _column_of(c, layers.starts[layer : layer + 2], entries)
         counted = Counted(output.value_starts[c, a:], output.values[c], output.value_counts[c])
         if n_classes * column.n_values <= len(scratch.cells):
             add_values(ids, n_classes, column, scratch.cells, counted)
@@ -188,8 +188,7 @@ def find_fewest(rows, ids, sizes, kept, entries, scratch, readers, fewest):  # t
     for reader in range(len(fewest)):
         fewest[reader] = most
     for c in range(len(readers)):
-        starts = entries.starts[c, rows[0] : rows[1] + 1]
-        column = LayerColumn(entries.n_values[c], starts, entries.rows[c], entries.values[c], entries.counts[c])
+        column = _column_of(c, rows, entries)
         enough = min(fewest[readers[c]], column.n_values)
         by_cells = len(sizes) * column.n_values <= len(scratch.cells)
         if by_cells or (enough <= _SHORT_LIST and len(sizes) * enough <= len(scratch.cells)):
