@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import UnionType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import examples, repeated, told_apart
 from pymoo_anon.comparison.comparators import Comparator, Coverage, Dominance, Hypervolume, Minimum, Spread, Tournament
 from pymoo_anon.comparison.properties import ClassSize, Property, PropertyVector, TupleLoss, TupleUtility
 from pymoo_anon.comparison.uniques import SMALL_CLASSES
@@ -49,21 +48,17 @@ class Comparison:
         """
         names = pd.Series(self.names, dtype=object)
         first, second = np.triu_indices(len(names), 1)
-        frames = [
-            pd.DataFrame(
-                {
-                    "property": of,
-                    "comparator": comparator,
-                    "first": names.iloc[first].array,
-                    "second": names.iloc[second].array,
-                    "first_index": played.indices[first, second],
-                    "second_index": played.indices[second, first],
-                    "verdict": played.verdicts[first, second],
-                }
-            )
-            for (of, comparator), played in self.tournaments.items()
-        ]
-        return pd.concat(frames, ignore_index=True)
+
+        def columns_of(played: Tournament) -> dict[str, Any]:
+            return {
+                "first": names.iloc[first].array,
+                "second": names.iloc[second].array,
+                "first_index": played.indices[first, second],
+                "second_index": played.indices[second, first],
+                "verdict": played.verdicts[first, second],
+            }
+
+        return self._each(columns_of)
 
     @cached_property
     def ranking(self) -> pd.DataFrame:
@@ -73,26 +68,22 @@ class Comparison:
         to and incomparable to; its rank. More wins rank before fewer, as in a tournament (Dewri et al. 2009, section
         5.4). With equal wins, fewer losses rank before more. Equals share the smaller rank.
         """
-        names = pd.Series(self.names, dtype=object)
-        frames = []
-        for (of, comparator), played in self.tournaments.items():
+
+        def columns_of(played: Tournament) -> dict[str, Any]:
             # The diagonal is always equal and no game.
-            verdicts = played.verdicts
-            counts = {one: (verdicts == one).sum(axis=1) - (one == "equal") for one in _TALLIED}
+            counts = {one: (played.verdicts == one).sum(axis=1) - (one == "equal") for one in _TALLIED}
             # A win outweighs all losses, which are fewer than the names.
-            points = counts["better"] * len(names) - counts["worse"]
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "property": of,
-                        "comparator": comparator,
-                        "generalization": names.array,
-                        **counts,
-                        # Equals share the smaller rank.
-                        "rank": 1 + (points[:, np.newaxis] < points).sum(axis=1),
-                    }
-                )
-            )
+            points = counts["better"] * len(self.names) - counts["worse"]
+            ranks = 1 + (points[:, np.newaxis] < points).sum(axis=1)
+            return {"generalization": pd.Series(self.names, dtype=object).array, **counts, "rank": ranks}
+
+        return self._each(columns_of)
+
+    def _each(self, columns_of: Callable[[Tournament], dict[str, Any]]) -> pd.DataFrame:
+        frames = [
+            pd.DataFrame({"property": of, "comparator": comparator, **columns_of(played)})
+            for (of, comparator), played in self.tournaments.items()
+        ]
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
@@ -148,47 +139,31 @@ def compare(
     >>> found.pairs[["first", "second", "comparator", "verdict"]].to_numpy().tolist()
     [['pairs', '1 alone', 'min', 'better'], ['pairs', '1 alone', 'cov', 'worse']]
     """
-    named = _generalizations_by_name(generalizations)
-    labels = _labels(properties)
-    by_name = _comparators_by_name(comparators)
+    named, labels, by_name = _by_name(generalizations, properties, comparators)
     grouped = [table.equivalence_classes(one, suppression, constraints) for one in named.values()]
     sets = [[one.measure(classes) for one in properties] for classes in grouped]
     vectors = dict(zip(labels, zip(*sets, strict=True), strict=True))
     return Comparison(tuple(named), vectors, _tournaments(vectors, sets, by_name))
 
 
-def _generalizations_by_name(
-    generalizations: Mapping[Hashable, Decoded] | Sequence[Decoded],
-) -> dict[Hashable, Decoded]:
-    if isinstance(generalizations, Decoded):
-        raise TypeError(
-            f"generalizations must be a dict or a list of them, got a single {type(generalizations).__name__}"
-        )
-    named: dict[Hashable, Decoded] = {}
-    named.update(generalizations if isinstance(generalizations, Mapping) else enumerate(generalizations))
-    _check_list(list(named.values()), Decoded, "generalizations", "Generalization")
-    return named
-
-
-def _labels(properties: Sequence[Property]) -> list[str]:
-    _check_list(properties, Property, "properties", "Property")
+def _by_name(
+    generalizations: Any,
+    properties: Sequence[Property],
+    comparators: Sequence[Comparator],
+) -> tuple[dict[Hashable, Decoded], list[str], dict[str, Comparator]]:
+    is_named = isinstance(generalizations, Mapping)
+    _check_list([*generalizations.values()] if is_named else generalizations, Decoded, "generalizations")
+    _check_list(properties, Property, "properties")
+    _check_list(comparators, Comparator, "comparators")
     labels = [one.label for one in properties]
     if ALL in labels:
         raise ValueError(f"properties must not be labelled {ALL!r}, which stands for all of them together")
-    if repeated(labels):
-        raise ValueError(f"properties must be given once each, got more than once: {examples(repeated(labels))}")
-    return labels
-
-
-def _comparators_by_name(comparators: Sequence[Comparator]) -> dict[str, Comparator]:
-    _check_list(comparators, Comparator, "comparators", "Comparator")
-    names = [one.name for one in comparators]
-    written = [repr(one) if names.count(one.name) > 1 else one.name for one in comparators]
-    if repeated(written):
-        raise ValueError(
-            f"comparators must differ by name or by repr, got more than once: {examples(repeated(written))}"
-        )
-    return dict(zip(written, comparators, strict=True))
+    names = told_apart([one.name for one in comparators], [*map(repr, comparators)])
+    for kind, given in (("properties", labels), ("comparators", names)):
+        if twice := repeated(given):
+            raise ValueError(f"{kind} must differ by name, got more than once: {examples(twice)}")
+    named: dict[Hashable, Decoded] = dict(generalizations if is_named else enumerate(generalizations))
+    return named, labels, dict(zip(names, comparators, strict=True))
 
 
 def _tournaments(
@@ -208,9 +183,10 @@ def _tournaments(
     return played
 
 
-def _check_list(given: Sequence[object], kind: type | UnionType, name: str, word: str) -> None:
+def _check_list(given: Any, kind: Any, name: str) -> None:
+    word = "Generalization" if kind is Decoded else kind.__name__
     if isinstance(given, kind):
-        raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
+        raise TypeError(f"{name} must be a list of them, got a single {type(given).__name__}")
     if len(given) == 0:
         raise ValueError(f"{name} must hold at least one {word}, got none")
     for one in given:
@@ -293,12 +269,11 @@ def better_off(first: EquivalenceClasses, second: EquivalenceClasses) -> list[Be
     """
     if first.tuples is not second.tuples:
         raise ValueError("first and second must be releases of one table, got classes of two Microdata objects")
-    properties: tuple[Property, ...] = (ClassSize(), TupleUtility())
-    return [_better_off(own, first, second) for own in properties]
-
-
-def _better_off(own: Property, first: EquivalenceClasses, second: EquivalenceClasses) -> BetterOff:
-    d1, d2 = own.measure(first), own.measure(second)
-    gains = np.sign(d1.oriented - d2.oriented)
-    better, worse, equal = (int(d1.counts[gains == sign].sum()) for sign in (1, -1, 0))
-    return BetterOff(own.label, better, worse, equal, {judge.name: judge.compare(d1, d2) for judge in JUDGES})
+    found = []
+    for own in (ClassSize(), TupleUtility()):
+        d1, d2 = own.measure(first), own.measure(second)
+        gains = np.sign(d1.oriented - d2.oriented)
+        better, worse, equal = (int(d1.counts[gains == sign].sum()) for sign in (1, -1, 0))
+        verdicts = {judge.name: judge.compare(d1, d2) for judge in JUDGES}
+        found.append(BetterOff(own.label, better, worse, equal, verdicts))
+    return found

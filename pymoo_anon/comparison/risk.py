@@ -262,6 +262,27 @@ class _Sample(NamedTuple):
     counts: Floats
     n_population: int
 
+    @classmethod
+    def of(cls, classes: EquivalenceClasses | ArrayLike, n_population: int) -> _Sample:
+        if isinstance(classes, EquivalenceClasses):
+            if len(classes) != 1:
+                raise ValueError(f"classes must be of one generalization, got {len(classes)}; take classes[i]")
+            classes = classes.sizes[classes.kept]
+        sizes = np.asarray(classes)
+        if sizes.ndim != 1 or len(sizes) == 0:
+            raise ValueError(f"classes must hold the size of at least one class, got an array of shape {sizes.shape}")
+        wrong = sizes[sizes < 1] if sizes.dtype.kind in "iu" else sizes
+        if len(wrong):
+            shown = examples(wrong.tolist())
+            raise ValueError(f"classes must hold sizes, which are whole numbers from 1 on, got {shown}")
+        n_rows, n_population = int(sizes.sum()), _persons(n_population)
+        if n_population < n_rows:
+            raise ValueError(
+                f"n_population must be at least the {n_rows:,} rows that were drawn from it, got {n_population:,}"
+            )
+        different, counts = np.unique(sizes, return_counts=True)
+        return cls(different.astype(float), counts.astype(float), n_population)
+
     @property
     def n_rows(self) -> int:
         return int(self.sizes @ self.counts)
@@ -276,6 +297,12 @@ class _Sample(NamedTuple):
 
     def of_size(self, size: int) -> float:
         return float(self.counts[self.sizes == size].sum())
+
+
+def _persons(n_population: Any) -> int:
+    if not is_whole(n_population):
+        raise TypeError(f"n_population must be a whole number of persons, got {n_population!r}")
+    return int(n_population)
 
 
 class _NoEstimateError(Exception):
@@ -312,7 +339,7 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
     Pitman: 65
     slide negative binomial: 111
     """
-    sample = _drawn(_sizes_of(classes), n_population)
+    sample = _Sample.of(classes, n_population)
     if sample.n_rows == n_population:
         return PopulationUniques(sample.n_population, {"the table itself": sample.of_size(1)})
     return _estimated(sample)
@@ -349,16 +376,9 @@ class PopulationUniqueness(Objective):
     limits = (0, 1)
 
     def __init__(self, n_population: int) -> None:
-        if not is_whole(n_population):
-            raise TypeError(f"n_population must be a whole number of persons, got {n_population!r}")
-        self.number: int = int(n_population)
+        self.number: int = _persons(n_population)
 
     def check(self, table: Microdata) -> None:
-        """Check that each row is a person of the population.
-
-        Raises:
-            ValueError: A person may have several rows, or there are more rows than persons.
-        """
         if table.person is not None:
             raise ValueError(f"{self!r} needs one row a person, got the person column {table.person!r}")
         if self.number < table.n_rows:
@@ -381,46 +401,19 @@ class PopulationUniqueness(Objective):
 
 
 def _estimated(sample: _Sample) -> PopulationUniques:
-    estimates: dict[str, float | None] = {}
-    missing = {}
+    n, missing = sample.n_population, {}
+    estimates: dict[str, float | None] = dict.fromkeys(_ESTIMATORS)
     for name, estimator in _ESTIMATORS.items():
-        estimates[name] = None
         try:
             estimate = estimator(sample)
         except _NoEstimateError as error:
             missing[name] = str(error)
             continue
-        if 0 <= estimate <= sample.n_population * (1 + 1e-9):
+        if 0 <= estimate <= n * (1 + 1e-9):
             estimates[name] = estimate
         else:
-            missing[name] = f"as it came to {estimate:,.0f} of {sample.n_population:,} persons"
-    return PopulationUniques(sample.n_population, estimates, missing)
-
-
-def _sizes_of(classes: EquivalenceClasses | ArrayLike) -> Ints:
-    if isinstance(classes, EquivalenceClasses):
-        if len(classes) != 1:
-            raise ValueError(f"classes must be of one generalization, got {len(classes)}; take classes[i]")
-        sizes = classes.sizes[classes.kept]
-    else:
-        sizes = np.asarray(classes)
-    if sizes.ndim != 1 or len(sizes) == 0:
-        raise ValueError(f"classes must hold the size of at least one class, got an array of shape {sizes.shape}")
-    wrong = sizes[sizes < 1] if sizes.dtype.kind in "iu" else sizes
-    if len(wrong):
-        raise ValueError(f"classes must hold sizes, which are whole numbers from 1 on, got {examples(wrong.tolist())}")
-    return sizes.astype(np.int64)
-
-
-def _drawn(sizes: Ints, n_population: int) -> _Sample:
-    if not is_whole(n_population):
-        raise TypeError(f"n_population must be a whole number of persons, got {n_population!r}")
-    if n_population < sizes.sum():
-        raise ValueError(
-            f"n_population must be at least the {int(sizes.sum()):,} rows that were drawn from it, got {n_population:,}"
-        )
-    different, counts = np.unique(sizes, return_counts=True)
-    return _Sample(different.astype(float), counts.astype(float), int(n_population))
+            missing[name] = f"as it came to {estimate:,.0f} of {n:,} persons"
+    return PopulationUniques(n, estimates, missing)
 
 
 def _zayatz(sample: _Sample) -> float:

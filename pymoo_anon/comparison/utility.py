@@ -363,11 +363,6 @@ class CertainCounts(LossObjective):
         self.queries = queries
 
     def check(self, table: Microdata) -> None:
-        """Check that the queries are of a table.
-
-        Raises:
-            ValueError: They are of another table.
-        """
         if self.queries.table is not table:
             raise ValueError(f"queries must be of the table that is measured, got those of {self.queries.table!r}")
 

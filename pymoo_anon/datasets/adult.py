@@ -21,22 +21,9 @@ from pymoo_anon.typing import Ints
 #: The quasi-identifiers of Dewri et al. 2010, Table 1(a), in its order.
 QUASI_IDENTIFIERS = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country", "salary-class")
 
-_ADULT_COLUMNS = (
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "salary-class",
+_HEADER = (
+    "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,race,sex,capital-gain,"
+    "capital-loss,hours-per-week,native-country,salary-class"
 )
 
 #: Columns with a packaged taxonomy: those that Lunacek et al. 2006 constrain.
@@ -104,7 +91,7 @@ def fetch_adult_frame() -> pd.DataFrame:
             f"Adult could not be downloaded from {source.get_url(_FILE)} ({type(error).__name__}); get it in another "
             f"way, save it as {_FILE} in some folder, and set the environment variable PYMOO_ANON_DATA to that folder"
         ) from error
-    rows = pd.read_csv(path, names=list(_ADULT_COLUMNS), skipinitialspace=True, na_values="?")
+    rows = pd.read_csv(path, names=_HEADER.split(","), skipinitialspace=True, na_values="?")
     return rows.dropna(ignore_index=True)
 
 
@@ -117,9 +104,8 @@ def load_hierarchy(name: str) -> Hierarchy:
     >>> load_hierarchy("native-country")
     Hierarchy(41 values, levels of 41, 12, 4, 2, 1 groups)
     """
-    return Hierarchy.from_csv(
-        StringIO(_packaged("quasi_identifiers", QUASI_IDENTIFIERS, name, f"hierarchies/{name}.csv"))
-    )
+    text = _packaged("quasi_identifiers", QUASI_IDENTIFIERS, name, f"hierarchies/{name}.csv")
+    return Hierarchy.from_csv(StringIO(text))
 
 
 def load_taxonomy(name: str) -> Taxonomy:
@@ -141,7 +127,6 @@ def _packaged(argument: str, names: Sequence[str], name: str, path: str) -> str:
 
 
 # --- an invented census -----------------------------------------------------------------------------------------------
-
 
 _SENSITIVE = "occupation"
 
@@ -167,23 +152,17 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
     >>> make_census(1000)
     Microdata(1000 rows, 867 distinct tuples of 8 quasi-identifiers, sensitive 'occupation')
     """
-    columns = [*QUASI_IDENTIFIERS, _SENSITIVE]
     hierarchies = _hierarchies()
     domains = _domains(hierarchies)
-    sizes = [len(domains[name]) for name in columns]
+    sizes = [len(domain) for domain in domains.values()]
     drawn = [
-        np.unique(np.ravel_multi_index([codes[name] for name in columns], sizes), return_counts=True)
+        np.unique(np.ravel_multi_index([codes[name] for name in domains], sizes), return_counts=True)
         for codes in _chunks(n_rows, seed)
     ]
-    codes = dict(zip(columns, np.unravel_index(np.concatenate([keys for keys, _ in drawn]), sizes), strict=True))
-    return Microdata.from_codes(
-        hierarchies,
-        [codes[name] for name in QUASI_IDENTIFIERS],
-        np.concatenate([counts for _, counts in drawn]),
-        {_SENSITIVE: codes[_SENSITIVE]},
-        {_SENSITIVE: domains[_SENSITIVE]},
-        [_SENSITIVE],
-    )
+    keys, counts = map(np.concatenate, zip(*drawn, strict=True))
+    *codes, occupations = np.unravel_index(keys, sizes)
+    own, values = {_SENSITIVE: occupations}, {_SENSITIVE: domains[_SENSITIVE]}
+    return Microdata.from_codes(hierarchies, codes, counts, own, values, [_SENSITIVE])
 
 
 def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
@@ -197,17 +176,16 @@ def census_rows(n_rows: int = 30_162, seed: int = 0) -> Iterator[pd.DataFrame]:
     (['age', 'workclass', 'education'], 3)
     """
     domains = {name: np.array(values, dtype=object) for name, values in _domains(_hierarchies()).items()}
-    chunks = _chunks(n_rows, seed)
     return (
-        pd.DataFrame({name: domains[name][codes[name]] for name in (*QUASI_IDENTIFIERS, _SENSITIVE)}).infer_objects()
-        for codes in chunks
+        pd.DataFrame({name: values[codes[name]] for name, values in domains.items()}).infer_objects()
+        for codes in _chunks(n_rows, seed)
     )
 
 
 def _chunks(n_rows: int, seed: int) -> Iterator[dict[str, Ints]]:
-    n_rows, seed = positive_whole("n_rows", n_rows), whole_from_0("seed", seed)
-    network, rng = _network(), np.random.default_rng(seed)
-    return (_draw_rows(network["columns"], min(_CHUNK, n_rows - start), rng) for start in range(0, n_rows, _CHUNK))
+    n_rows, rng = positive_whole("n_rows", n_rows), np.random.default_rng(whole_from_0("seed", seed))
+    columns = _network()["columns"]
+    return (_draw_rows(columns, min(_CHUNK, n_rows - start), rng) for start in range(0, n_rows, _CHUNK))
 
 
 def _network() -> dict[str, Any]:
@@ -219,8 +197,7 @@ def _hierarchies() -> dict[str, Hierarchy]:
 
 
 def _domains(hierarchies: dict[str, Hierarchy]) -> dict[str, Sequence[Hashable]]:
-    own: dict[str, Sequence[Hashable]] = {name: hierarchy.domain for name, hierarchy in hierarchies.items()}
-    return {**own, _SENSITIVE: _network()["occupations"]}
+    return {name: own.domain for name, own in hierarchies.items()} | {_SENSITIVE: _network()["occupations"]}
 
 
 def _draw_rows(network: dict[str, dict[str, Any]], n: int, rng: np.random.Generator) -> dict[str, Ints]:

@@ -72,12 +72,6 @@ class Labels:
         return made
 
 
-def _labels_of_groups(name: Name, generalization: Generalization) -> Labels:
-    groups = generalization.groups[name]
-    texts = label_texts({name: generalization.labels[name]})[name]
-    return Labels(texts, by_group(groups), None, len(groups), "generalization")
-
-
 def _labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
     known: dict[str | None, tuple[Ints, int]] = {}
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
@@ -239,7 +233,11 @@ class Recount:
                 "the values of each label, and the hierarchies of all of these columns serve as well"
             )
         if isinstance(known, Generalization):
-            return {name: _labels_of_groups(name, known) for name in self.names}
+            texts, groups = label_texts(known.labels), known.groups
+            return {
+                name: Labels(texts[name], by_group(own), None, len(own), "generalization")
+                for name, own in groups.items()
+            }
         return {name: _labels_of_nodes(name, hierarchies[name]) for name in self.names}
 
     @property

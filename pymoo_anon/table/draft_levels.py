@@ -23,8 +23,8 @@ from pymoo_anon.table.hierarchy import Hierarchy
 def split_words(name: str) -> list[str]:
     """Split a name into words without accents.
 
-    >>> split_words("dateOfBirth"), split_words("Straße_Nr"), split_words("ZIP-Code")
-    (['date', 'of', 'birth'], ['strasse', 'nr'], ['zip', 'code'])
+    >>> split_words("dateOfBirth"), split_words("Straße_Nr"), split_words("patientID2-näher")
+    (['date', 'of', 'birth'], ['strasse', 'nr'], ['patient', 'id', 'naeher'])
     """
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("ß", "ss")
     for umlaut, letters in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue")):
@@ -532,8 +532,10 @@ def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
         fits = [True] * len(texts)
     order = sorted(compress(range(len(texts)), fits), key=lambda i: texts[i])
     lengths = sorted({len(texts[i]) for i in order})
-    length = lengths[-1]
-    levels = {str(kept): [_redacted(texts[i], kept, length) for i in order] for kept in range(length - 1, 0, -1)}
+    levels = {}
+    for kept in range(lengths[-1] - 1, 0, -1):
+        stars = ROOT * (lengths[-1] - kept)
+        levels[str(kept)] = [texts[i] if len(texts[i]) < kept else texts[i][:kept] + stars for i in order]
     hierarchy, _ = useful([values[i] for i in order], levels)
     width = f"{lengths[0]}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"
     return Draft(hierarchy, "codes", f"codes of {width} characters, redacted from the right")
@@ -542,8 +544,3 @@ def draft_codes(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 def looks_like_a_code(value: Any) -> bool:
     """Tell whether a text is short, with capitals and digits."""
     return isinstance(value, str) and len(value) <= _LONGEST_LIKELY and _LIKELY.fullmatch(value) is not None
-
-
-def _redacted(text: str, kept: int, length: int) -> str:
-    """Keep so many characters of a code. A shorter code stays as it is."""
-    return text if len(text) < kept else text[:kept] + ROOT * (length - kept)

@@ -6,7 +6,7 @@ import io
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -69,10 +69,13 @@ def check_hierarchy(
     warning: values that differ only in case, spaces or character width: 'Male' and 'male '
     note: values that the column does not hold: 'male ', 'Female'
     """
-    found: list[Finding] = []
+    found = _Findings()
     rows = _read_rows(path, found)
     if rows:
-        domain = _domain(rows, found)
+        found.add("error", "values with more than one row", map(repr, repeated(row[0] for row in rows)))
+        domain: dict[str, list[str]] = {}
+        for row in rows:
+            domain.setdefault(row[0], row)
         columns = list(zip(*domain.values(), strict=True))
         _find_splits(columns, found)
         held = None if values is None else list(values)
@@ -80,107 +83,87 @@ def check_hierarchy(
         for number, column in enumerate(columns[1:], start=1):
             _find_near(column, f"labels of level {number}", found)
         if held is not None:
-            _find_unknown(list(columns[0]), held, found)
+            _find_unknown(columns[0], held, found)
     return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.severity)))
 
 
-def _finding(severity: str, what: str, items: Collection[Any]) -> Finding:
-    return Finding(severity, what, tuple(str(item) for item in items)[:5], len(items))
+class _Findings(list[Finding]):
+    def add(self, severity: str, what: object, items: Iterable[Any] | None = None) -> None:
+        """Add a finding. One about some items is left out if there are none."""
+        texts = [str(item) for item in items or ()]
+        if texts or items is None:
+            self.append(Finding(severity, str(what), tuple(texts[:5]), len(texts)))
 
 
-def _shown(items: Iterable[Any]) -> list[str]:
-    return [repr(item) for item in items]
-
-
-def _read_rows(source: Any, found: list[Finding]) -> list[list[str]]:
+def _read_rows(source: Any, found: _Findings) -> list[list[str]]:
     try:
         text = text_of_file(source, _NAME)[1].rstrip("\r\n")
         rows = list(csv_rows(text, separators_of(_NAME, text)[1][0], _NAME))
     except ValueError as error:
-        found.append(Finding("error", str(error)))
+        found.add("error", error)
         return []
     # The length of most rows is the intended one.
-    (length, _), *others = Counter(map(len, rows)).most_common()
-    if others:
-        odd = [number for number, row in enumerate(rows, start=1) if len(row) != length]
-        what = f"rows that have not {length} column{'s' * (length != 1)} like the others, by their numbers"
-        found.append(_finding("error", what, odd))
-        rows = [row for row in rows if len(row) == length]
+    length = Counter(map(len, rows)).most_common(1)[0][0]
+    odd = (number for number, row in enumerate(rows, start=1) if len(row) != length)
+    what = f"rows that have not {length} column{'s' * (length != 1)} like the others, by their numbers"
+    found.add("error", what, odd)
+    rows = [row for row in rows if len(row) == length]
     if not length:
         return []
     try:
         rows = without_header(_NAME, rows)
     except ValueError as error:
-        found.append(Finding("error", str(error)))
+        found.add("error", error)
         rows = rows[1:]
     try:
         check_last_column(_NAME, rows)
     except ValueError as error:
-        found.append(Finding("error", str(error)))
+        found.add("error", error)
         rows = [row[:-1] for row in rows]
     return rows
 
 
-def _domain(rows: Sequence[Sequence[str]], found: list[Finding]) -> dict[str, Sequence[str]]:
-    twice = repeated(row[0] for row in rows)
-    if twice:
-        found.append(_finding("error", "values with more than one row", _shown(twice)))
-    domain: dict[str, Sequence[str]] = {}
-    for row in rows:
-        domain.setdefault(row[0], row)
-    return domain
-
-
-def _find_splits(columns: Sequence[Sequence[str]], found: list[Finding]) -> None:
+def _find_splits(columns: Sequence[Sequence[str]], found: _Findings) -> None:
     for number, (below, own) in enumerate(pairwise(columns), start=1):
         parents: dict[str, dict[str, None]] = {}
         for label, parent in zip(below, own, strict=True):
             parents.setdefault(label, {})[parent] = None
-        split = [
-            f"{label!r} into {' and '.join(_shown(above)[:2])}" for label, above in parents.items() if len(above) > 1
-        ]
-        if split:
-            what = f"level {number} is no coarsening of level {number - 1}, it splits groups"
-            found.append(_finding("error", what, split))
-        elif len(set(own)) == len(parents):
+        split = [(label, [*above][:2]) for label, above in parents.items() if len(above) > 1]
+        what = f"level {number} is no coarsening of level {number - 1}, it splits groups"
+        found.add("error", what, (f"{label!r} into {above[0]!r} and {above[1]!r}" for label, above in split))
+        if not split and len(set(own)) == len(parents):
             what = f"level {number} gains nothing: it has as many groups as the one below, {len(parents):,}"
-            found.append(Finding("warning", what))
-        empty = [value for value, label in zip(columns[0], own, strict=True) if value and not label]
-        if empty:
-            found.append(_finding("warning", f"values without a label at level {number}", _shown(empty)))
-    if len(set(columns[-1])) > 1:
-        what = "the last level is no root: it keeps groups apart"
-        found.append(_finding("warning", what, _shown(dict.fromkeys(columns[-1]))))
+            found.add("warning", what)
+        empty = (repr(value) for value, label in zip(columns[0], own, strict=True) if value and not label)
+        found.add("warning", f"values without a label at level {number}", empty)
+    top = dict.fromkeys(columns[-1])
+    if len(top) > 1:
+        found.add("warning", "the last level is no root: it keeps groups apart", map(repr, top))
 
 
-def _find_near(values: Iterable[Any], of: str, found: list[Finding]) -> None:
+def _find_near(values: Iterable[Any], of: str, found: _Findings) -> None:
     alike: dict[str, dict[str, None]] = {}
     for value in values:
         if isinstance(value, str):
             same = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
             alike.setdefault(same, {})[value] = None
-    near = [" and ".join(_shown(texts)) for texts in alike.values() if len(texts) > 1]
-    if near:
-        found.append(_finding("warning", f"{of} that differ only in case, spaces or character width", near))
+    near = (" and ".join(map(repr, texts)) for texts in alike.values() if len(texts) > 1)
+    found.add("warning", f"{of} that differ only in case, spaces or character width", near)
 
 
-def _find_unknown(domain: list[str], values: list[Any], found: list[Finding]) -> None:
+def _find_unknown(domain: Sequence[str], values: list[Any], found: _Findings) -> None:
     present = list({same_as(value): value for value in values if not is_missing(value)}.values())
     try:
         hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
     except ValueError as error:
-        found.append(Finding("error", str(error)))
+        found.add("error", error)
         domain = list({spelled(value, Decimal): value for value in reversed(domain)}.values())
         hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
     places = hierarchy.encode(present)
     unknown = [value for value, place in zip(present, places, strict=True) if place < 0]
-    if unknown:
-        found.append(_finding("error", "values of the column without a row", _shown(ascending(unknown))))
+    found.add("error", "values of the column without a row", map(repr, ascending(unknown)))
     if "" not in domain and any(map(is_missing, values)):
-        found.append(
-            Finding("note", "the column has missing values, the file no row for them: missing='keep' adds one")
-        )
+        found.add("note", "the column has missing values, the file no row for them: missing='keep' adds one")
     held = set(places.tolist())
-    idle = [value for i, value in enumerate(domain) if i not in held and value]
-    if idle:
-        found.append(_finding("note", "values that the column does not hold", _shown(idle)))
+    idle = (repr(value) for i, value in enumerate(domain) if i not in held and value)
+    found.add("note", "values that the column does not hold", idle)

@@ -63,13 +63,13 @@ class Generalization:
             )
         frozen = {}
         for name, given in groups.items():
-            whole = np.asarray(given).dtype.kind in "iu"
+            whole, n = np.asarray(given).dtype.kind in "iu", len(labels[name])
             own = np.array(given, dtype=np.int64 if whole else object)
             own.flags.writeable = False
-            if not whole or own.ndim != 1 or not np.array_equal(np.unique(own), np.arange(len(labels[name]))):
+            if not whole or own.ndim != 1 or not np.array_equal(np.unique(own), np.arange(n)):
                 raise ValueError(
-                    f"groups of {name!r} must be whole numbers from 0 to {len(labels[name]) - 1}, each at least once, "
-                    f"as there are {len(labels[name])} labels"
+                    f"groups of {name!r} must be whole numbers from 0 to {n - 1}, each at least once, "
+                    f"as there are {n} labels"
                 )
             frozen[name] = own
         names = {name: tuple(own) for name, own in labels.items()}
@@ -90,17 +90,15 @@ class Generalization:
             for j, (groups, (name, labels)) in enumerate(zip(self.groups.values(), self.labels.items(), strict=True))
         }
 
+    def _key(self) -> tuple[Hashable, ...]:
+        return tuple((name, self.labels[name], own.tobytes()) for name, own in self.groups.items())
+
     def __eq__(self, other: object) -> bool:
         """Compare groups and labels."""
-        if not isinstance(other, Generalization):
-            return NotImplemented
-        return list(self.labels.items()) == list(other.labels.items()) and all(
-            np.array_equal(mine, theirs)
-            for mine, theirs in zip(self.groups.values(), other.groups.values(), strict=True)
-        )
+        return self._key() == other._key() if isinstance(other, Generalization) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(tuple((name, self.labels[name], own.tobytes()) for name, own in self.groups.items()))
+        return hash(self._key())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Generalization, (dict(self.groups), dict(self.labels))
@@ -213,18 +211,17 @@ class LocalGeneralization:
             name: [labels[node] for node in own] for (name, labels), own in zip(self.labels.items(), nodes, strict=True)
         }
 
+    def _key(self) -> tuple[Hashable, ...]:
+        return tuple(self.quasi_identifiers), self.nodes.tobytes(), self.class_of.tobytes(), self.kept.tobytes()
+
     def __eq__(self, other: object) -> bool:
         """Compare hierarchies, cells and suppression."""
         if not isinstance(other, LocalGeneralization):
             return NotImplemented
-        return (
-            list(self.quasi_identifiers.items()) == list(other.quasi_identifiers.items())
-            and np.array_equal(self.cells, other.cells)
-            and np.array_equal(self.kept, other.kept)
-        )
+        return self._key() == other._key() and self.quasi_identifiers == other.quasi_identifiers
 
     def __hash__(self) -> int:
-        return hash((tuple(self.quasi_identifiers), self.nodes.tobytes(), self.class_of.tobytes()))
+        return hash(self._key())
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = partial(LocalGeneralization, suppressed=not self.kept.all())
@@ -382,11 +379,6 @@ class Below(Suppression):
         positive_whole("k of Below", self.k)
 
     def limit_of(self, n_rows: int) -> None:
-        """Return None.
-
-        Raises:
-            ValueError: k is above the number of rows.
-        """
         if self.k > n_rows:
             raise ValueError(f"k of Below must be at most {n_rows}, the rows, got {self.k!r}")
 

@@ -58,13 +58,9 @@ def quantile_picture(vectors: Mapping[Hashable, PropertyVector]) -> CurvePicture
     _check_vectors(vectors)
     curves = {}
     for name, vector in vectors.items():
-        order = np.argsort(vector.oriented, kind="stable")
-        values, first = np.unique(vector.oriented[order], return_index=True)
-        # Number of tuples before each entry.
-        before = np.concatenate([[0], np.cumsum(vector.counts[order])])
-        shares = np.append(before[first], before[-1]) / vector.n_rows
-        own = values if vector.maximize else -values
-        curves[str(name)] = np.column_stack([shares, np.append(own, own[-1])])
+        values, counts = (own if vector.maximize else own[::-1] for own in vector.ascending)
+        shares = np.append(0, np.cumsum(counts)) / vector.n_rows
+        curves[str(name)] = np.column_stack([shares, np.append(values, values[-1])])
     return _picture(vectors, curves)
 
 

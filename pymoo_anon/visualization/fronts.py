@@ -17,7 +17,6 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from numpy.typing import ArrayLike
 
@@ -405,7 +404,8 @@ def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLik
     if problem.n_nodes <= _NODES_DRAWN:
         nodes = problem.nodes(0, problem.n_nodes)
         nodes = nodes[np.argsort(nodes.sum(axis=1), kind="stable")]
-        places = _positions(nodes - problem.lowest, counts)
+        within = np.concatenate([np.arange(count) - (count - 1) / 2 for count in counts])
+        places = np.column_stack([within, (nodes - problem.lowest).sum(axis=1)])
         is_front, is_visited = _is_in(nodes, marked), _is_in(nodes, marked[:0] if seen is None else seen)
         if len(nodes) <= _NODES_LINED:
             lines = _neighbours(nodes)
@@ -449,6 +449,7 @@ def plot_lattice(
         _draw_layers(ax, picture)
     else:
         _draw_nodes(ax, picture)
+    ax.set_xticks([])
     ax.set_ylabel("height (sum of the levels)")
     tick(ax.yaxis, False, True, len(picture.counts), 12)
     ax.set_ylim(-0.8, len(picture.counts) - 0.2)
@@ -470,11 +471,6 @@ def _by_layer(nodes: Ints, n_layers: int) -> tuple[int, ...]:
     return tuple(np.bincount(nodes.sum(axis=1), minlength=n_layers).tolist())
 
 
-def _positions(nodes: Ints, counts: list[int]) -> Floats:
-    within = np.concatenate([np.arange(count) - (count - 1) / 2 for count in counts])
-    return np.column_stack([within, nodes.sum(axis=1)])
-
-
 def _is_in(nodes: Ints, some: Ints) -> Bools:
     return (nodes[:, np.newaxis] == some).all(axis=2).any(axis=1)
 
@@ -488,8 +484,6 @@ def _draw_nodes(ax: Axes, picture: LatticePicture) -> None:
     size = float(np.clip(6000 / max(picture.counts) ** 2, 8, 90))
     ax.add_collection(LineCollection(list(picture.places[picture.lines]), colors=_PALE, linewidths=0.6, zorder=1))
     other = ~picture.is_front & ~picture.is_visited
-    marks: list[Artist] = []
-    names: list[str] = []
     for chosen, name, colour, factor in (
         (other, "node" if picture.visited is None else "not visited", _PALE, 1.0),
         (picture.is_visited & ~picture.is_front, "visited", _MIDDLE, 1.0),
@@ -497,11 +491,9 @@ def _draw_nodes(ax: Axes, picture: LatticePicture) -> None:
     ):
         if chosen.any():
             x, y = picture.places[chosen].T
-            marks.append(ax.scatter(x, y, s=factor * size, color=colour, zorder=2))
-            names.append(name)
+            ax.scatter(x, y, s=factor * size, color=colour, zorder=2, label=name)
     ax.margins(x=0.05)
-    ax.set_xticks([])
-    legend(ax, marks, names, loc="upper right")
+    ax.legend(loc="upper right")
 
 
 def _draw_layers(ax: Axes, picture: LatticePicture) -> None:
@@ -509,21 +501,14 @@ def _draw_layers(ax: Axes, picture: LatticePicture) -> None:
     # Only shares of the widest layer are sure to fit into floats.
     widest = max(picture.counts)
     widths = np.array([count / widest for count in picture.counts])
-    ax.barh(heights, widths, left=-widths / 2, height=0.7, color=_PALE)
-    marks: list[Artist] = [Patch(color=_PALE)]
-    names = [f"nodes, {widest:,} in the widest layer" if widest < 10**15 else "nodes"]
+    nodes = f"nodes, {widest:,} in the widest layer" if widest < 10**15 else "nodes"
+    marks: list[Any] = [ax.barh(heights, widths, left=-widths / 2, height=0.7, color=_PALE, label=nodes)]
     if picture.visited is not None:
         seen = np.array([count / widest for count in picture.visited])
-        ax.barh(heights, seen, left=-seen / 2, height=0.7, color=_MIDDLE)
-        marks.append(Patch(color=_MIDDLE))
-        names.append("visited")
-    for height, count in enumerate(picture.front):
-        # Members stay side by side even on a narrow bar.
-        room = min(0.012 * (count - 1), 0.5)
-        x = np.linspace(-room, room, count) if count > 1 else np.zeros(count)
-        dots = ax.scatter(x, np.full(count, height), s=16, color=COLOURS[1], zorder=3)
-    marks.append(dots)
-    names.append("front")
+        marks.append(ax.barh(heights, seen, left=-seen / 2, height=0.7, color=_MIDDLE, label="visited"))
+    # Members stay side by side even on a narrow bar.
+    rooms = [(n, min(0.012 * (n - 1), 0.5)) for n in picture.front]
+    x = np.concatenate([np.linspace(-room, room, n) for n, room in rooms])
+    marks.append(ax.scatter(x, np.repeat(heights, picture.front), s=16, color=COLOURS[1], zorder=3, label="front"))
     ax.set_xlim(-0.55, 0.55)
-    ax.set_xticks([])
-    legend(ax, marks, names, loc="upper right")
+    ax.legend(handles=marks, loc="upper right")

@@ -70,23 +70,21 @@ class TCloseness(_FromTable):
 
     def __init__(self, column: str, distance: str | Sequence[Hashable] | Hierarchy = "equal") -> None:
         super().__init__(column)
-        if isinstance(distance, str) or not isinstance(distance, Sequence | Hierarchy):
-            if not isinstance(distance, str) or distance not in ("equal", "ordered"):
-                raise ValueError(
-                    f"distance must be 'equal', 'ordered', all values in their order or a Hierarchy, got {distance!r}"
-                )
-            self.distance: str | tuple[Hashable, ...] | Hierarchy = distance
-        elif isinstance(distance, Hierarchy):
+        self.distance: Any = distance
+        if isinstance(distance, Hierarchy):
             if not distance.has_root:
                 raise ValueError(
                     f"the hierarchy of {column!r} must end in one group, so that every two values have a distance; "
                     "Hierarchy.with_root() adds a level '*'"
                 )
-            self.distance = distance
-        else:
+        elif isinstance(distance, Sequence) and not isinstance(distance, str):
             self.distance = tuple(distance)
-            if twice := repeated(map(same_as, self.distance)):
+            if twice := repeated(map(same_as, distance)):
                 raise ValueError(f"distance must list every value once, got more than once: {examples(twice)}")
+        elif distance not in ("equal", "ordered"):
+            raise ValueError(
+                f"distance must be 'equal', 'ordered', all values in their order or a Hierarchy, got {distance!r}"
+            )
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -97,11 +95,6 @@ class TCloseness(_FromTable):
         return f"{joint}t" if self.distance == "equal" else f"{joint}ordered t"
 
     def check(self, table: Microdata) -> None:
-        """Check that the column has a role, and its values a distance.
-
-        Raises:
-            ValueError: One is missing.
-        """
         super().check(table)
         values = table.domain_of(self.column)
         if self.distance == "ordered":

@@ -58,11 +58,13 @@ class WithPopulation(Objective):
 
     def persons(self, classes: EquivalenceClasses) -> Floats:
         """Return the persons of the population that each class fits. (n_classes,) array."""
+        firsts, codes, people = classes.tuples.offsets[:-1], classes.tuples.codes, self.population.tuples.codes
         if classes.maps is None:
-            return self._fitting_cells(classes)
-        firsts = classes.tuples.offsets[:-1]
+            forest, nodes = classes.forest, classes.cells
+            assert forest is not None
+            places, counts = forest.places[firsts + people], self.population.tuples.counts
+            return _persons_below(forest.first[nodes], forest.stop[nodes], places, counts)
         n_groups = np.maximum.reduceat(classes.maps, firsts, axis=1) + 1
-        codes, people = classes.tuples.codes, self.population.tuples.codes
         found = []
         theirs = chain.from_iterable(self.population.grouper.classes(classes.maps, n_groups))
         for own, their, groups, n in zip(classes, theirs, classes.maps, n_groups.tolist(), strict=True):
@@ -73,12 +75,6 @@ class WithPopulation(Objective):
             persons[ids[len(mine) :]] = their.sizes
             found.append(persons[ids[: len(mine)]])
         return np.concatenate(found)
-
-    def _fitting_cells(self, classes: EquivalenceClasses) -> Floats:
-        forest, nodes, theirs = classes.forest, classes.cells, self.population.tuples
-        assert forest is not None
-        places = forest.places[classes.tuples.offsets[:-1] + theirs.codes]
-        return _persons_below(forest.first[nodes], forest.stop[nodes], places, theirs.counts)
 
     def fitting(self, recount: Recount) -> list[int]:
         """Return the persons that each kept class of a release fits."""
