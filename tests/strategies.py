@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
@@ -60,6 +60,14 @@ def unchanged(*arrays: np.ndarray) -> Iterator[None]:
         np.testing.assert_array_equal(array, earlier)
 
 
+def at_levels(hierarchies: Mapping[Any, Hierarchy], node: Sequence[int]) -> Generalization:
+    """Generalize each quasi-identifier to a level of its hierarchy."""
+    chosen = list(zip(hierarchies.items(), node, strict=True))
+    return Generalization(
+        {name: h.groups[level] for (name, h), level in chosen}, {name: h.labels[level] for (name, h), level in chosen}
+    )
+
+
 @dataclass
 class Table:
     """A random table, as rows and as a Microdata.
@@ -99,11 +107,7 @@ class Table:
         return maps, np.array([[h.n_groups[level] for h, level in one] for one in chosen])
 
     def generalization(self, node: Sequence[int]) -> Generalization:
-        chosen = list(zip(self.microdata.quasi_identifiers.items(), node, strict=True))
-        return Generalization(
-            {name: h.groups[level] for (name, h), level in chosen},
-            {name: h.labels[level] for (name, h), level in chosen},
-        )
+        return at_levels(self.microdata.quasi_identifiers, node)
 
 
 @st.composite

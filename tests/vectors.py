@@ -93,7 +93,7 @@ SIZES = {name: measured(ClassSize(), name) for name in paper.GENERALIZATIONS}
 UTILITIES = {name: measured(TupleUtility(), name) for name in paper.GENERALIZATIONS}
 
 
-class BetterOff(Comparator):
+class Binary(Comparator):
     """A custom comparator: P_binary of section 3, counting tuples better off."""
 
     name = "better off"

@@ -1,30 +1,17 @@
 """Distributions of properties over tuples, against their rows."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import nodes, tables
+from strategies import at_levels, nodes, tables
 from test_properties import by_rows, drawn, of_rows
 from vectors import REAL, WHOLE, groups, table_of
 
 from benchmarks.papers import dewri2009_tables as paper
-from pymoo_anon.comparison import (
-    BreachProbability,
-    ClassSize,
-    DistinctValues,
-    PropertyVector,
-    SensitiveCount,
-    TupleLoss,
-    distribution,
-    gains,
-    gini,
-    lorenz_curve,
-    worst_off,
-)
+from pymoo_anon.comparison import *
 from pymoo_anon.datasets import make_census
 from pymoo_anon.engine import ValueCounts
 from pymoo_anon.objectives import DistinctLDiversity
@@ -89,17 +76,10 @@ def test_distributions_are_those_of_the_rows(group):
         np.testing.assert_allclose(found.loc[name].to_numpy(float), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_distributions_of_the_paper():
-    found = distribution(SIZES)
-    assert list(found) == ["mean", "minimum", "5 %", "25 %", "median", "75 %", "95 %", "maximum", "Gini", "worst off"]
-    assert found["mean"].tolist() == [3.4, 5.8, 5.2]
-    assert found["minimum"].tolist() == [3, 3, 4]
-    assert found["worst off"].tolist() == [6, 3, 4]
-    assert found.dtypes["worst off"] == np.int64
-
-
 def test_distributions_of_arrays_and_of_negative_values():
     found = distribution({("a", 1): [-1, 2], "b": [0, 2]})
+    assert list(found) == ["mean", "minimum", "5 %", "25 %", "median", "75 %", "95 %", "maximum", "Gini", "worst off"]
+    assert found.dtypes["worst off"] == np.int64
     assert list(found.index) == [("a", 1), "b"]
     assert np.isnan(found["Gini"].iloc[0])
     assert found["Gini"].iloc[1] == 0.5
@@ -210,53 +190,29 @@ CENSUS = make_census(n_rows=50)
 OTHER = PropertyVector([1, 2], table_of([2, 1]), "class size", True)
 
 
-def count_of(column):
-    raw = paper.Generalization(
-        {name: h.groups[0] for name, h in CENSUS.quasi_identifiers.items()},
-        {name: h.labels[0] for name, h in CENSUS.quasi_identifiers.items()},
-    )
-    return SensitiveCount(column).measure(CENSUS.equivalence_classes(raw))
+def test_wrong_questions():
+    raw = at_levels(CENSUS.quasi_identifiers, [0] * 8)
+    counted = SensitiveCount("occupation").measure(CENSUS.equivalence_classes(raw))
+    two = SIZES["T3a"], SIZES["T4"]
 
+    def said(ask, *arguments):
+        return refused(ValueError, lambda: ask(*arguments))
 
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda: gini([1, -2]), "values for a Lorenz curve must not be negative, got -2.0"),
-        (lambda: gini([]), "vector must be a vector of at least one number, got shape (0,)"),
-        (lambda: distribution({}), "vectors must name at least one vector, got none"),
-        (
-            lambda: distribution({"a": [1, 2], "b": [1]}),
-            "d2 must be as long as d1, which has 2 values, got 1",
-        ),
-        (
-            lambda: gains(paper.TABLE, OTHER, OTHER, "age"),
-            "d1 and d2 must be of the table, got vectors of another Microdata object or plain arrays",
-        ),
-        (
-            lambda: gains(paper.TABLE, SIZES["T3a"], SIZES["T4"], "age", 3),
-            "level must be from 0 to 2, the levels of 'age', got 3",
-        ),
-        (
-            lambda: gains(paper.TABLE, SIZES["T3a"], SIZES["T4"], "age", 1.5),
-            "level must be from 0 to 2, the levels of 'age', got 1.5",
-        ),
-        (
-            lambda: gains(paper.TABLE, [1, 2], [2, 1], "age"),
-            "d1 and d2 must be of the table, got vectors of another Microdata object or plain arrays",
-        ),
-        (
-            lambda: worst_off(paper.TABLE, paper.GENERALIZATIONS["T4"], Size()),
-            "measured must not be labelled 'size', which is a column of the result",
-        ),
-        (
-            lambda: gains(CENSUS, count_of("occupation"), count_of("occupation"), "occupation", 1),
-            "level must be 0 for 'occupation', which has no hierarchy, got 1",
-        ),
-    ],
-)
-def test_wrong_questions(ask, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        ask()
+    assert said(gini, [1, -2]) == "values for a Lorenz curve must not be negative, got -2.0"
+    assert said(gini, []) == "vector must be a vector of at least one number, got shape (0,)"
+    assert said(distribution, {}) == "vectors must name at least one vector, got none"
+    unequal = {"a": [1, 2], "b": [1]}
+    assert said(distribution, unequal) == "d2 must be as long as d1, which has 2 values, got 1"
+    other = "d1 and d2 must be of the table, got vectors of another Microdata object or plain arrays"
+    assert said(gains, paper.TABLE, OTHER, OTHER, "age") == other
+    assert said(gains, paper.TABLE, [1, 2], [2, 1], "age") == other
+    for level in (3, 1.5):
+        text = f"level must be from 0 to 2, the levels of 'age', got {level}"
+        assert said(gains, paper.TABLE, *two, "age", level) == text
+    text = "level must be 0 for 'occupation', which has no hierarchy, got 1"
+    assert said(gains, CENSUS, counted, counted, "occupation", 1) == text
+    text = "measured must not be labelled 'size', which is a column of the result"
+    assert said(worst_off, paper.TABLE, paper.GENERALIZATIONS["T4"], Size()) == text
 
 
 def test_nobody_knows_who_of_equal_tuples_has_which_value_of_another_column():
@@ -267,8 +223,7 @@ def test_nobody_knows_who_of_equal_tuples_has_which_value_of_another_column():
         "column must be 's' or a quasi-identifier for PropertyVector('x' of 3 tuples, higher is better), which has "
         "one value for all tuples with one 's', got 't'"
     )
-    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        gains(table, vector, vector, "t")
+    assert refused(ValueError, lambda: gains(table, vector, vector, "t")) == text
     with pytest.raises(KeyError, match="column must be one of"):
         gains(table, vector, vector, "u")
     assert gains(table, vector, vector, "q")["tuples"].tolist() == [2, 1]

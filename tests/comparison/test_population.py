@@ -1,15 +1,25 @@
-"""Estimates of population uniques: published figures, exact twins, missing estimates."""
+"""Risks of persons: individual risk, inference and population uniques, against published figures and exact twins."""
 
-from math import comb, lgamma
+from collections import Counter
+from math import comb, exp, factorial, lgamma, log
 
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import quad
 
 from benchmarks.papers.arx_optima import NINE
-from pymoo_anon.comparison import PopulationUniqueness, PopulationUniques, population_uniques
+from pymoo_anon.comparison import (
+    PopulationUniqueness,
+    PopulationUniques,
+    individual_risk,
+    inference,
+    k_for_k_map,
+    population_uniques,
+)
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -19,6 +29,169 @@ from pymoo_anon.publishing.release import Asked, recode
 from pymoo_anon.study.tables import Roles, constraint
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
 from pymoo_anon.testing import check_objective
+
+
+def risk_of(size, population):
+    """Return the risk of a class with a size and a population."""
+    frame = pd.DataFrame({"zip": ["a"] * size, "w": [population / size] * size})
+    (risk,) = individual_risk(frame, ["zip"], "w")["risk"]
+    return risk
+
+
+# sdcMicro's own tests, and reports of its users.
+@pytest.mark.parametrize(
+    ("size", "population", "risk"),
+    [
+        (3, 108, 0.01355297),
+        (1, 45.5, 0.08579129),
+        (1, 17, 0.17707583),
+        (2, 100, 0.01877883),
+        (1, 123.5, 0.03931625),
+        (2, 360, 0.00542452),
+        (1, 215, 0.02509644),
+        (2, 152, 0.01256342),
+        (1, 186, 0.02824728),
+    ],
+)
+def test_what_sdcmicro_publishes(size, population, risk):
+    assert risk_of(size, population) == pytest.approx(risk, abs=6e-9)
+
+
+def test_closed_forms():
+    for p in (0.001, 0.1, 0.4, 0.6, 0.99):
+        q = 1 - p
+        assert risk_of(1, 1 / p) == pytest.approx(p / q * log(1 / p), rel=1e-12)
+        assert risk_of(2, 2 / p) == pytest.approx(p / q - (p / q) ** 2 * log(1 / p), rel=1e-11)
+    # If all persons are in the sample, the risk is 1 / size, and nothing is subtracted from p.
+    assert [risk_of(size, size) for size in (1, 2, 7, 60)] == [1, 1 / 2, 1 / 7, 1 / 60]
+
+
+@given(size=st.integers(1, 120), fold=st.floats(1, 1000))
+def test_the_risk_is_the_integral(size, fold):
+    p = size / (fold * size)
+    near, _ = quad(lambda s: s ** (size - 1) / (p + (1 - p) * s), 0, 1, epsabs=0, epsrel=1e-11, limit=500, points=[p])
+    assert risk_of(size, fold * size) == pytest.approx(p * near, rel=1e-9)
+
+
+def test_classes_and_weights_of_a_release():
+    frame = pd.DataFrame(
+        {
+            "age": ["20–29", "20–29", "*", "30–39", "20–29"],
+            "sex": ["F", "F", "*", "M", "M"],
+            "w": [40.0, 60.0, 5.0, 17.0, 45.5],
+        }
+    )
+    found = individual_risk(frame, ["age", "sex"], "w")
+    assert list(found.columns) == ["size", "population", "risk"]
+    assert found.index.names == ["age", "sex"]
+    assert found["size"].to_dict() == {("*", "*"): 1, ("30–39", "M"): 1, ("20–29", "M"): 1, ("20–29", "F"): 2}
+    assert found["population"].tolist() == [5, 17, 45.5, 100]
+    assert found["risk"].is_monotonic_decreasing
+    assert found.loc[("20–29", "F"), "risk"] == pytest.approx(0.01877883, abs=5e-9)
+    # Equal weights in one class belong to rows of their own. The order of rows does not count.
+    twice = pd.concat([frame, frame]).sample(frac=1, random_state=1)
+    again = individual_risk(twice, ["age", "sex"], "w")
+    assert again["size"].tolist() == (2 * found["size"]).loc[again.index].tolist()
+    assert again["population"].tolist() == (2 * found["population"]).loc[again.index].tolist()
+    assert (again["risk"] < found["risk"].loc[again.index]).all()
+
+
+@pytest.mark.parametrize("wrong", [0.5, np.nan, "a", np.inf, -3.0])
+def test_weights_that_are_none_are_refused(wrong):
+    frame = pd.DataFrame({"age": ["a", "b"], "w": pd.Series([2.0, wrong], dtype=object)})
+    with pytest.raises(ValueError, match=r"^column 'w' must hold weights, which are numbers from 1 on, got "):
+        individual_risk(frame, ["age"], "w")
+
+
+def test_other_arguments_that_are_refused():
+    frame = pd.DataFrame({"age": ["a", "b"], "w": [2.0, 3.0]})
+    for names in ([], ["age", "w"]):
+        with pytest.raises(
+            ValueError, match=r"^quasi_identifiers must name columns other than the weights, got (none|.age., .w.)$"
+        ):
+            individual_risk(frame, names, "w")
+    with pytest.raises(ValueError, match=r"^frame must have at least one row, got none"):
+        individual_risk(frame.head(0), ["age"], "w")
+    with pytest.raises(KeyError):
+        individual_risk(frame, ["age"], "weight")
+
+
+CASES = [(5, 0.01), (5, 0.1), (12, 0.01), (12, 0.1), (12, 0.25), (20, 0.01), (20, 0.1), (20, 0.25)]
+
+
+def chance(rows, mean):
+    """Sum the Poisson probabilities of up to so many rows."""
+    return sum(exp(-mean) * mean**j / factorial(j) for j in range(rows + 1))
+
+
+def test_k_of_a_k_map_by_estimate():
+    assert [k_for_k_map(*case) for case in CASES] == [3, 4, 3, 6, 9, 3, 7, 12]
+    for k, share in CASES:
+        rows = k_for_k_map(k, share) - 1
+        seen = [
+            (chance(one, k * share) - chance(0, k * share)) / (1 - chance(0, k * share)) for one in (rows - 1, rows)
+        ]
+        assert seen[0] < 0.99 <= seen[1]
+    assert (KAnonymity() >= k_for_k_map(12, 0.1)).bound == 6
+
+
+@given(k=st.integers(1, 2000), share=st.floats(0.001, 1))
+def test_k_of_the_table_is_at_most_that_of_the_population(k, share):
+    found = k_for_k_map(k, share)
+    assert 1 <= found <= k
+    assert k_for_k_map(k, share, 0.001) >= found
+    assert k_for_k_map(k, 1) == k
+
+
+def test_arguments_of_a_k_map():
+    for k in (0, 2.5):
+        assert refused(ValueError, lambda k=k: k_for_k_map(k, 0.1)) == f"k must be a whole number from 1 on, got {k}"
+    for share in (0, 1.5):
+        text = f"share must be above 0 and at most 1, rows over persons, got {share}"
+        assert refused(ValueError, lambda share=share: k_for_k_map(5, share)) == text
+    text = "significance must be between 0 and 1, a chance, got 1"
+    assert refused(ValueError, lambda: k_for_k_map(5, 0.1, 1)) == text
+
+
+@given(st.lists(st.tuples(*map(st.sampled_from, ["ab", "xy", ["flu", "cold", "hiv", None]])), min_size=1))
+def test_inference_is_what_the_rows_say(rows):
+    found = inference(pd.DataFrame(rows, columns=["q", "r", "ill"], dtype=object), ["q", "r"], "ill")
+    everybody = Counter(ill for *_, ill in rows)
+    classes = {}
+    for q, r, ill in rows:
+        classes.setdefault((q, r), Counter())[ill] += 1
+    assert set(found.index) == set(classes)
+    assert len(found) == len(classes)
+    assert found["share"].is_monotonic_decreasing
+    for key, own in classes.items():
+        one, size = found.loc[key], sum(own.values())
+        likeliest = None if pd.isna(one["likeliest"]) else one["likeliest"]
+        assert own[likeliest] == max(own.values())
+        assert one["size"] == size
+        assert one["share"] == pytest.approx(own[likeliest] / size)
+        assert one["overall"] == pytest.approx(everybody[likeliest] / len(rows))
+        apart = sum(abs(own[ill] / size - n / len(rows)) for ill, n in everybody.items()) / 2
+        assert one["distance"] == pytest.approx(apart)
+
+
+def test_the_worst_off_come_first():
+    rows = [("1*", "flu")] * 3 + [("2*", "hiv")] * 2 + [("3*", "flu"), ("3*", "cold"), ("*", "flu")]
+    found = inference(pd.DataFrame(rows, columns=["zip", "ill"]), ["zip"], "ill")
+    assert [zip_code for (zip_code,) in found.index] == ["2*", "*", "1*", "3*"]
+    assert found.index.names == ["zip"]
+    assert found.loc[found["share"] == 1, "size"].sum() == 6
+    assert found["likeliest"].tolist() == ["hiv", "flu", "flu", "cold"]
+    assert found["distance"].tolist() == [6 / 8, 3 / 8, 3 / 8, 3 / 8]
+
+
+def test_guesses_that_are_refused():
+    frame = pd.DataFrame({"zip": ["1*"], "ill": ["flu"]})
+    for names in ([], ["zip", "ill"]):
+        with pytest.raises(ValueError, match=r"^quasi_identifiers must name columns other than the sensitive one"):
+            inference(frame, names, "ill")
+    with pytest.raises(ValueError, match=r"^frame must have at least one row, got none"):
+        inference(frame.head(0), ["zip"], "ill")
+
 
 # How many classes of each size the 30,162 complete rows of Adult have, with these columns as quasi-identifiers.
 ADULT = {
@@ -196,19 +369,16 @@ def test_the_kept_classes_of_a_release_count():
         population_uniques(both, 10_000)
 
 
-@pytest.mark.parametrize(
-    ("given_sizes", "n_population", "error", "sentence"),
-    [
-        ([1, 2], 2, ValueError, "n_population must be at least the 3 rows that were drawn from it, got 2"),
-        ([1, 2], 2.5, TypeError, "n_population must be a whole number of persons, got 2.5"),
-        ([], 9, ValueError, r"classes must hold the size of at least one class, got an array of shape \(0,\)"),
-        ([1, 0, -2], 9, ValueError, "classes must hold sizes, which are whole numbers from 1 on, got 0, -2"),
-        ([1.5, 2], 9, ValueError, "classes must hold sizes, which are whole numbers from 1 on, got 1.5, 2.0"),
-    ],
-)
-def test_what_is_refused(given_sizes, n_population, error, sentence):
-    with pytest.raises(error, match=f"^{sentence}"):
-        population_uniques(given_sizes, n_population)
+def test_what_is_refused():
+    def said(given_sizes, n_population=9, error=ValueError):
+        return refused(error, lambda: population_uniques(given_sizes, n_population))
+
+    assert said([1, 2], 2) == "n_population must be at least the 3 rows that were drawn from it, got 2"
+    assert said([1, 2], 2.5, TypeError) == "n_population must be a whole number of persons, got 2.5"
+    assert said([]) == "classes must hold the size of at least one class, got an array of shape (0,)"
+    sizes = "classes must hold sizes, which are whole numbers from 1 on, got "
+    assert said([1, 0, -2]) == f"{sizes}0, -2"
+    assert said([1.5, 2]) == f"{sizes}1.5, 2.0"
 
 
 ROWS = pd.DataFrame({"zip": [f"{n:02}" for n in [*range(40), *[n for n in range(40, 60) for _ in range(1 + n % 3)]]]})

@@ -15,6 +15,17 @@ from pymoo_anon.comparison.uniques import SMALL_CLASSES, special_uniques, unique
 NAMES = ["a", "b", "c", "d"]
 
 
+def minimal_sets(rows, i, most):
+    """List the minimal unique sets of a row."""
+    found = []
+    for size in range(1, most + 1):
+        for own in combinations(range(len(rows[0])), size):
+            key = [rows[i][j] for j in own]
+            if sum([row[j] for j in own] == key for row in rows) == 1 and not any({*part} < {*own} for part in found):
+                found.append(own)
+    return found
+
+
 def plain(rows, names, most):
     """Count all by dictionaries of tuples."""
 
@@ -28,11 +39,8 @@ def plain(rows, names, most):
     sets = {
         tuple(names[j] for j in own): [sum(n < least for n in sizes(own)) for least in SMALL_CLASSES] for own in named
     }
-    alone = [
-        {own for size in every for own in combinations(every, size + 1) if sizes(own)[i] == 1} for i in range(len(rows))
-    ]
-    minimal = [{own for own in found if not any({*part} < {*own} for part in found)} for found in alone]
-    counts = Counter(tuple(names[j] for j in own) for found in minimal for own in found if len(own) <= most)
+    minimal = [minimal_sets(rows, i, most) for i in range(len(rows))]
+    counts = Counter(tuple(names[j] for j in own) for found in minimal for own in found)
     with_minimal = {
         size: sum(any(len(own) == size for own in found) for found in minimal) for size in range(1, most + 1)
     }
@@ -83,17 +91,6 @@ def test_sets_that_would_take_too_long_are_left_out(monkeypatch):
         monkeypatch.setattr(uniques, "_MOST_READ", most)
         assert uniqueness(frame, NAMES).largest == largest
         assert uniqueness(frame, NAMES).below(tuple(NAMES))
-
-
-def minimal_sets(rows, i, most):
-    """List the minimal unique sets of a row."""
-    found = []
-    for size in range(1, most + 1):
-        for own in combinations(range(len(rows[0])), size):
-            key = [rows[i][j] for j in own]
-            if sum([row[j] for j in own] == key for row in rows) == 1 and not any({*part} < {*own} for part in found):
-                found.append(own)
-    return found
 
 
 def test_scores_and_risks_are_those_of_the_published_example():

@@ -16,7 +16,7 @@ from exact_twins import TWINS, Exact, case, entropy_of, exact
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import fewer
+from strategies import fewer, nested
 
 from pymoo_anon import objectives as measures
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
@@ -24,18 +24,7 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import exp_pair, log_of_one_and, log_pair, logs_up_to, own_logs
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.fronts.archive import boxes, evaluated
-from pymoo_anon.objectives import (
-    DeltaDisclosure,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KLDivergence,
-    NonUniformEntropy,
-    NormalizedWeightedPenalty,
-    Objective,
-    Precision,
-    ProsecutorRisk,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.objectives.loss.cells import _over_one_denominator
 from pymoo_anon.objectives.privacy.diversity import _exp_of_entropy
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -213,21 +202,8 @@ def test_logarithms_and_exponentials_are_right_to_26_digits():
     assert logs.shape == (1 << 16, 4)
     with localcontext() as context:
         context.prec = 50
-        for whole in [
-            1,
-            2,
-            3,
-            5,
-            7,
-            1023,
-            1024,
-            1025,
-            2047,
-            2048,
-            2049,
-            65_535,
-            *rng.integers(2, 1 << 16, 300).tolist(),
-        ]:
+        near_powers = [1, 2, 3, 5, 7, 1023, 1024, 1025, 2047, 2048, 2049, 65_535]
+        for whole in [*near_powers, *rng.integers(2, 1 << 16, 300).tolist()]:
             assert_26_digits(logs[whole, :2], Decimal(whole).ln())
             assert_26_digits(logs[whole, 2:], Decimal(whole).ln() * whole)
         for exponent in rng.uniform(-60, 5, 300).tolist():
@@ -327,30 +303,27 @@ def test_a_class_of_entropy_l_5_need_not_be_suppressed_or_generalized(counts):
             assert problem.equivalence_classes(res.X).n_suppressed.tolist() == [0]
 
 
-def spread(n_attributes, height=2):
-    """Return one row per value, with hierarchies of a given height."""
-    values = [f"v{i}" for i in range(4)]
-    levels = [values, *[[f"{i // 2} {level}" for i in range(4)] for level in range(height - 1)], ["*"] * 4]
+def spread(n_attributes):
+    """Return one row per value of four, under hierarchies of pairs."""
     names = [f"q{j}" for j in range(n_attributes)]
-    frame = pd.DataFrame(dict.fromkeys(names, values))
-    return Microdata.from_frame(frame, {name: Hierarchy(levels) for name in names})
+    frame = pd.DataFrame(dict.fromkeys(names, ("v0", "v1", "v2", "v3")))
+    return Microdata.from_frame(frame, dict.fromkeys(names, nested(4)))
 
 
-def test_precision_of_a_fifth_is_attained_with_four_of_five_at_the_top():
-    problem = LatticeProblem(spread(5), [Precision()], constraints=[Precision() >= 0.2])
-    x = np.array([[2, 2, 2, 2, 0]])
-    F, G = problem.evaluate(x, return_values_of=["F", "G"])
-    assert F.tolist() == [[-0.2]]
-    assert G.tolist() == [[0]]
-
-
-def test_a_penalty_of_three_fifths_is_attained_with_three_of_five_at_the_top():
-    for objective in (NormalizedWeightedPenalty(), NormalizedWeightedPenalty([0.1, 0.2, 0.3, 0.2, 0.2])):
-        problem = LatticeProblem(spread(5), [objective], constraints=[objective <= 0.6])
-        for chosen in ([2, 2, 2, 0, 0], [2, 0, 2, 2, 0]):
-            F, G = problem.evaluate(np.array([chosen]), return_values_of=["F", "G"])
-            assert F.tolist() == [[0.6]]
-            assert G.tolist() == [[0]]
+@pytest.mark.parametrize(
+    ("objective", "limit", "chosen"),
+    [
+        (Precision(), 0.2, [[2, 2, 2, 2, 0]]),
+        (NormalizedWeightedPenalty(), 0.6, [[2, 2, 2, 0, 0], [2, 0, 2, 2, 0]]),
+        (NormalizedWeightedPenalty([0.1, 0.2, 0.3, 0.2, 0.2]), 0.6, [[2, 2, 2, 0, 0], [2, 0, 2, 2, 0]]),
+    ],
+)
+def test_fifths_are_attained_with_so_many_of_five_columns_at_the_top(objective, limit, chosen):
+    constraint = objective >= limit if objective.maximize else objective <= limit
+    problem = LatticeProblem(spread(5), [objective], constraints=[constraint])
+    F, G = problem.evaluate(np.array(chosen), return_values_of=["F", "G"])
+    assert problem.natural(F).tolist() == [[limit]] * len(chosen)
+    assert (G == 0).all()
 
 
 def test_thirds_as_weights_are_thirds():

@@ -14,23 +14,7 @@ from command import OF_OWN_TABLE, command, run, write_project
 
 from pymoo_anon import objectives
 from pymoo_anon.engine.compiled import Loop
-from pymoo_anon.objectives import (
-    BasicBetaLikeness,
-    ClassificationMetric,
-    ColumnObjective,
-    DeltaDisclosure,
-    DeltaPresence,
-    GeneralLossMetric,
-    HouseholdRisk,
-    KAnonymity,
-    KMap,
-    LeastPresence,
-    Objective,
-    ProsecutorRisk,
-    RecordsAtRisk,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.arguments import safe_repr, short_name
 from pymoo_anon.publishing import RecountError, read_evidence, release, verify

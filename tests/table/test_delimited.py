@@ -1,13 +1,17 @@
-"""Delimited text: encodings, separators and rows."""
+"""Delimited text, hierarchies in CSV files, and refusals of ambiguous ones."""
 
 import csv
 import io
 import re
 
+import pandas as pd
 import pytest
-from hypothesis import given
+from errors import refused
+from hypothesis import example, given
 from hypothesis import strategies as st
+from strategies import level_columns
 
+from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.table.delimited import SEPARATORS, csv_rows, decoded, separator_of
 
 FIELDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\ufeff"), max_size=6)
@@ -66,11 +70,294 @@ def test_separators(text, separator):
 )
 def test_other_encodings_are_named(data, message):
     whole = f"it must be text in UTF-8 or UTF-16, got {message}; save it as UTF-8"
-    with pytest.raises(ValueError, match=f"^{re.escape(whole)}$"):
-        decoded(data, "it")
+    assert refused(ValueError, lambda: decoded(data, "it")) == whole
 
 
 @pytest.mark.parametrize(("text", "row"), [('a\n"b\nc', 2), ('"a', 1), ('a\n"b"c\n', 2), ('a\n"' + "x" * 200_000, 2)])
 def test_quotes_that_are_not_closed(text, row):
     with pytest.raises(ValueError, match=rf"^it must have quotes closed, got in row {row}: "):
         list(csv_rows(text, ",", "it"))
+
+
+CITIES = Hierarchy([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
+# All of UTF-8 but the mark at the beginning of a file, NUL, and the signs of a header. Mark and NUL are no text.
+texts = st.text(
+    st.characters(codec="utf-8", exclude_characters="\ufeff\0*lL") | st.sampled_from(';,\t"\n\r '), max_size=4
+)
+
+
+@st.composite
+def text_hierarchies(draw):
+    """Draw hierarchies of any text, with labels and missing values."""
+    values = st.lists(texts.filter(bool) | st.none(), min_size=1, max_size=6, unique=True)
+    domain, *levels = draw(level_columns(draw(values)))
+    labels = draw(st.lists(texts.filter(bool), min_size=6, max_size=6, unique=True))
+    groups = [list(dict.fromkeys(level)) for level in levels]
+    names = [dict(zip(own, labels[: len(own)], strict=True)) for own in groups]
+    return Hierarchy([domain, *([name[x] for x in level] for name, level in zip(names, levels, strict=True))])
+
+
+@given(text_hierarchies())
+@example(Hierarchy.flat(["with\rreturn", None]))
+@example(Hierarchy.flat(["a", "b"]).with_missing())
+@example(Hierarchy([[None]]))
+@example(Hierarchy([["a", None, "b"], ["x", "", ""], ["*", "*", "*"]]))
+@example(Hierarchy([["a,b", "c,d"]]))
+@example(Hierarchy([["a\tb", "c;d"]]))
+def test_csv_gives_back_what_was_written(tmp_path_factory, hierarchy):
+    path = tmp_path_factory.getbasetemp() / "hierarchy.csv"
+    assert hierarchy.to_csv(path) is None
+    text = hierarchy.to_csv()
+    assert path.read_bytes() == text.encode()
+    assert Hierarchy.from_csv(path) == hierarchy
+    assert Hierarchy.from_csv(io.StringIO(text, newline="")) == hierarchy
+    assert path.read_bytes() == text.encode()
+
+
+NUL = "got a NUL in line {}, as in UTF-16 without a byte order mark; save it as UTF-8"
+ENDS = "must have labels in its last column, got none: every row ends with a separator"
+HEADER = (
+    "must not have a header: row 1 ends with {!r}, all others with '*'; take it out or, if its first column is a "
+    "value, let it stand in another row"
+)
+UNLIKE = (
+    "the first row would be read as a header, its first character as a byte order mark, or an empty text as a missing "
+    "value"
+)
+
+
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [
+        ([["a", "b\0"], ["*", "*"]], f"the file must be text in UTF-8 or UTF-16, {NUL.format(2)}"),
+        ([["a", "b"], ["", ""]], f"the file {ENDS}"),
+        ([["city", "a"], ["level 1", "*"]], UNLIKE),
+        ([["\ufeffa", "b"], ["*", "*"]], UNLIKE),
+        ([["a", ""], ["*", "*"]], UNLIKE),
+        ([["a", "b"], [None, "b"], ["*", "*"]], UNLIKE),
+        ([["a", None, "b"], ["", None, "b"], ["*", "*", "*"]], UNLIKE),
+        ([["a", "b", "c"], ["x", "*", "*"]], f"the file {HEADER.format('x')}"),
+    ],
+)
+def test_what_would_not_be_read_back_is_not_written(tmp_path, levels, message):
+    text = f"labels must be text that a hierarchy file can hold: {message}"
+    assert refused(ValueError, lambda: Hierarchy(levels).to_csv(tmp_path / "h.csv")) == text
+    assert list(tmp_path.iterdir()) == []
+
+
+USUAL = "a;ab;*\nb;ab;*\nc;c;*\n"
+CSV_FILES = {
+    "usual": USUAL.encode(),
+    "no last newline": b"a;ab;*\nb;ab;*\nc;c;*",
+    "Windows": b"a;ab;*\r\nb;ab;*\r\nc;c;*\r\n",
+    "old Macintosh": b"a;ab;*\rb;ab;*\rc;c;*\r",
+    "empty lines at the end": b"a;ab;*\nb;ab;*\nc;c;*\n\n\n",
+    "quotes": b'"a";ab;"*"\nb;"ab";*\nc;c;*\n',
+    "comma": b"a,ab,*\nb,ab,*\nc,c,*\n",
+    "tab": b"a\tab\t*\nb\tab\t*\nc\tc\t*\n",
+    "comma and quotes": b'"a","ab","*"\n"b","ab","*"\n"c","c","*"\n',
+    "header": b"city;level 1;level 2\na;ab;*\nb;ab;*\nc;c;*\n",
+    "header that counts all": b"Level-0,LEVEL-1,level-2\na,ab,*\nb,ab,*\nc,c,*\n",
+}
+ENCODINGS = {
+    "UTF-8 with mark": USUAL.encode("utf-8-sig"),
+    "UTF-16": USUAL.encode("utf-16"),
+    "UTF-16 big": b"\xfe\xff" + USUAL.encode("utf-16-be"),
+}
+
+
+def test_an_empty_first_field_is_what_is_missing():
+    for text, levels in {
+        "a;x;*\n;;*\n": [["a", None], ["x", None], ["*", "*"]],
+        "a;x;*\nb;;*\n;;*\n": [["a", "b", None], ["x", "", ""], ["*", "*", "*"]],
+        "a;x;*\n;unknown;*\n": [["a", None], ["x", "unknown"], ["*", "*"]],
+        "a;;*\nb;;*\n": [["a", "b"], ["", ""], ["*", "*"]],
+        'a\n""': [["a", None]],
+    }.items():
+        read = Hierarchy.from_csv(io.StringIO(text))
+        assert read == Hierarchy(levels), text
+        assert read.labels == Hierarchy(levels).labels
+    assert Hierarchy.from_csv(io.StringIO("a;x;*\n;;*\n")) == Hierarchy([["a"], ["x"], ["*"]]).with_missing()
+    with pytest.raises(ValueError, match=r"^the file: levels must name each value once, given more than once: None$"):
+        Hierarchy.from_csv(io.StringIO("a;*\n;*\n;*\n"))
+
+
+@pytest.mark.parametrize("text", ["17;x;*\n;;*\n", "17;17;*\n;;*\n", "17;x;*\n"])
+@pytest.mark.parametrize("column", [[17, None], ["17", None], ["17", ""]])
+def test_a_table_with_gaps_reads_a_file_with_a_row_for_them(text, column):
+    """Keep numbers beside missing values, and read empty texts as missing.
+
+    An empty text is missing only if no value is empty.
+    """
+    frame = pd.DataFrame({"age": pd.Series(column, dtype=object)})
+    if "" in column and not text.endswith("\n;;*\n"):
+        with pytest.raises(ValueError, match=r"got without a row there: ''$"):
+            Microdata.from_frame(frame, {"age": Hierarchy.from_csv(io.StringIO(text))}, missing="keep")
+        return
+    table = Microdata.from_frame(frame, {"age": Hierarchy.from_csv(io.StringIO(text))}, missing="keep")
+    hierarchy = table.quasi_identifiers["age"]
+    assert table.tuples.codes.tolist() == [[0], [1]]
+    assert hierarchy.domain == (column[0], None)
+    assert hierarchy.labels[1][1] is None
+    assert hierarchy.n_groups.tolist() == [2, 2, 1]
+    if text.startswith("17;17"):
+        assert hierarchy.labels[1][0] == column[0]
+
+
+@pytest.mark.parametrize("kind", [*CSV_FILES, *ENCODINGS])
+def test_csv_files_of_other_tools_are_read(tmp_path, kind):
+    path, data = tmp_path / "cities.csv", {**CSV_FILES, **ENCODINGS}[kind]
+    path.write_bytes(data)
+    assert Hierarchy.from_csv(path) == Hierarchy.from_csv(str(path)) == CITIES
+    assert path.read_bytes() == data
+
+
+def test_a_separator_within_labels_is_part_of_them():
+    for text, levels in {
+        "1,5;1,0–2,0;*\n2,5;2,0–3,0;*\n": [["1,5", "2,5"], ["1,0–2,0", "2,0–3,0"], ["*", "*"]],
+        "a\tx, y\nb\tz\n": [["a", "b"], ["x, y", "z"]],
+        'a,"x;y"\nb,z\n': [["a", "b"], ["x;y", "z"]],
+        'a,x "y" z\n"b ""c""",y\n': [["a", 'b "c"'], ['x "y" z', "y"]],
+        '"a;b"\n"c,d"\n': [["a;b", "c,d"]],
+        "a\nb": [["a", "b"]],
+        '5" pipe;*\n6" pipe;*\n': [['5" pipe', '6" pipe'], ["*", "*"]],
+    }.items():
+        assert Hierarchy.from_csv(io.StringIO(text)) == Hierarchy(levels), text
+
+
+def test_a_first_row_that_may_be_a_value_is_one():
+    for text in (
+        "a;l1\nb;l2\n",  # l1 and l2 are groups
+        "?;?;?\na;x;*\n",  # ? is a value of its own
+        "a;x\nb;y\nc;y\n",
+        "city;level 1;level 3\na;x;y\nb;y;y\n",
+        "city;level 1\n",
+        "a\n*\n",
+    ):
+        assert Hierarchy.from_csv(io.StringIO(text)).domain[0] == re.split("[;\n]", text)[0]
+
+
+@pytest.mark.parametrize("kind", CSV_FILES)
+def test_open_csv_files_are_read(kind):
+    with io.TextIOWrapper(io.BytesIO(CSV_FILES[kind]), encoding="utf-8", newline="") as file:
+        assert Hierarchy.from_csv(file) == CITIES
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('a;*\n"b;*\n' + "c;*\n" * 50_000, "field larger than field limit (131072)"),
+        ('a;*\n"b;*\nc;*\n"d";*\n', "';' expected after '\"'"),
+        ('a;*\nb;"*', "unexpected end of data"),
+        ('a,*\r\n"b"c,*\r\n', "',' expected after '\"'"),
+        ('1,5;*\n2,5;"*\n', "unexpected end of data"),  # split at commas, its rows are equally long
+        ('a;*\n"b"" ;*\n', "unexpected end of data"),
+        ('"a;*\nb;*\n', "unexpected end of data"),  # it hides all separators
+    ],
+    ids=range(7),
+)
+def test_a_quote_that_is_not_closed_is_refused_however_long_the_file(text, what):
+    row = 1 if text.startswith('"') else 2
+    message = f"the file must have quotes closed, got in row {row}: {what}"
+    assert refused(ValueError, lambda: Hierarchy.from_csv(io.StringIO(text))) == message
+
+
+@pytest.mark.parametrize("broken", ["values", "folder"])
+def test_a_csv_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, broken):
+    path = tmp_path / "cities.csv"
+    path.write_text("what was there")
+    lone_surrogate = "\ud800"
+    hierarchy = Hierarchy.flat(["a", lone_surrogate]) if broken == "values" else CITIES
+    if broken == "folder":
+
+        def refuse(*_):
+            raise OSError("no")
+
+        monkeypatch.setattr("os.replace", refuse)
+    with pytest.raises((ValueError, OSError)):
+        hierarchy.to_csv(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["cities.csv"]
+    assert path.read_text() == "what was there"
+
+
+EMPTY = "must hold at least one row value;level 1;level 2;..., got an empty file"
+LENGTHS = "must have rows of equal length: split at {!r}, row 1 has {}, others have not: rows {}"
+OTHER = "split at ',', every row has {}: put labels with {!r} in quotes"
+TAB = "\t"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", f"{{}} {EMPTY}"),
+        ("\n\n", f"{{}} {EMPTY}"),
+        ("a;*\n" + "b\n" * 7, f"{{}} {LENGTHS.format(';', '2 columns', '2, 3, 4, 5, 6 and 2 more')}"),
+        ("a,*\nb,x,*\n", f"{{}} {LENGTHS.format(',', '2 columns', '2')}"),
+        ("a;*\n\nb;*\n", f"{{}} {LENGTHS.format(';', '2 columns', '2')}"),
+        (
+            "a,x;y,*\nb,x,*\n",
+            f"{{}} {LENGTHS.format(';', '2 columns', '2')}; {OTHER.format(3, ';')}",
+        ),
+        ("a\t*\nb,c\n", f"{{}} {LENGTHS.format(TAB, '2 columns', '2')}"),
+        (
+            "a,*\nb\t,*\n",
+            f"{{}} {LENGTHS.format(TAB, '1 column', '2')}; {OTHER.format(2, TAB)}",
+        ),
+        ("a;*\nb;*\na;*\n", "{}: levels must name each value once, given more than once: 'a'"),
+        ("a;x;1\nb;x;2\n", "{}: level 2 must be a coarsening of level 1: it splits the groups 'x'"),
+        ("a,*,\nb,*,\n", f"{{}} {ENDS}"),
+        ("age;young or old;all\n17;young;*\n71;old;*\n", f"{{}} {HEADER.format('all')}"),
+        ("a;*\0\n", f"{{}} must be text in UTF-8 or UTF-16, {NUL.format(1)}"),
+    ],
+)
+def test_csv_files_that_are_refused(tmp_path, text, message):
+    path = tmp_path / "h.csv"
+    path.write_text(text)
+    assert refused(ValueError, lambda: Hierarchy.from_csv(path)) == message.format(path)
+    assert refused(ValueError, lambda: Hierarchy.from_csv(io.StringIO(text))) == message.format("the file")
+
+
+def test_a_csv_in_another_encoding_is_refused_unless_it_is_opened_in_it(tmp_path):
+    path = tmp_path / "h.csv"
+    path.write_bytes("Bonn;*\r\nZürich;*\r\nNîmes;*\r\n".encode("cp1252"))
+    message = (
+        f"{path} must be text in UTF-8 or UTF-16, got the byte 0xfc in line 2, as in a file in latin-1 (ISO 8859-1) or "
+        "Windows-1252; save it as UTF-8"
+    )
+    assert refused(ValueError, lambda: Hierarchy.from_csv(path)) == message
+    with open(path, encoding="cp1252") as file:
+        assert Hierarchy.from_csv(file).domain == ("Bonn", "Zürich", "Nîmes")
+    with open(path, encoding="utf-8") as file, pytest.raises(ValueError, match="must be open in the encoding that it"):
+        Hierarchy.from_csv(file)
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["Zürich;*\n".encode("utf-16-le"), "Bonn;*\n".encode("utf-16-be"), "Bonn;*\n".encode("utf-32-le"), b"PK\0\xff"],
+)
+def test_a_csv_in_utf_16_without_its_mark_is_refused(tmp_path, data):
+    path = tmp_path / "h.csv"
+    path.write_bytes(data)
+    message = (
+        rf"{re.escape(str(path))} must be text in UTF-8 or UTF-16, got .* in line 1, as in UTF-16 without a byte order "
+        "mark; save it as UTF-8"
+    )
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Hierarchy.from_csv(path)
+
+
+def test_a_csv_that_does_not_keep_what_its_mark_says_is_refused(tmp_path):
+    path = tmp_path / "h.csv"
+    path.write_bytes(b"\xff\xfea")
+    with pytest.raises(
+        ValueError, match=r"must be text in UTF-8 or UTF-16, got the byte 0x61 in line 1; save it as UTF-8$"
+    ):
+        Hierarchy.from_csv(path)
+
+
+def test_only_paths_and_open_text_files_are_read(tmp_path):
+    for bad in (5, None, b"h.csv", io.BytesIO(b"a;*")):
+        with pytest.raises(TypeError, match=r"^path must be a path or an open text file, got "):
+            Hierarchy.from_csv(bad)
+    with pytest.raises(FileNotFoundError):
+        Hierarchy.from_csv(tmp_path / "none.csv")

@@ -8,11 +8,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from pymoo.optimize import minimize
+from strategies import at_levels
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.table import Generalization, Hierarchy, Microdata, draft_hierarchy
+from pymoo_anon.table import Hierarchy, Microdata, draft_hierarchy
 
 N_ROWS = 400
 QUASI = ["born", "seen", "zip", "icd", "age", "weight", "sex"]
@@ -90,16 +91,10 @@ def test_every_frame_has_the_same_classes(kind, source, files):
     table = Microdata.from_frame(frame, own, sensitive="illness", missing="keep", person="patient")
     assert (table.n_rows, len(table.domain_of("patient"))) == (N_ROWS, len(set(ROWS["patient"])))
     for node in ([1, 1, 1, 1, 1, 1, 1], [4, 3, 1, 2, 3, 2, 1], [5, 3, 2, 0, 4, 4, 0], [3, 2, 0, 3, 2, 3, 1]):
-        chosen = {
-            name: (hierarchy, min(level, hierarchy.length))
-            for (name, hierarchy), level in zip(table.quasi_identifiers.items(), node, strict=True)
-        }
-        generalization = Generalization(
-            {name: hierarchy.groups[level] for name, (hierarchy, level) in chosen.items()},
-            {name: hierarchy.labels[level] for name, (hierarchy, level) in chosen.items()},
-        )
+        levels = [min(level, own.length) for own, level in zip(table.quasi_identifiers.values(), node, strict=True)]
+        generalization = at_levels(table.quasi_identifiers, levels)
         plain = {}
-        for name, (_, level) in chosen.items():
+        for name, level in zip(QUASI, levels, strict=True):
             lines = [line.split(";") for line in files[name].splitlines()]
             label = {line[0]: line[level] for line in lines}
             # A moment's text begins with its day.

@@ -1,4 +1,4 @@
-"""Drafts of hierarchies: a row per value, useful levels, fitting labels."""
+"""Drafts of hierarchies: a row per value, useful levels, fitting labels, and categories in their order."""
 
 import io
 import math
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from drafted import as_table, partition
+from errors import refused
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -108,11 +109,7 @@ def test_intervals_are_round_nest_and_hold_their_numbers(kind, data):
 @pytest.mark.parametrize(
     ("values", "n_groups", "reason"),
     [
-        (
-            range(17, 91),
-            [90, 9, 5, 1],
-            "whole numbers from 17 to 90, a row for each of 10 to 99; intervals of 10, 20",
-        ),
+        (range(17, 91), [90, 9, 5, 1], "whole numbers from 17 to 90, a row for each of 10 to 99; intervals of 10, 20"),
         (
             range(1931, 2021),
             [100, 10, 6, 2, 1],
@@ -196,6 +193,12 @@ def test_days_of_a_year_or_so_get_a_row_each():
     assert draft_hierarchy([date(1950, 1, 1), date(1980, 1, 1), date(2000, 1, 1)]).hierarchy.n_values == 3
 
 
+AMBIGUOUS = (
+    "dates must tell by one of them whether the day or the month comes first, got {}; written like 2021-03-05 they "
+    "would"
+)
+
+
 @pytest.mark.parametrize(
     ("values", "kind", "reason"),
     [
@@ -208,17 +211,12 @@ def test_days_of_a_year_or_so_get_a_row_each():
         (
             ["05/03/2021", "01/02/1999"],
             "categories",
-            "dates must tell by one of them whether the day or the month comes first, got '01/02/1999', '05/03/2021'; "
-            "written like 2021-03-05 they would; 2 categories",
+            AMBIGUOUS.format("'01/02/1999', '05/03/2021'") + "; 2 categories",
         ),
         (["13.01.2021", "01.13.2021"], "categories", "2 categories"),
         (["20210305", "20211305"], "categories", "2 categories"),
         (["18490305", "18490306", "18490307", "18490308"], "numbers", None),
-        (
-            ["2021-03-05", "2021-03-06", "mañana"],
-            "categories",
-            "not dates because of 'mañana'; 3 categories; 2 groups",
-        ),
+        (["2021-03-05", "2021-03-06", "mañana"], "categories", "not dates because of 'mañana'; 3 categories; 2 groups"),
         (["2021-02-30", "2021-02-01"], "categories", "2 categories"),
         (["05.03.21", "28.11.19"], "categories", "2 categories"),
         (["1", "2", "3", "4", "x"], "categories", "not numbers because of 'x'; 5 categories; 2 groups"),
@@ -250,12 +248,8 @@ def test_kinds_are_told_apart(values, kind, reason):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("zip", "codes"),
-        ("Zip_Code", "codes"),
-        ("zipcode", "codes"),
-        ("PLZ", "codes"),
-        ("unzipped", "numbers"),
-        (None, "numbers"),
+        *((name, "codes") for name in ("zip", "Zip_Code", "zipcode", "PLZ")),
+        *((name, "numbers") for name in ("unzipped", None)),
     ],
 )
 def test_a_name_tells_a_code(name, kind):
@@ -393,43 +387,122 @@ def test_counts_are_those_of_the_values_or_given():
     assert draft_hierarchy(["d", "c", "a", "b", "a"], [1, 2, 4, 3, 1]) == counted
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([],), "values must hold at least one, got none"),
-        ((["a"], [1, 2]), "counts must be as many as the values, 1, got 2"),
-        ((["a", "b"], [1, 0]), "counts must be positive, got 0"),
-        (
-            (["a"], None, "tree"),
-            "kind must be 'auto', 'numbers', 'dates', 'ordered', 'codes', 'categories', got 'tree'",
-        ),
-        ((["1", "x"], None, "numbers"), "numbers must be at most 1e+18, or text that spells such, got 'x'"),
-        ((["1e19"], None, "numbers"), "numbers must be at most 1e+18, or text that spells such, got '1e19'"),
-        (
-            (["2021-03-05", "x"], None, "dates"),
-            "dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got 'x'",
-        ),
-        (
-            (["13.01.2021", "01.13.2021"], None, "dates"),
-            "dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got some with the day and some "
-            "with the month first",
-        ),
-        (
-            (["01.02.2021"], None, "dates"),
-            "dates must tell by one of them whether the day or the month comes first, got '01.02.2021'; written like "
-            "2021-03-05 they would",
-        ),
-        ((["1*", "12"], None, "codes"), "codes must have at most 40 characters, none of them '*', got '1*'"),
-        ((["1" * 41], None, "codes"), f"codes must have at most 40 characters, none of them '*', got '{'1' * 41}'"),
-    ],
-    ids=range(11),
-)
-def test_values_without_a_draft(arguments, message):
-    with pytest.raises(ValueError) as caught:
-        draft_hierarchy(*arguments)
-    assert str(caught.value) == message
+def test_values_without_a_draft():
+    def said(*arguments):
+        return refused(ValueError, lambda: draft_hierarchy(*arguments))
+
+    assert said([]) == "values must hold at least one, got none"
+    assert said(["a"], [1, 2]) == "counts must be as many as the values, 1, got 2"
+    assert said(["a", "b"], [1, 0]) == "counts must be positive, got 0"
+    kinds = "kind must be 'auto', 'numbers', 'dates', 'ordered', 'codes', 'categories', got 'tree'"
+    assert said(["a"], None, "tree") == kinds
+    for value in ("x", "1e19"):
+        text = f"numbers must be at most 1e+18, or text that spells such, got {value!r}"
+        assert said(["1", value], None, "numbers") == text
+    dates = "dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got "
+    assert said(["2021-03-05", "x"], None, "dates") == f"{dates}'x'"
+    both = said(["13.01.2021", "01.13.2021"], None, "dates")
+    assert both == f"{dates}some with the day and some with the month first"
+    assert said(["01.02.2021"], None, "dates") == AMBIGUOUS.format("'01.02.2021'")
+    codes = "codes must have at most 40 characters, none of them '*', got "
+    assert said(["1*", "12"], None, "codes") == f"{codes}'1*'"
+    assert said(["1" * 41], None, "codes") == f"{codes}{'1' * 41!r}"
 
 
 def test_a_draft_of_a_large_column_is_made_quickly():
     values = np.random.default_rng(1).normal(50_000, 20_000, 50_000).tolist()
     assert draft_hierarchy(values).hierarchy.n_values == len(set(values))
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [
+        (
+            ["[50-60)", "[40-50)", "[70-80)", "[60-70)", "[10-20)"],
+            [["[10-50)", "[50-70)", "[70-80)"], ["[10-70)", "[70-80)"]],
+        ),
+        (["18-24", "65+", "25-34", "unknown", "35-64"], [["18-34", "≥35", "unknown"]]),
+        (["5 to 9", "<5", "10 to 14", "15 and over"], [["≤9", "≥10"]]),
+        (["(0, 5]", "(5, 10]", "> 10"], [["(0, 10]", "> 10"]]),
+        (["<10", "[10, 20[", "[20, 30["], [["<20", "[20, 30["]]),
+        (["unter 18", "18 bis 29", "30 bis 49", "50 und älter"], [["≤29", "≥30"]]),
+        (["$0-$9,999", "$10,000-$19,999", "$20,000+"], [["$0-$19,999", "$20,000+"]]),
+        (["low", "high", "medium", "very high"], [["low–medium", "high – very high"]]),
+        (["<1 year", "1-2 years", "3-5 years", ">5 years"], [["≤2", "≥3"]]),
+        (["1 000-1 999", "2 000-2 999", "3 000+"], [["1 000-2 999", "3 000+"]]),
+        (["10k+", "1k-9k", "500-999", "0-499"], [["0-999", "≥1k"]]),
+        (["more than 10", "5-10", "0-4"], [["0-10", "more than 10"]]),
+        (["XL", "S", "M", "L"], [["S–M", "L–XL"]]),
+        (["strongly agree", "agree", "neutral"], [["neutral–agree", "strongly agree"]]),
+        (["Jan", "Mar", "Feb", "Dec", "Apr"], [["Jan–Mar", "Apr", "Dec"], ["Jan–Apr", "Dec"]]),
+        (["Januar", "Juni", "Mai", "März"], [["Januar–März", "Mai–Juni"]]),
+        (["Mo", "Di", "Sa", "Fr", "So", "Mi", "Do"], [["Mo–Fr", "Sa–So"]]),
+        (["Sunday", "Monday", "Saturday"], [["Monday", "Saturday–Sunday"]]),
+        (["Masters", "HS-grad", "Doctorate", "11th"], [["11th – HS-grad", "Masters–Doctorate"]]),
+        (["sehr niedrig", "hoch", "mittel"], [["sehr niedrig – mittel", "hoch"]]),
+        (["grade 2", "grade 10", "grade 1"], [["grade 1 – grade 2", "grade 10"]]),
+        (["A+", "B", "A"], [["A+–A", "B"]]),
+        ([*["0-9", "10-19", "20-29"] * 20, "5-15"], [["0-19", "20-29", "5-15"]]),
+        ([*["grade 1", "grade 2", "grade 3"] * 20, "stage 1"], [["grade 1 – grade 2", "grade 3", "stage 1"]]),
+    ],
+    ids=range(24),
+)
+def test_neighbors_in_their_order(values, levels):
+    draft = draft_hierarchy(values)
+    assert draft.kind == "ordered"
+    assert [list(own) for own in draft.hierarchy.labels[1:-1]] == levels
+    assert draft_hierarchy(values[::-1]) == draft
+    read = Hierarchy.from_csv(io.StringIO(draft.hierarchy.to_csv(), newline=""))
+    assert partition(read, values) == partition(draft.hierarchy, values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["0-10", "5-15", "15-20"],
+        ["10-5", "5-1", "20-30"],
+        ["low", "high", "dog"],
+        ["Jan", "Feb", "Mo"],
+        ["A", "B", "C", "D"],
+        ["low", "high"],
+        ["yes", "no", "unknown"],
+        ["2 cats", "3 dogs", "4 birds"],
+    ],
+    ids=range(8),
+)
+def test_values_without_an_order_get_none(values):
+    assert draft_hierarchy(values).kind == "categories"
+    with pytest.raises(
+        ValueError, match=r"^ordered categories must be intervals written as text, months, weekdays or "
+    ):
+        draft_hierarchy(values, kind="ordered")
+
+
+def test_letters_are_marks_where_the_name_says_so():
+    assert draft_hierarchy(list("DACFB"), name="Grade").hierarchy.labels[1] == ("A–B", "C–D", "F")
+
+
+@given(st.lists(st.integers(0, 40), min_size=3, max_size=30, unique=True), st.sampled_from([1, 5, 10]))
+def test_a_label_of_intervals_holds_what_is_in_its_group(starts, width):
+    """Check that a label spans its group and no other group."""
+    column = [f"[{start * width}-{(start + 1) * width})" for start in starts]
+    hierarchy = draft_hierarchy(column).hierarchy
+    n_seen = 0
+    for labels in partition(hierarchy, column)[1:-1]:
+        for label in set(labels):
+            low, high = map(int, label[1:-1].split("-"))
+            inside = {start for start in starts if low <= start * width < high}
+            assert inside == {start for start, own in zip(starts, labels, strict=True) if own == label}
+            assert (low, high) == (min(inside) * width, (max(inside) + 1) * width)
+            n_seen += 1
+    assert n_seen > 0
+
+
+def test_intervals_are_read_as_persons_write_them():
+    draft = draft_hierarchy(["500-1.000", "1.000-1.500", "1.500-2.000", "2.000-2.500", "≥ 2.500"])
+    assert draft.kind == "ordered"
+    assert draft.hierarchy.labels[1] == ("500-1.500", "1.500-2.500", "≥ 2.500")
+    draft = draft_hierarchy(["0,5-1,5", "1,5-2,5", "2,5-10", "10-12,5"])
+    assert draft.hierarchy.labels[1] == ("0,5-2,5", "2,5-12,5")
+    draft = draft_hierarchy(["0-1,000", "1,000-2,000", "2,000-3,000", "3,000-4,000"])
+    assert draft.hierarchy.labels[1] == ("0-2,000", "2,000-4,000")

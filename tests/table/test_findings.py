@@ -20,6 +20,15 @@ def said(text, values=None):
     return [str(finding) for finding in check_hierarchy(io.StringIO(text, newline=""), values)]
 
 
+TWICE = "error: values with more than one row:"
+WITHOUT = "error: values of the column without a row:"
+LENGTHS = "error: rows that have not 2 columns like the others, by their numbers:"
+NEAR = "warning: {} that differ only in case, spaces or character width:"
+GAINS = "warning: level {} gains nothing: it has as many groups as the one below,"
+IDLE = "note: values that the column does not hold:"
+GAPS = "note: the column has missing values, the file no row for them: missing='keep' adds one"
+
+
 @pytest.mark.parametrize(
     ("text", "values", "findings"),
     [
@@ -28,27 +37,19 @@ def said(text, values=None):
         ("Male;*\nFemale;*\n;*\n", ["Male", None, "Female"], []),
         ("Male;*\nFemale;*\n;*\n", ["Male", "Female"], []),
         ("alone\n", ["alone"], []),
-        (
-            "Male;*\nFemale;*\n",
-            ["Male", "Female", math.nan],
-            ["note: the column has missing values, the file no row for them: missing='keep' adds one"],
-        ),
+        ("Male;*\nFemale;*\n", ["Male", "Female", math.nan], [GAPS]),
         (
             "Male;*\nmale ;*\nFemale;*\nMALE;*\nMale;*\n",
             None,
-            [
-                "error: values with more than one row: 'Male'",
-                "warning: values that differ only in case, spaces or character width: 'Male' and 'male ' and 'MALE'",
-            ],
+            [f"{TWICE} 'Male'", f"{NEAR.format('values')} 'Male' and 'male ' and 'MALE'"],
         ),
         (
             "New York;*\nBoston;*\n",
             ["New  York", "Boston", "boston", "Ｂoston"],
             [
-                "error: values of the column without a row: 'New  York', 'boston', 'Ｂoston'",
-                "warning: values that differ only in case, spaces or character width: 'New York' and 'New  "
-                "York', 'Boston' and 'boston' and 'Ｂoston'",
-                "note: values that the column does not hold: 'New York'",
+                f"{WITHOUT} 'New  York', 'boston', 'Ｂoston'",
+                f"{NEAR.format('values')} 'New York' and 'New  York', 'Boston' and 'boston' and 'Ｂoston'",
+                f"{IDLE} 'New York'",
             ],
         ),
         (
@@ -56,38 +57,23 @@ def said(text, values=None):
             None,
             [
                 "error: level 2 is no coarsening of level 1, it splits groups: 'x' into '1' and '2'",
-                "warning: labels of level 1 that differ only in case, spaces or character width: 'y' and 'Y '",
+                f"{NEAR.format('labels of level 1')} 'y' and 'Y '",
             ],
         ),
         (
             "a;x\nb;y\n",
             None,
-            [
-                "warning: level 1 gains nothing: it has as many groups as the one below, 2",
-                "warning: the last level is no root: it keeps groups apart: 'x', 'y'",
-            ],
+            [f"{GAINS.format(1)} 2", "warning: the last level is no root: it keeps groups apart: 'x', 'y'"],
         ),
-        (
-            "a;x;x;*\nb;x;x;*\nc;y;y;*\n",
-            None,
-            ["warning: level 2 gains nothing: it has as many groups as the one below, 2"],
-        ),
-        ("a;*;*\nb;*;*\n", None, ["warning: level 2 gains nothing: it has as many groups as the one below, 1"]),
+        ("a;x;x;*\nb;x;x;*\nc;y;y;*\n", None, [f"{GAINS.format(2)} 2"]),
+        ("a;*;*\nb;*;*\n", None, [f"{GAINS.format(2)} 1"]),
         ("a;;*\nb;x;*\n;;*\nc;x;*\n", None, ["warning: values without a label at level 1: 'a'"]),
         (
             "a;*\nb\nc;*\nd;*;*\n\ne;*\n",
             ["f"],
-            [
-                "error: rows that have not 2 columns like the others, by their numbers: 2, 4, 5",
-                "error: values of the column without a row: 'f'",
-                "note: values that the column does not hold: 'a', 'c', 'e'",
-            ],
+            [f"{LENGTHS} 2, 4, 5", f"{WITHOUT} 'f'", f"{IDLE} 'a', 'c', 'e'"],
         ),
-        (
-            "a\nb;*\nc;*\n",
-            ["b", "c"],
-            ["error: rows that have not 2 columns like the others, by their numbers: 1"],
-        ),
+        ("a\nb;*\nc;*\n", ["b", "c"], [f"{LENGTHS} 1"]),
         (
             "age;young or old;all\n17;young;*\n18;young;*\n71;old;*\n",
             [17, 18, 71],
@@ -114,10 +100,7 @@ def said(text, values=None):
         (
             "".join(f"{i};*\n" for i in range(9)),
             list("abcdefg"),
-            [
-                "error: values of the column without a row: 'a', 'b', 'c', 'd', 'e' and 2 more",
-                "note: values that the column does not hold: '0', '1', '2', '3', '4' and 4 more",
-            ],
+            [f"{WITHOUT} 'a', 'b', 'c', 'd', 'e' and 2 more", f"{IDLE} '0', '1', '2', '3', '4' and 4 more"],
         ),
     ],
 )

@@ -1,8 +1,9 @@
-"""Hierarchies: builders, files, intervals, numbers against text, and refusals."""
+"""Hierarchies of values and intervals, and their nodes."""
 
 import copy
 import pickle
 import re
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -10,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import hierarchies
@@ -97,27 +99,23 @@ def test_instances_do_not_change(hierarchy):
     assert not hierarchy.n_groups.flags.writeable
 
 
-@pytest.mark.parametrize(
-    ("levels", "message"),
-    [
+def test_levels_that_are_refused():
+    missing = "levels must not hold NaN; None stands for a missing value"
+    lengths = "levels must be equally long: level 0 has 2 values, level 1 has 1 labels"
+    twice = "levels must name each value once, given more than once: "
+    for levels, message in (
         ([], "levels must hold at least one value, got none"),
         ([[], []], "levels must hold at least one value, got none"),
-        ([["a", "b"], ["*"]], "levels must be equally long: level 0 has 2 values, level 1 has 1 labels"),
-        ([[1.0, float("nan")]], "levels must not hold NaN; None stands for a missing value"),
-        ([[1, Decimal("sNaN")]], "levels must not hold NaN; None stands for a missing value"),
-        ([[1, pd.NA]], "levels must not hold NaN; None stands for a missing value"),
-        ([[1, 2], ["*", np.nan]], "levels must not hold NaN; None stands for a missing value"),
-        ([[1, 2, 1.0]], "levels must name each value once, given more than once: 1.0"),
-        (
-            [[*"abcdefg"] * 2],
-            "levels must name each value once, given more than once: 'a', 'b', 'c', 'd', 'e' and 2 more",
-        ),
+        ([["a", "b"], ["*"]], lengths),
+        ([[1.0, float("nan")]], missing),
+        ([[1, Decimal("sNaN")]], missing),
+        ([[1, pd.NA]], missing),
+        ([[1, 2], ["*", np.nan]], missing),
+        ([[1, 2, 1.0]], f"{twice}1.0"),
+        ([[*"abcdefg"] * 2], f"{twice}'a', 'b', 'c', 'd', 'e' and 2 more"),
         ([[1, 2], ["*", "*"], [1, 2]], "level 2 must be a coarsening of level 1: it splits the groups '*'"),
-    ],
-)
-def test_levels_that_are_refused(levels, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        Hierarchy(levels)
+    ):
+        assert refused(ValueError, lambda levels=levels: Hierarchy(levels)) == message
 
 
 def holds(label, value):
@@ -176,10 +174,8 @@ def test_interval_labels_read_well():
 def test_ages_in_steps_of_five_have_twenty_values():
     ages = Hierarchy.intervals(0, 100, widths=[], step=5)
     assert ages.n_groups.tolist() == [20, 1]
-    assert (
-        ages.encode([0, 4, 5, 99, 100, -1, 17.0, 17.5, None, "17", True]).tolist()
-        == [0, 0, 1, 19] + [-1] * 2 + [3] + [-1] * 4
-    )
+    values = [0, 4, 5, 99, 17.0, 100, -1, 17.5, None, "17", True]
+    assert ages.encode(values).tolist() == [0, 0, 1, 19, 3] + [-1] * 6
 
 
 def test_intervals_of_large_whole_numbers_are_exact():
@@ -189,60 +185,34 @@ def test_intervals_of_large_whole_numbers_are_exact():
     assert hierarchy.encode(values).tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_intervals_that_are_refused():
+    """Refuse a fraction without end with a sentence, too, not an arithmetic error."""
+    numbers = "low, high, step and widths must be whole, float or Decimal numbers of at most 1e+18, got "
+    multiple, nest = "high - low must be a positive multiple of step, got ", "widths must nest, each a larger multiple "
+    for arguments, message in (
         ((0, 10, [], 1, "both"), "closed must be 'left' or 'right', got 'both'"),
-        (
-            (0, float("inf"), []),
-            "low, high, step and widths must be whole, float or Decimal numbers of at most 1e+18, got inf",
-        ),
-        (
-            (float("nan"), 10, []),
-            "low, high, step and widths must be whole, float or Decimal numbers of at most 1e+18, got nan",
-        ),
-        (("0", 10, []), "low, high, step and widths must be whole, float or Decimal numbers of at most 1e+18, got '0'"),
-        (
-            (0, 10, [5, True]),
-            "low, high, step and widths must be whole, float or Decimal numbers of at most 1e+18, got True",
-        ),
+        ((0, float("inf"), []), f"{numbers}inf"),
+        ((float("nan"), 10, []), f"{numbers}nan"),
+        (("0", 10, []), f"{numbers}'0'"),
+        ((0, 10, [5, True]), f"{numbers}True"),
+        ((0, 1, [], Fraction(1, 3)), f"{numbers}Fraction(1, 3)"),
+        ((0, 10**400, [], 10**399), f"{numbers}1{'0' * 79}"),
         ((0, 10, [], 0), "step must be positive, got 0"),
         ((0, 10, [], -1), "step must be positive, got -1"),
-        ((0, 10, [], 3), "high - low must be a positive multiple of step, got 0, 10 and 3"),
-        ((10, 10, []), "high - low must be a positive multiple of step, got 10, 10 and 1"),
-        ((10, 0, []), "high - low must be a positive multiple of step, got 10, 0 and 1"),
-        ((0, 10, [5, 8]), "widths must nest, each a larger multiple of the one before: 5, 8"),
-        ((0, 10, [5, 5]), "widths must nest, each a larger multiple of the one before: 5, 5"),
-        ((0, 10, [3], 2), "widths must nest, each a larger multiple of the one before: 2, 3"),
-    ],
-)
-def test_intervals_that_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        Hierarchy.intervals(*arguments)
-
-
-def test_intervals_take_any_real_number_or_refuse_it():
-    """Refuse a fraction without end with a sentence, not an arithmetic error."""
-    with pytest.raises(ValueError, match="low, high, step and widths must be"):
-        Hierarchy.intervals(0, 1, [], Fraction(1, 3))
-    with pytest.raises(ValueError, match="low, high, step and widths must be"):
-        Hierarchy.intervals(0, 10**400, [], 10**399)
+        ((0, 10, [], 3), f"{multiple}0, 10 and 3"),
+        ((10, 10, []), f"{multiple}10, 10 and 1"),
+        ((10, 0, []), f"{multiple}10, 0 and 1"),
+        ((0, 10, [5, 8]), f"{nest}of the one before: 5, 8"),
+        ((0, 10, [5, 5]), f"{nest}of the one before: 5, 5"),
+        ((0, 10, [3], 2), f"{nest}of the one before: 2, 3"),
+    ):
+        assert refused(ValueError, lambda arguments=arguments: Hierarchy.intervals(*arguments)) == message
 
 
 def test_encode_tells_numbers_text_and_truth_apart():
     mixed = Hierarchy([[17, "17", "07", True, None, 2.5]])
-    assert mixed.encode([17, 17.0, "17", "07", True, None, 2.5, 7, 1, "None"]).tolist() == [
-        0,
-        0,
-        1,
-        2,
-        3,
-        4,
-        5,
-        -1,
-        -1,
-        -1,
-    ]
+    values = [17, 17.0, "17", "07", True, None, 2.5, 7, 1, "None"]
+    assert mixed.encode(values).tolist() == [0, 0, 1, 2, 3, 4, 5, -1, -1, -1]
     assert Hierarchy.flat(["true", "False"]).encode([True, False, 1]).tolist() == [0, 1, -1]
     assert CITIES.encode([]).tolist() == []
 
@@ -266,12 +236,8 @@ def test_with_numbers_is_exact():
     assert Hierarchy.flat(large).with_numbers(float).domain == (2.0**53, 2**53 + 1)
     decimals = Hierarchy.flat([*large, "0.10", "1e400"]).with_numbers(Decimal)
     assert decimals.domain == (2**53, 2**53 + 1, Decimal("0.1"), Decimal("1e400"))
-    assert decimals.encode([0.1, Decimal("0.100"), Decimal(2**53 + 1), Decimal("0.10000000000000000001")]).tolist() == [
-        2,
-        2,
-        1,
-        -1,
-    ]
+    values = [0.1, Decimal("0.100"), Decimal(2**53 + 1), Decimal("0.10000000000000000001")]
+    assert decimals.encode(values).tolist() == [2, 2, 1, -1]
     # Numbers beyond floats stay text.
     assert Hierarchy.flat(["1e400", "1" * 400]).with_numbers(float).domain == ("1e400", "1" * 400)
     with pytest.raises(ValueError, match=r"spelled more than once: 0\.1$"):
@@ -338,22 +304,100 @@ def test_bins_know_decimals_as_they_are_written():
     for closed in ("left", "right"):
         assert Hierarchy.intervals(0, 1, [], 0.1, closed).encode([*unreal, 10**400]).tolist() == [-1] * 7
     whole = Hierarchy.intervals(0, 3, [])
-    assert whole.encode([Decimal("2.0"), Decimal(2), Decimal("2.00000000000000000001"), np.int8(2)]).tolist() == [
-        2,
-        2,
-        -1,
-        2,
-    ]
+    values = [Decimal("2.0"), Decimal(2), Decimal("2.00000000000000000001"), np.int8(2)]
+    assert whole.encode(values).tolist() == [2, 2, -1, 2]
     large = Hierarchy.intervals(2**53, 2**53 + 4, [])
     assert large.encode([Decimal(2**53 + 1), Decimal(2**53 + 3)]).tolist() == [1, 3]
 
 
 def test_more_bins_than_a_table_can_have_are_refused():
     message = "high - low must be at most 10,000,000 times step, got 10,000,000,000 times 0.1"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        Hierarchy.intervals(0, 10**9, [], 0.1)
+    assert refused(ValueError, lambda: Hierarchy.intervals(0, 10**9, [], 0.1)) == message
 
 
-def test_an_empty_text_is_missing_only_where_it_is_no_value():
-    assert Hierarchy.flat(["", "a"]).with_missing().encode(["", "a", None]).tolist() == [0, 1, 2]
-    assert Hierarchy.flat(["a", "b"]).with_missing().encode(["", "a", None]).tolist() == [2, 0, 2]
+def sets_of(hierarchy):
+    """Map every group's value set to its lowest level and label."""
+    found = {}
+    for level, groups in enumerate(hierarchy.groups):
+        for group, label in enumerate(hierarchy.labels[level]):
+            found.setdefault(frozenset(np.flatnonzero(groups == group).tolist()), (level, label))
+    return found
+
+
+@given(hierarchies(rooted=True))
+def test_the_nodes_are_the_groups_of_all_levels(hierarchy):
+    expected = sets_of(hierarchy)
+    names = {}
+    for own, (_, label) in expected.items():
+        names.setdefault(str(label), set()).add(own)
+    if any(len(own) > 1 for own in names.values()):
+        with pytest.raises(ValueError, match="a label must name the same values at every level"):
+            _ = hierarchy.nodes
+        return
+    nodes = hierarchy.nodes
+    sets = [
+        frozenset(np.flatnonzero((nodes.order >= a) & (nodes.order < b)).tolist())
+        for a, b in zip(nodes.first, nodes.stop, strict=True)
+    ]
+    assert len(set(sets)) == len(sets) == len(nodes)
+    assert set(sets) == set(expected)
+    assert [expected[own] for own in sets] == list(zip(nodes.level.tolist(), nodes.labels, strict=True))
+    assert nodes.parent[0] == -1
+    for x, own in enumerate(sets[1:], start=1):
+        above = [other for other in sets if other > own]
+        assert sets[nodes.parent[x]] == min(above, key=len)
+        # A node comes directly before all nodes below it.
+        below = [y for y, other in enumerate(sets) if other < own]
+        assert below == list(range(x + 1, x + 1 + len(below)))
+    for level, groups in enumerate(hierarchy.groups):
+        for value, node in enumerate(nodes.ancestors[level]):
+            assert sets[node] == frozenset(np.flatnonzero(groups == groups[value]).tolist())
+    assert nodes.losses[0] == (hierarchy.n_values > 1)
+
+
+def test_nodes_do_not_change_and_are_not_pickled():
+    cities = Hierarchy([["Bonn", "Paris", "Cologne"], ["DE", "FR", "DE"], ["*", "*", "*"]])
+    nodes = cities.nodes
+    assert cities.nodes is nodes
+    for array in (nodes.order, nodes.first, nodes.stop, nodes.parent, nodes.level, nodes.ancestors):
+        assert not array.flags.writeable
+    again = pickle.loads(pickle.dumps(cities))
+    assert again == cities
+    assert "nodes" not in vars(again)
+    assert again.nodes.labels == nodes.labels
+
+
+def test_a_domain_of_one_value_is_one_node_that_loses_nothing():
+    nodes = Hierarchy.flat(["only"]).nodes
+    assert (len(nodes), nodes.labels, nodes.losses.tolist()) == (1, ("only",), [0.0])
+
+
+def test_a_hierarchy_without_a_root_is_refused():
+    forest = Hierarchy([["a", "b", "c"], ["x", "x", "y"]])
+    with pytest.raises(ValueError, match=re.escape("'a', 'b', 'c' must end in one group")):
+        _ = forest.nodes
+    assert forest.with_root().nodes.labels == ("*", "x", "a", "b", "c")
+
+
+def test_a_label_of_two_sets_is_refused_naming_them():
+    other = Hierarchy([["a", "b", "c", "d"], ["Other", "Other", "c", "d"], ["Other", "Other", "Other", "d"]])
+    text = "'Other' stands for 'a', 'b' at level 1 and for 'a', 'b', 'c' at level 2; give one of them another label"
+    with pytest.raises(ValueError, match=re.escape(text)):
+        _ = other.with_root().nodes
+    # One label for one set, at two levels, is one node.
+    fine = Hierarchy([["a", "b", "c"], ["Other", "Other", "c"], ["Other", "Other", "c"]]).with_root()
+    assert fine.nodes.labels == ("*", "Other", "a", "b", "c")
+
+
+def test_what_is_missing_is_no_text():
+    assert Hierarchy.flat(["None", "a"]).with_missing().nodes.labels == ("*", "None", "a", None)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(17, "17"), (17.0, "17"), (Decimal("17.50"), "17.5"), (datetime(2021, 3, 5), "2021-03-05")]
+)
+def test_a_value_and_its_text_in_a_release_read_alike(number, text):
+    mixed = Hierarchy([[number, 18, 19], [text, text, "19"], ["*", "*", "*"]])
+    found = f"{text!r} stands for {number!r} at level 0 and for {number!r}, 18 at level 1"
+    with pytest.raises(ValueError, match=re.escape(found)):
+        _ = mixed.nodes

@@ -1,32 +1,34 @@
-"""Pictures of fronts: their data, and that drawing works."""
+"""Pictures of fronts and of lattices: their data, and that drawing works."""
 
 import os
-import re
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.ticker import StrMethodFormatter
 from pymoo.core.result import Result
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    GeneralLossMetric,
-    KAnonymity,
-    Objective,
-    SquaredClassSizes,
-    SquaredValueCounts,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
-from pymoo_anon.visualization import plot_front, plot_fronts
-from pymoo_anon.visualization.fronts import FrontPicture, front_picture, new_figure, open_region, tick
+from pymoo_anon.visualization import plot_front, plot_fronts, plot_lattice
+from pymoo_anon.visualization.fronts import (
+    FrontPicture,
+    _layer_sizes,
+    front_picture,
+    lattice_picture,
+    new_figure,
+    open_region,
+    tick,
+)
 
 TABLE = make_census(n_rows=200)
 
@@ -43,6 +45,7 @@ def picture_of(objectives: list[Objective], *rows: list[float]) -> FrontPicture:
 
 def test_loss_is_on_x_and_privacy_on_y_with_natural_signs():
     picture = picture_of([K, GLM], [-50, 900], [-1, 0], [-5, 300])
+    assert picture.open_bounds.shape == (0, 2)
     assert [axis.label for axis in picture.axes] == ["general loss (lower is better)", "k (higher is better)"]
     np.testing.assert_array_equal(picture.fronts["Front"], [[0, 1], [300, 5], [900, 50]])
 
@@ -58,6 +61,8 @@ def test_loss_is_on_x_and_privacy_on_y_with_natural_signs():
         ([K, GLM, CM], ["GLM", "k", "CM"]),
         ([L], ["l"]),
         ([K, L, CM, GLM], ["CM", "k", "l", "GLM"]),
+        # t is no loss.
+        ([K, L, TCloseness("occupation"), GLM], ["GLM", "k", "l", "t"]),
     ],
 )
 def test_order_of_the_axes(objectives, expected):
@@ -65,22 +70,20 @@ def test_order_of_the_axes(objectives, expected):
     assert [axis.short for axis in picture.axes] == expected
 
 
-def test_every_objective_is_named_in_words():
-    objectives = [SquaredClassSizes(), SquaredValueCounts("occupation"), GLM, CM]
-    assert [axis.label for axis in picture_of(objectives, [1.0] * 4).axes] == [
-        "general loss (lower is better)",
-        "sum of class sizes (higher is better)",
-        "sum of sensitive counts (higher is better)",
-        "classification loss (lower is better)",
-    ]
-
-
-def test_two_objectives_of_one_name_are_told_apart_by_their_column():
-    picture = picture_of([DistinctLDiversity("occupation"), DistinctLDiversity("sex")], [-3, -1])
-    assert [axis.label for axis in picture.axes] == [
-        "l of occupation (higher is better)",
-        "l of sex (higher is better)",
-    ]
+def test_axes_are_named_in_words_with_the_column_of_equal_names():
+    for objectives, labels in (
+        (
+            [SquaredClassSizes(), SquaredValueCounts("occupation"), GLM, CM],
+            [
+                "general loss (lower is better)",
+                "sum of class sizes (higher is better)",
+                "sum of sensitive counts (higher is better)",
+                "classification loss (lower is better)",
+            ],
+        ),
+        ([L, DistinctLDiversity("sex")], ["l of occupation (higher is better)", "l of sex (higher is better)"]),
+    ):
+        assert [axis.label for axis in picture_of(objectives, [1.0] * len(objectives)).axes] == labels
 
 
 @pytest.mark.parametrize(
@@ -88,13 +91,10 @@ def test_two_objectives_of_one_name_are_told_apart_by_their_column():
 )
 def test_an_axis_of_more_than_two_decades_is_logarithmic(values, log):
     picture = picture_of([K, GLM], [-values[0], 1], [-values[1], 2])
-    assert picture.axes[1].log is log
-    assert picture.axes[0].log is False
-
-
-def test_decades_are_counted_over_all_fronts():
-    picture = front_picture(problem_of(K, GLM), {"a": [[-1.0, 5.0]], "b": [[-200.0, 5.0]]})
-    assert picture.axes[1].log
+    assert [axis.log for axis in picture.axes] == [False, log]
+    # Decades are counted over all fronts.
+    apart = front_picture(problem_of(K, GLM), {name: [[-k, 5]] for name, k in zip("ab", values, strict=True)})
+    assert apart.axes[1].log is log
 
 
 def test_title():
@@ -110,6 +110,7 @@ def test_ends_and_the_knee_that_is_chosen_are_noted():
     assert [text for _, text in picture.noted] == ["k 1, GLM 0", "k 70, GLM 1,235", "k 60, GLM 100"]
     np.testing.assert_array_equal(picture.noted[2][0], [100, 60])
     assert len(picture_of([K, GLM], [-1, 0]).noted) == 1
+    assert picture_of([K, L, GLM], [-1, -1, 0], [-2, -2, 5]).noted == ()
     problem = problem_of(K, GLM)
     front = problem.front(problem.pareto_set())
     point, _ = front_picture(problem, {"Front": front.F}).noted[2]
@@ -122,10 +123,6 @@ def test_notes_stand_on_the_sides_of_the_front_that_they_are_of(other):
     fronts = {"found": [[-50, 900], [-5, 300]], "other": other}
     notes = plot_fronts(problem_of(K, GLM), fronts).axes[0].texts
     assert {note.get_text(): note.get_ha() for note in notes} == {"k 5, GLM 300": "left", "k 50, GLM 900": "right"}
-
-
-def test_more_than_two_objectives_have_no_notes():
-    assert picture_of([K, L, GLM], [-1, -1, 0], [-2, -2, 5]).noted == ()
 
 
 def test_members_with_infinite_values_are_counted_and_not_drawn():
@@ -141,31 +138,13 @@ def test_input_stays_as_it_is():
     np.testing.assert_array_equal(F, [[-2, 5], [-1, 0]])
 
 
-@pytest.mark.parametrize(
-    ("fronts", "message"),
-    [
-        ({}, "fronts must name at least one front, got none"),
-        (
-            {"a": [[np.inf, 1.0]]},
-            "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape (1, 2)",
-        ),
-        (
-            {"a": np.empty((0, 2))},
-            "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape (0, 2)",
-        ),
-        (
-            {"a": np.ones((4, 3))},
-            "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape (4, 3)",
-        ),
-        (
-            {"a": None},
-            "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape ()",
-        ),
-    ],
-)
-def test_wrong_fronts(fronts, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        front_picture(problem_of(K, GLM), fronts)
+def test_wrong_fronts():
+    problem = problem_of(K, GLM)
+    assert refused(ValueError, lambda: front_picture(problem, {})) == "fronts must name at least one front, got none"
+    for front in ([[np.inf, 1.0]], np.empty((0, 2)), np.ones((4, 3)), None):
+        text = "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape "
+        found = refused(ValueError, lambda front=front: front_picture(problem, {"a": front}))
+        assert found == f"{text}{np.shape(front)}"
 
 
 @pytest.mark.parametrize("objectives", [[K], [K, GLM], [GLM, CM], [K, L, GLM], [K, L, GLM, CM]])
@@ -195,11 +174,6 @@ def test_of_four_objectives_loss_privacy_and_a_colour_are_shown_or_what_is_asked
         assert figure.axes[1].get_yscale() == ("log" if shown[2] == K else "linear")
     with pytest.raises(ValueError, match=r"^axes must be objectives of the problem, got"):
         plot_fronts(problem, {"found": F}, axes=[SquaredClassSizes()])
-
-
-def test_t_is_no_loss():
-    picture = picture_of([K, L, TCloseness("occupation"), GLM], [-5, -3, 0.2, 7])
-    assert [axis.short for axis in picture.axes] == ["GLM", "k", "l", "t"]
 
 
 def test_beside_a_loss_stands_its_share_of_what_could_be_lost():
@@ -351,10 +325,6 @@ def test_a_single_objective_names_its_best_value_on_the_scale_of_its_values(obje
     assert figure.axes[0].get_xscale() == drawn_on
 
 
-def test_without_open_bounds_nothing_is_open():
-    assert picture_of([K, GLM], [-50, 900], [-1, 0]).open_bounds.shape == (0, 2)
-
-
 @pytest.mark.parametrize(
     ("objectives", "rows", "bounds", "region"),
     [
@@ -389,3 +359,103 @@ def test_an_open_region_is_drawn_and_named(rows, bounds, tmp_path):
     assert ax.collections[-1].get_hatch() == "//"
     front.open_bounds = np.empty((0, 2))
     assert plot_front(problem, front).axes[0].get_legend() is None
+
+
+def lattice_of(*lengths):
+    chain = [[0, 1, 2, 3, 4, 5, 6, 7], [0, 0, 0, 1, 1, 2, 2, 2], [0, 0, 0, 0, 0, 1, 1, 1], [0] * 8]
+    names = [f"q{j}" for j in range(len(lengths))]
+    hierarchies = {n: Hierarchy([*chain[:length], chain[-1]]) for n, length in zip(names, lengths, strict=True)}
+    frame = pd.DataFrame({name: np.arange(8) for name in names})
+    return LatticeProblem(Microdata.from_frame(frame, hierarchies), [K, GLM])
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=5))
+def test_layers_are_counted_as_all_nodes_are(lengths):
+    heights = [sum(node) for node in product(*(range(length + 1) for length in lengths))]
+    assert _layer_sizes(np.array(lengths)) == np.bincount(heights).tolist()
+
+
+def test_layers_of_a_lattice_beyond_any_float():
+    sizes = _layer_sizes(np.full(90, 9))
+    assert sum(sizes) == 10**90
+    assert sizes == sizes[::-1]
+    assert all(type(size) is int for size in sizes)
+
+
+def test_the_picture_of_a_small_lattice():
+    problem = lattice_of(2, 1)
+    picture = lattice_picture(problem, [[0, 0], [2, 1], [1, 0]], visited=[[0, 0], [1, 1], [1, 1], [0, 1]])
+    assert picture.title == "6 nodes in 4 layers, 3 in the front, 3 visited"
+    assert (picture.counts, picture.front, picture.visited) == ((1, 2, 2, 1), (1, 1, 0, 1), (1, 1, 1, 0))
+    assert picture.nodes.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]
+    assert picture.places.tolist() == [[0, 0], [-0.5, 1], [0.5, 1], [-0.5, 2], [0.5, 2], [0, 3]]
+    assert picture.is_front.tolist() == [True, False, True, False, False, True]
+    assert picture.is_visited.tolist() == [True, True, False, True, False, False]
+    assert sorted(map(tuple, picture.lines.tolist())) == [(0, 1), (0, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5)]
+
+
+@pytest.mark.parametrize("lengths", [(3, 2, 3), (3,)])
+def test_lines_lead_to_every_neighbour_above(lengths):
+    picture = lattice_picture(lattice_of(*lengths), np.zeros((1, len(lengths)), dtype=int))
+    nodes = picture.nodes
+    expected = {
+        (i, j)
+        for i, low in enumerate(nodes)
+        for j, high in enumerate(nodes)
+        if np.abs(high - low).sum() == 1 and high.sum() > low.sum()
+    }
+    assert set(map(tuple, picture.lines.tolist())) == expected
+
+
+def test_what_was_visited_may_not_be_known():
+    picture = lattice_picture(lattice_of(2, 1), [0, 0])
+    assert picture.visited is None
+    assert picture.title == "6 nodes in 4 layers, 1 in the front"
+    assert not picture.is_visited.any()
+
+
+def test_a_middle_lattice_has_no_lines_and_a_large_one_no_nodes():
+    middle = lattice_picture(lattice_of(3, 3, 3, 3), [[0, 0, 0, 0]])
+    assert len(middle.nodes) == 256
+    assert len(middle.lines) == 0
+    problem = LatticeProblem(make_census(60), [K, GLM])
+    X = problem.nodes(100, 150)
+    large = lattice_picture(problem, X, visited=np.concatenate([X, X]))
+    assert large.nodes is None
+    assert len(large.places) == len(large.is_front) == 0
+    assert sum(large.counts) == problem.n_nodes
+    assert large.front == large.visited == tuple(np.bincount(X.sum(axis=1), minlength=len(large.counts)))
+
+
+@pytest.mark.parametrize("lengths", [(1,), (2, 1), (3, 3, 3, 3), (3, 3, 3, 3, 3)])
+@pytest.mark.parametrize("known", [False, True])
+def test_lattices_are_drawn(lengths, known, tmp_path):
+    problem = lattice_of(*lengths)
+    X = problem.nodes(0, 40)
+    figure = plot_lattice(problem, X[:30:3], tmp_path / "lattice.png", visited=X if known else None)
+    assert (tmp_path / "lattice.png").stat().st_size > 5000
+    (ax,) = figure.axes
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names[-1] == "front"
+    assert ("visited" in names) == (known and len(X[:30:3]) < len(X) if problem.n_nodes <= 600 else known)
+    low, high = ax.get_xlim()
+    for dots in ax.collections:
+        assert all(low <= x <= high for x, _ in dots.get_offsets() if len(dots.get_offsets()))
+
+
+def test_a_crowded_layer_stays_in_the_picture():
+    problem = LatticeProblem(make_census(60), [K, GLM])
+    X = problem.nodes(0, 3000)
+    ax = plot_lattice(problem, X[X.sum(axis=1) == 8]).axes[0]
+    offsets = np.concatenate([dots.get_offsets() for dots in ax.collections])
+    assert len(offsets) > 100
+    assert np.abs(offsets[:, 0]).max() <= 0.5
+
+
+@pytest.mark.parametrize("wrong", [[[0, 9]], [[0, 0, 0]], [[0.5, 0]]])
+def test_what_is_no_node_is_refused(wrong):
+    problem = lattice_of(2, 1)
+    with pytest.raises(ValueError, match="X must"):
+        lattice_picture(problem, wrong)
+    with pytest.raises(ValueError, match="X must"):
+        lattice_picture(problem, [[0, 0]], visited=wrong)

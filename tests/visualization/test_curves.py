@@ -1,17 +1,26 @@
-"""Pictures of property vectors: their data, and that drawing works."""
+"""Pictures of property vectors and of convergence: their data, and that drawing works."""
 
 import os
-import re
 
 import numpy as np
 import pytest
+from errors import refused
 from hypothesis import given
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.indicators.hv import HV
+from pymoo.optimize import minimize
+from tasks import invented
 from vectors import REAL, groups, table_of
 
 from benchmarks.papers import dewri2009_tables as paper
+from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.comparison import BreachProbability, ClassSize, PropertyVector, TupleLoss
-from pymoo_anon.visualization import plot_quantiles, plot_tuples
-from pymoo_anon.visualization.curves import quantile_picture, tuple_picture
+from pymoo_anon.fronts import RepresentationRatio
+from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.visualization import plot_convergence, plot_quantiles, plot_tuples
+from pymoo_anon.visualization.curves import convergence_picture, quantile_picture, tuple_picture
 
 
 def vectors_of(prop):
@@ -93,16 +102,14 @@ def test_plots(draw, prop, n, tmp_path):
     ],
 )
 def test_wrong_vectors(draw, vectors, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        draw(vectors)
+    assert refused(ValueError, lambda: draw(vectors)) == message
 
 
 def test_tuples_that_are_too_many_or_not_named():
     text = (
         "vectors must be of at most 200 tuples to be drawn one by one, got 201; plot_quantiles draws tables of any size"
     )
-    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        plot_tuples({"a": PropertyVector([1], table_of([201]), "x", True)})
+    assert refused(ValueError, lambda: plot_tuples({"a": PropertyVector([1], table_of([201]), "x", True)})) == text
     with pytest.raises(ValueError, match=r"^names must be one for each of the 10 tuples, got shape \(2,\)$"):
         plot_tuples(SIZES, names=[1, 2])
 
@@ -131,3 +138,99 @@ def test_names_of_tuples_are_drawn_as_they_stand():
 
 def test_two_hundred_tuples_are_drawn_one_by_one():
     assert len(tuple_picture({"a": PropertyVector([1], table_of([200]), "x", True)}).ticks) == 200
+
+
+K, GLM = KAnonymity(), GeneralLossMetric()
+
+
+@pytest.fixture(scope="module")
+def histories():
+    problem = LatticeProblem(invented(1), [K, GLM])
+    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    searches = {"PBG-EA": PBGEA(pop_size=8), "NSGA-II": NSGA2(pop_size=8, **operators)}
+    found = {
+        name: minimize(problem, algorithm, ("n_gen", 6), seed=1, save_history=True).history
+        for name, algorithm in searches.items()
+    }
+    return problem, found
+
+
+def test_convergence_is_what_the_indicator_says_of_every_generation(histories):
+    problem, found = histories
+    ratio = RepresentationRatio(problem.pareto_front())
+    picture = convergence_picture(found, ratio, "representation ratio")
+    assert list(picture.curves) == list(found)
+    for name, history in found.items():
+        expected = [[each.evaluator.n_eval, ratio(each.opt.get("F"))] for each in history]
+        assert picture.curves[name].tolist() == expected
+        assert len(expected) == 6
+    assert not picture.log
+    # An archive never gets worse.
+    assert (np.diff(picture.curves["PBG-EA"][:, 1]) >= 0).all()
+
+
+def test_any_indicator_of_pymoo_serves(histories):
+    _, found = histories
+    worst = [0, 10_000]
+    picture = convergence_picture(found, HV(np.array(worst)), "hypervolume")
+    assert all((curve[:, 1] > 0).all() for curve in picture.curves.values())
+
+
+def test_generations_without_a_feasible_point_are_left_out():
+    # A bound that is missed by more or less, so that a search from the top finds its way.
+    problem = LatticeProblem(invented(1), [K, GLM], constraints=[GLM <= 60])
+    start = problem.nodes(problem.n_nodes - 8, problem.n_nodes)
+    history = minimize(
+        problem,
+        NSGA2(pop_size=8, sampling=start, crossover=LevelCrossover(), mutation=SingleStepMutation()),
+        ("n_gen", 25),
+        seed=1,
+        save_history=True,
+    ).history
+    infeasible = sum(not each.opt.get("feas").any() for each in history)
+    assert infeasible > 0
+    curve = convergence_picture({"one": history}, len, "members").curves["one"]
+    assert len(curve) == len(history) - infeasible > 0
+    with pytest.raises(ValueError, match=r"histories\['one'\] must hold an algorithm with a feasible point, got 1 "):
+        convergence_picture({"one": history[:1]}, len, "members")
+
+
+def test_many_evaluations_are_drawn_in_logarithms(histories):
+    _, found = histories
+    history = found["PBG-EA"]
+    before = history[-1].evaluator.n_eval
+    try:
+        history[-1].evaluator.n_eval = 100 * history[0].evaluator.n_eval
+        assert not convergence_picture({"one": history}, len, "members").log
+        history[-1].evaluator.n_eval += 1
+        assert convergence_picture({"one": history}, len, "members").log
+        assert plot_convergence({"one": history}, len, "members").axes[0].get_xscale() == "log"
+    finally:
+        history[-1].evaluator.n_eval = before
+
+
+def test_convergence_is_drawn(histories, tmp_path):
+    problem, found = histories
+    ratio = RepresentationRatio(problem.pareto_front())
+    figure = plot_convergence(found, ratio, "ratio of $x", tmp_path / "convergence.png")
+    assert (tmp_path / "convergence.png").stat().st_size > 5000
+    (ax,) = figure.axes
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["PBG-EA", "NSGA-II"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("evaluations", r"ratio of \$x")
+    for line, curve in zip(ax.lines, convergence_picture(found, ratio, "").curves.values(), strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), curve)
+        assert line.get_drawstyle() == "steps-post"
+    assert plot_convergence({"one": found["PBG-EA"]}, ratio, "ratio").axes[0].get_legend() is None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_indicator_has_to_give_numbers(histories, value):
+    with pytest.raises(ValueError, match=rf"indicator must give finite numbers, got {value} after 8 evaluations"):
+        convergence_picture(histories[1], lambda F: value, "nothing")
+
+
+def test_no_history_is_refused():
+    with pytest.raises(ValueError, match="histories must name at least one search, got none"):
+        convergence_picture({}, len, "members")
+    with pytest.raises(ValueError, match=r"histories\['one'\] must hold an algorithm with a feasible point, got 0 "):
+        convergence_picture({"one": []}, len, "members")
