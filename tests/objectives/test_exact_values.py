@@ -333,23 +333,25 @@ def test_thirds_as_weights_are_thirds():
     np.testing.assert_array_equal(F[:, 0], F[:, 1])
 
 
-def test_values_over_a_large_denominator_are_rounded_once():
-    """Use Python's integers for denominators beyond 2^53.
+def halves(n):
+    return Hierarchy([[f"{i}" for i in range(n)], [f"h{i % 2}" for i in range(n)], ["*"] * n])
 
-    The sizes of the domains, less one, have no common divisor.
-    """
-    sizes = [102, 104, 108, 110, 114, 128, 132, 138, 140]
-    frame = pd.DataFrame({f"q{s}": [f"{i % s}" for i in range(300)] for s in sizes})
-    halves = {s: Hierarchy([[f"{i}" for i in range(s)], [f"h{i % 2}" for i in range(s)], ["*"] * s]) for s in sizes}
-    table = Microdata.from_frame(frame, {f"q{s}": halves[s] for s in sizes})
-    problem = LatticeProblem(table, [GeneralLossMetric(), NormalizedWeightedPenalty()])
+
+#: Domains whose sizes, less one, have no common divisor.
+WIDE = {n: halves(n) for n in (102, 104, 108, 110, 114, 128, 132, 138, 140)}
+
+
+def test_values_over_a_large_denominator_are_rounded_once():
+    """Use Python's integers for denominators beyond 2^53."""
+    frame = pd.DataFrame({s: [f"{i % s}" for i in range(300)] for s in WIDE})
+    problem = LatticeProblem(Microdata.from_frame(frame, WIDE), [GeneralLossMetric(), NormalizedWeightedPenalty()])
     rng = np.random.default_rng(0)
-    for x in rng.integers(0, 3, (20, len(sizes))):
+    for x in rng.integers(0, 3, (20, len(WIDE))):
         loss = Fraction(0)
-        for s, level in zip(sizes, x.tolist(), strict=True):
-            groups = halves[s].groups[level].tolist()
+        for (s, hierarchy), level in zip(WIDE.items(), x.tolist(), strict=True):
+            groups = hierarchy.groups[level].tolist()
             loss += sum(Fraction(groups.count(groups[i % s]) - 1, s - 1) for i in range(300))
-        expected = [float(loss), float(loss / (300 * len(sizes)))]
+        expected = [float(loss), float(loss / (300 * len(WIDE)))]
         assert problem.compute(x[np.newaxis]).tolist() == [expected]
 
 
@@ -358,15 +360,12 @@ def test_divergence_over_a_domain_beyond_all_whole_floats_is_that_of_its_definit
 
     Ratios of rows and of cells are no longer ratios of whole floats.
     """
-    sizes = [102, 104, 108, 110, 114, 128, 132, 138, 140]
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({f"q{s}": [f"{i}" for i in rng.integers(0, 6, 60)] for s in sizes})
-    halves = {s: Hierarchy([[f"{i}" for i in range(s)], [f"h{i % 2}" for i in range(s)], ["*"] * s]) for s in sizes}
-    table = Microdata.from_frame(frame, {f"q{s}": halves[s] for s in sizes})
-    problem = LatticeProblem(table, [KLDivergence()], AtMost(30))
+    frame = pd.DataFrame({s: [f"{i}" for i in rng.integers(0, 6, 60)] for s in WIDE})
+    problem = LatticeProblem(Microdata.from_frame(frame, WIDE), [KLDivergence()], AtMost(30))
     n_suppressed = set()
     for _ in range(5):
-        x = np.array([*rng.integers(1, 3, len(sizes) - 2), 2, 2])
+        x = np.array([*rng.integers(1, 3, len(WIDE) - 2), 2, 2])
         n_suppressed.add(int(problem.equivalence_classes(x).n_suppressed[0]))
         made = release(frame, problem, x, suppressed="drop", anyway="it is only a test")
         assert made.claims.recounted.tolist() == made.claims.promised.tolist()

@@ -127,7 +127,6 @@ def test_intervals_are_round_nest_and_hold_their_numbers(kind, data):
         ([0, 1, 2, 10**18], [4, 2, 1], "whole numbers from 0 to 1000000000000000000; intervals of 100000000000000000"),
         (["1e3", "2.5", "0.5", " 7"], [4, 2, 1], "numbers from 0.5 to 1000; intervals of 100"),
     ],
-    ids=range(9),
 )
 def test_numbers(values, n_groups, reason):
     draft = draft_hierarchy(list(values))
@@ -445,7 +444,6 @@ def test_a_draft_of_a_large_column_is_made_quickly():
         ([*["0-9", "10-19", "20-29"] * 20, "5-15"], [["0-19", "20-29", "5-15"]]),
         ([*["grade 1", "grade 2", "grade 3"] * 20, "stage 1"], [["grade 1 – grade 2", "grade 3", "stage 1"]]),
     ],
-    ids=range(24),
 )
 def test_neighbors_in_their_order(values, levels):
     draft = draft_hierarchy(values)
@@ -468,7 +466,6 @@ def test_neighbors_in_their_order(values, levels):
         ["yes", "no", "unknown"],
         ["2 cats", "3 dogs", "4 birds"],
     ],
-    ids=range(8),
 )
 def test_values_without_an_order_get_none(values):
     assert draft_hierarchy(values).kind == "categories"

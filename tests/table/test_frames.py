@@ -144,7 +144,6 @@ KINDS = {
         (["1", "2"], [str, str]),
         (pd.Series([1, "2"], dtype=object), None),
     ],
-    ids=range(6),
 )
 def test_a_hierarchy_of_text_becomes_one_of_the_columns_numbers(column, kinds):
     frame, hierarchy = pd.DataFrame({"q": column}), Hierarchy.flat(["1", "2"])

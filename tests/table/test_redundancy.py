@@ -2,25 +2,25 @@
 
 from random import Random
 
-import duckdb
 import pandas as pd
-import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from persons import FRAMES
 
 from pymoo_anon.table import guesses
 from pymoo_anon.table.guesses import decided_columns, equal_columns, profiles_of
 
-KINDS = {
-    "pandas": lambda frame: frame,
-    "polars": lambda frame: pl.from_pandas(frame).lazy(),
-    "duckdb": lambda frame: duckdb.connect().from_df(frame),
-}
+KINDS = ("pandas", "polars lazy", "duckdb")
+
+
+def made_of(frame, kind):
+    return FRAMES[kind](pa.Table.from_pandas(frame, preserve_index=False))
 
 
 def found_in(frame, asked=None, person=None, kind="pandas"):
-    names, frame = list(frame), KINDS[kind](frame)
+    names, frame = list(frame), made_of(frame, kind)
     profiles = profiles_of(frame, names)
     own = [profile for profile in profiles if profile.name != person]
     return decided_columns(frame, own, asked or [one.name for one in own], person)
@@ -45,7 +45,7 @@ def test_equal_columns_are_those_whose_rows_are_equal(drawn, kind):
         first = next((earlier for earlier in list(frame)[:j] if frame[earlier].tolist() == held), None)
         if first is not None and len({*held} - {None}) > 1:
             expected[name] = first
-    made = KINDS[kind](frame)
+    made = made_of(frame, kind)
     assert equal_columns(made, profiles_of(made, list(frame))) == expected
 
 
