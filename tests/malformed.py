@@ -3,26 +3,7 @@
 import random
 from collections.abc import Callable
 
-LABELS = [
-    "a",
-    "b",
-    "A",
-    " a",
-    "x y",
-    "*",
-    "",
-    "7",
-    "07",
-    "é",
-    "–",
-    "level 1",
-    "None",
-    "=1+1",
-    "a;b",
-    'q"q',
-    "n\nn",
-    "\t",
-]
+LABELS = [*"abA", " a", "x y", "*", "", "7", "07", *"é–", "level 1", "None", "=1+1", "a;b", 'q"q', "n\nn", "\t"]
 
 Rows = list[list[str]]
 
@@ -126,11 +107,8 @@ def _damaged(rng: random.Random, data: bytes) -> bytes:
     if sort == 1:
         return data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
     if sort == 2:
-        return (
-            data[:at]
-            + rng.choice([b'"', b"\0", b"\xff", b"\xef\xbb\xbf", b";", b"\n", b"\n\n", b"\x1b[31m"])
-            + data[at:]
-        )
+        more = rng.choice([b'"', b"\0", b"\xff", b"\xef\xbb\xbf", b";", b"\n", b"\n\n", b"\x1b[31m"])
+        return data[:at] + more + data[at:]
     if sort == 3:
         return data[:at] + data[at + rng.randint(1, 4) :]
     return rng.choice([b"", b"\n", b"\xff\xfe", b"PK\3\4", bytes(rng.randrange(256) for _ in range(40))])

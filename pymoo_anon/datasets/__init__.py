@@ -9,11 +9,4 @@ from pymoo_anon.datasets.adult import (
     make_census,
 )
 
-__all__ = [
-    "census_rows",
-    "fetch_adult",
-    "fetch_adult_frame",
-    "load_hierarchy",
-    "load_taxonomy",
-    "make_census",
-]
+__all__ = ["census_rows", "fetch_adult", "fetch_adult_frame", "load_hierarchy", "load_taxonomy", "make_census"]

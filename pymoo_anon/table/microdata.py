@@ -117,13 +117,8 @@ class Microdata:
             tuple(hierarchies),
             sensitive,
         )
-        vars(self).update(
-            quasi_identifiers=hierarchies,
-            sensitive=distinct.sensitive,
-            label=label,
-            person=person,
-            tuples=distinct,
-        )
+        roles = {"sensitive": distinct.sensitive, "label": label, "person": person}
+        vars(self).update(quasi_identifiers=hierarchies, tuples=distinct, **roles)
 
     @cached_property
     def grouper(self) -> Grouper:

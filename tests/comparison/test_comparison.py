@@ -245,15 +245,8 @@ def test_who_is_better_off_is_counted_row_by_row(problem, levels):
     assert sizes.second == sum(n for a, b, n in both if a < b)
     for own in (sizes, utilities):
         assert own.first + own.second + own.equal == 300
-        assert (
-            own.verdicts["dominance"]
-            == {
-                (False, False): "equal",
-                (True, False): "better",
-                (False, True): "worse",
-                (True, True): "incomparable",
-            }[own.first > 0, own.second > 0]
-        )
+        verdicts = [["equal", "worse"], ["better", "incomparable"]]
+        assert own.verdicts["dominance"] == verdicts[own.first > 0][own.second > 0]
     assert sizes.verdicts["min"] == ["equal", "better", "worse"][np.sign(min(ones) - min(others))]
 
 

@@ -74,13 +74,8 @@ def test_the_risk_is_the_integral(size, fold):
 
 
 def test_classes_and_weights_of_a_release():
-    frame = pd.DataFrame(
-        {
-            "age": ["20–29", "20–29", "*", "30–39", "20–29"],
-            "sex": ["F", "F", "*", "M", "M"],
-            "w": [40.0, 60.0, 5.0, 17.0, 45.5],
-        }
-    )
+    ages = ["20–29", "20–29", "*", "30–39", "20–29"]
+    frame = pd.DataFrame({"age": ages, "sex": [*"FF*MM"], "w": [40.0, 60.0, 5.0, 17.0, 45.5]})
     found = individual_risk(frame, ["age", "sex"], "w")
     assert list(found.columns) == ["size", "population", "risk"]
     assert found.index.names == ["age", "sex"]
@@ -110,8 +105,8 @@ def test_other_arguments_that_are_refused():
             ValueError, match=r"^quasi_identifiers must name columns other than the weights, got (none|.age., .w.)$"
         ):
             individual_risk(frame, names, "w")
-    with pytest.raises(ValueError, match=r"^frame must have at least one row, got none"):
-        individual_risk(frame.head(0), ["age"], "w")
+    empty = "frame must have at least one row, got none"
+    assert refused(ValueError, lambda: individual_risk(frame.head(0), ["age"], "w")) == empty
     with pytest.raises(KeyError):
         individual_risk(frame, ["age"], "weight")
 

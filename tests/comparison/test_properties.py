@@ -19,16 +19,12 @@ from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import *
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
+SAME_VALUE = "tuples of the class with the same value"
 # Name, label, words, whether higher is better.
 PROPERTIES = {
     ClassSize(): ("ClassSize()", "class size", "class size", True),
     BreachProbability(): ("BreachProbability()", "breach probability", "probability of a privacy breach", False),
-    SensitiveCount("s0"): (
-        "SensitiveCount('s0')",
-        "sensitive count of s0",
-        "tuples of the class with the same value of s0",
-        True,
-    ),
+    SensitiveCount("s0"): ("SensitiveCount('s0')", "sensitive count of s0", f"{SAME_VALUE} of s0", True),
     DistinctValues("s0"): ("DistinctValues('s0')", "distinct values of s0", "distinct values of s0", True),
     TupleLoss(): ("TupleLoss()", "loss", "general loss of a tuple", False),
     TupleUtility(): ("TupleUtility()", "utility", "utility of a tuple", True),

@@ -207,10 +207,7 @@ def test_who_knows_everything_is_the_adversary_of_whole_classes(make):
     plain = make(None)
     for known in (names, [names], any_of(4), any_of(9)):
         assert same_on_all_nodes(table, plain, make(known))
-        bounds = (
-            [constraint_of(plain, 0.6 if plain.name == "alpha" else 3)],
-            [constraint_of(make(known), 0.6 if plain.name == "alpha" else 3)],
-        )
+        bounds = [[constraint_of(one, 0.6 if plain.name == "alpha" else 3)] for one in (plain, make(known))]
         assert same_on_all_nodes(table, plain, make(known), Violating(12), bounds)
 
 
@@ -410,13 +407,7 @@ def test_a_report_says_of_whom_it_speaks():
 
 
 EACH = [DistinctLDiversity("s0"), DistinctLDiversity("s1")]
-WARD = pd.DataFrame(
-    {
-        "age": [1, 1, 1, 2, 2, 2],
-        "ill": ["a", "b", "c", "a", "b", "b"],
-        "paid": ["x", "x", "y", "y", "x", "z"],
-    }
-)
+WARD = pd.DataFrame({"age": [1, 1, 1, 2, 2, 2], "ill": [*"abcabb"], "paid": [*"xxyyxz"]})
 
 
 def ward(sensitive=("ill", "paid")):
@@ -429,10 +420,8 @@ def test_it_is_the_least_of_all_columns_whatever_is_suppressed_and_known(data, t
     node, known = data.draw(nodes(table)), data.draw(st.sampled_from([None, any_of(1), any_of(2)]))
     least, each = DistinctLDiversity(known=known), [DistinctLDiversity(own.column, known=known) for own in EACH]
     bound = data.draw(st.integers(1, 4))
-    for rule, own, others in (
-        (AtMost(0), [], []),
-        (Violating(0.5), [least >= bound], [one >= bound for one in each]),
-    ):
+    violating = Violating(0.5), [least >= bound], [one >= bound for one in each]
+    for rule, own, others in ((AtMost(0), [], []), violating):
         made = [table.microdata.equivalence_classes(table.generalization(node), rule, two) for two in (own, others)]
         np.testing.assert_array_equal(made[0].kept, made[1].kept)
         worth = np.minimum(*(one.of_classes(made[0]) for one in each))

@@ -226,14 +226,9 @@ def test_a_separator_within_labels_is_part_of_them():
 
 
 def test_a_first_row_that_may_be_a_value_is_one():
-    for text in (
-        "a;l1\nb;l2\n",  # l1 and l2 are groups
-        "?;?;?\na;x;*\n",  # ? is a value of its own
-        "a;x\nb;y\nc;y\n",
-        "city;level 1;level 3\na;x;y\nb;y;y\n",
-        "city;level 1\n",
-        "a\n*\n",
-    ):
+    # In the first two l1 and l2 are groups, and ? is a value of its own.
+    groups = ("a;l1\nb;l2\n", "?;?;?\na;x;*\n", "a;x\nb;y\nc;y\n", "city;level 1;level 3\na;x;y\nb;y;y\n")
+    for text in (*groups, "city;level 1\n", "a\n*\n"):
         assert Hierarchy.from_csv(io.StringIO(text)).domain[0] == re.split("[;\n]", text)[0]
 
 

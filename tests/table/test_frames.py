@@ -46,12 +46,8 @@ def test_the_names_of_columns_may_be_numbers_or_tuples():
     table = Microdata.from_frame(frame, {0: AGES, ("who", "sex"): SEXES}, **roles)
     # A pandas frame with two rows of names has tuples for names.
     levels = persons().set_axis(pd.MultiIndex.from_product([["a"], list(PERSONS)]), axis="columns")
-    nested = Microdata.from_frame(
-        levels,
-        {("a", "age"): AGES, ("a", "sex"): SEXES},
-        [("a", "diagnosis"), ("a", "salary")],
-        person=("a", "name"),
-    )
+    roles = {"sensitive": [("a", "diagnosis"), ("a", "salary")], "person": ("a", "name")}
+    nested = Microdata.from_frame(levels, {("a", "age"): AGES, ("a", "sex"): SEXES}, **roles)
     for other in (table, nested):
         for name in ("tuples", "counts"):
             assert contents(other)[name] == contents(usual)[name]
@@ -137,11 +133,7 @@ KINDS = {
     "categories": (pa.array(["b", "a", "b"]).dictionary_encode(), ["b", "a"], ["b", "a"]),
     "truth": (pa.array([True, False, True]), [True, False], ["true", "False"]),
     "decimal": (pa.array([Decimal("0.1"), Decimal("2.5"), Decimal("0.1")]), [0.1, 2.5], ["0.1", "2.5"]),
-    "date": (
-        pa.array([DAY, date(2020, 2, 1), DAY]),
-        [DAY, date(2020, 2, 1)],
-        [str(DAY), "2020-02-01"],
-    ),
+    "date": (pa.array([DAY, date(2020, 2, 1), DAY]), [DAY, date(2020, 2, 1)], [str(DAY), "2020-02-01"]),
 }
 
 

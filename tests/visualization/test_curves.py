@@ -10,7 +10,7 @@ from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.indicators.hv import HV
 from pymoo.optimize import minimize
 from tasks import invented
-from vectors import REAL, groups, table_of
+from vectors import REAL, SIZES, groups, measured, table_of
 
 from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.algorithms import PBGEA
@@ -24,13 +24,9 @@ from pymoo_anon.visualization.curves import convergence_picture, quantile_pictur
 
 
 def vectors_of(prop):
-    return {
-        name: prop.measure(paper.TABLE.equivalence_classes(generalization))
-        for name, generalization in paper.GENERALIZATIONS.items()
-    }
+    return {name: measured(prop, name) for name in paper.GENERALIZATIONS}
 
 
-SIZES = vectors_of(ClassSize())
 NAMES = np.empty(10, dtype=int)
 NAMES[paper.ROWS] = np.arange(1, 11)
 
