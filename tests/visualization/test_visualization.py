@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -35,6 +36,7 @@ TABLE = make_census(n_rows=200)
 K, L, GLM, CM = KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric(), ClassificationMetric("sex")
 
 
+@cache
 def problem_of(*objectives: Objective) -> LatticeProblem:
     return LatticeProblem(TABLE, objectives)
 
