@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from hypothesis import strategies as st
-from strategies import populations, tables
+from strategies import invented_frame, populations, tables
 
 from pymoo_anon.objectives import *
 from pymoo_anon.objectives.bounds import Bounding, Kind
@@ -190,10 +189,11 @@ def found(res, problem):
 
 def invented(seed):
     """Draw a table of 60 rows with a lattice of 625 nodes."""
-    rng = np.random.default_rng(seed)
-    values = [[i >> level for i in range(16)] for level in range(5)]
-    group = rng.integers(0, 4, 60)
-    frame = pd.DataFrame({f"q{j}": (group * 4 + rng.integers(0, 8, 60)) % 16 for j in range(4)})
-    frame["s0"] = np.array(list("abcd"))[(group + rng.choice(4, 60, p=[0.4, 0.3, 0.2, 0.1])) % 4]
-    frame["s1"] = group + rng.integers(0, 2, 60)
-    return Microdata.from_frame(frame, {f"q{j}": Hierarchy(values) for j in range(4)}, sensitive=["s0", "s1"])
+    hierarchy = Hierarchy([[i >> level for i in range(16)] for level in range(5)])
+    names = [f"q{j}" for j in range(4)]
+    return Microdata.from_frame(invented_frame(seed), dict.fromkeys(names, hierarchy), sensitive=["s0", "s1"])
+
+
+def constraint_of(measure, bound):
+    """Require a bound in the direction that is better."""
+    return measure >= bound if measure.maximize else measure <= bound

@@ -11,7 +11,7 @@ from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
 from strategies import nodes, tables, times
-from tasks import KINDS, Task, found, invented, minimal, sorted_rows, tasks, values_of
+from tasks import KINDS, Task, constraint_of, found, invented, minimal, sorted_rows, tasks, values_of
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
@@ -202,10 +202,6 @@ KINDS_OF_CLASSES = (
     (DeltaDisclosure("s0"), 0.8),
     (KAnonymity(person="s1"), 2),
 )
-
-
-def constraint_of(measure, bound):
-    return measure >= bound if measure.maximize else measure <= bound
 
 
 @pytest.mark.parametrize(("measure", "bound"), KINDS_OF_CLASSES, ids=str)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from persons_of_a_report import subject_of
 from pymoo.optimize import minimize
-from strategies import fewer, more, nodes, promised, tables, times
-from tasks import Task, found, invented
+from strategies import fewer, invented_frame, more, nodes, promised, tables, times
+from tasks import Task, constraint_of, found, invented
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
@@ -71,10 +71,6 @@ def some_sets(table):
     """Draw sets of quasi-identifiers in any order, repeated or nested."""
     names = st.sampled_from(list(table.levels))
     return st.lists(st.lists(names, min_size=1, max_size=4), min_size=1, max_size=4)
-
-
-def constraint_of(measure, bound):
-    return measure >= bound if measure.maximize else measure <= bound
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -275,23 +271,11 @@ def test_other_rules_are_refused(rule, space):
     space(invented(1), objectives, Below(1))
 
 
-def frame_of(seed):
-    """Return the rows of `invented` and the table."""
-    table = invented(seed)
-    columns = table.tuples.columns
-    rows = np.repeat(np.arange(len(table.tuples)), table.tuples.counts)
-    frame = pd.DataFrame(table.tuples.codes[rows], columns=[f"q{j}" for j in range(4)])
-    for name in ("s0", "s1"):
-        own, domain = columns[name], np.array(table.tuples.domains[name], dtype=object)
-        frame[name] = domain[np.repeat(own.values, own.counts)]
-    return frame, Microdata.from_frame(frame, table.quasi_identifiers, sensitive=["s0", "s1"])
-
-
 @pytest.mark.parametrize("suppressed", ["drop", "mark"])
 def test_a_release_holds_for_every_set_and_not_for_their_union(suppressed):
     smallest = []
     for seed in range(times(2)):
-        frame, table = frame_of(seed)
+        frame, table = invented_frame(seed), invented(seed)
         bounds = [KAnonymity(known=TWO) >= 3, DistinctLDiversity("s0", known=ONE) >= 2]
         bounds.append(AlphaDeassociation("s0", known=TWO) <= 0.7)
         problem = LatticeProblem(table, [GeneralLossMetric()], Violating(20), bounds)
@@ -326,7 +310,7 @@ def test_a_release_counts_every_set_once_whoever_asks_for_it(monkeypatch):
 
     Every release asks for k of at least 2.
     """
-    frame, table = frame_of(0)
+    frame, table = invented_frame(0), invented(0)
     problem = LatticeProblem(table, [KAnonymity(known=any_of(2)), GeneralLossMetric()])
     choice = problem.front([problem.lengths]).choose(require=[KAnonymity(known=any_of(2)) >= 2])
     counted, agreeing = [], Recount.agreeing
@@ -364,7 +348,7 @@ def test_bit_strings_count_alike():
 )
 def test_local_recodings_hold_for_every_set(bounds):
     trees = dict.fromkeys(["q0", "q1", "q2", "q3"], Hierarchy.intervals(0, 16, widths=[2, 4, 8]))
-    table = Microdata.from_frame(frame_of(3)[0], trees, sensitive=["s0", "s1"])
+    table = Microdata.from_frame(invented_frame(3), trees, sensitive=["s0", "s1"])
     for method in ("bottom-up", "top-down"):
         problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()], bounds, method=method)
         assert problem.held == problem.constraints
