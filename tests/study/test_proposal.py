@@ -10,6 +10,7 @@ from command import run
 from pymoo_anon.study.names import source_of
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.proposal import Proposer, reading_of
+from pymoo_anon.study.tables import table_of
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -79,3 +80,29 @@ def test_a_text_among_numbers_says_missing_whatever_the_role():
     # It is a value where other texts are.
     columns, empty = proposed(frame.assign(x3=["a", ".", "b", "c"] * 10))
     assert empty == []
+
+
+def test_signs_between_fields_may_be_bars():
+    """Read what agencies separate by "|", a file that would else be one column."""
+    patients().to_csv("t.csv", index=False, sep="|")
+    run("init", "t.csv")
+    project = read_project(Path("t.toml"))
+    assert project.with_role("quasi-identifier") == ["age", "sex"]
+    table = table_of(project)
+    assert (table.n_rows, table.quasi_identifiers["sex"].domain) == (40, ("F", "M"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sep=;\na;b\n1;2\n", "t.csv must be a CSV file, got one with a first line for Excel; delete that line"),
+        ('"a","b"\n"1",1,2\n"2",3,4\n', "rows 2, 3; if the first field names the row, name that column, too"),
+        (
+            "# of 2024\na,b\n1,2\n",
+            "t.csv must have 1 field in every row, as in its header, which is row 1; got 2 fields",
+        ),
+    ],
+)
+def test_what_programs_put_before_or_beside_a_table_is_named(text, message):
+    Path("t.csv").write_text(text)
+    assert message in run("init", "t.csv", code=2)
