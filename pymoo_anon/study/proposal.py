@@ -280,7 +280,8 @@ class Proposer:
         path = (source.address or str(source)) if source.path is None else path_from(project.parent, source.path)
         is_key = source.table is not None and source.kind in ("excel", "sqlite", "database")
         file = f"duckdb:{path}:{source.table}" if source.kind == "duckdb" else path
-        used = [own.profile for own in columns if own.role in ("quasi-identifier", "sensitive", "label", "person")]
+        # A column that is not decided may be used, too.
+        used = [own.profile for own in columns if own.role not in ("identifier", "keep", "drop")]
         n_rows, n_columns = counted(columns[0].profile.n_rows, "row", "rows"), len(columns)
         reading = [
             f"# {plain(f'{name}: {words}')} If it is a value, take it out of empty."

@@ -106,3 +106,13 @@ def test_signs_between_fields_may_be_bars():
 def test_what_programs_put_before_or_beside_a_table_is_named(text, message):
     Path("t.csv").write_text(text)
     assert message in run("init", "t.csv", code=2)
+
+
+def test_gaps_in_a_column_that_is_not_decided_are_kept():
+    """Let a search run after the role is decided."""
+    patients().assign(x1=[1.5, 2.5, None, 3.5] * 10).to_csv("t.csv", index=False)
+    run("init", "t.csv")
+    text = Path("t.toml").read_text()
+    Path("t.toml").write_text(text.replace('role = "other"', 'role = "sensitive"'))
+    assert 'missing = "keep"' in text
+    run("search", "t.toml")
