@@ -241,10 +241,12 @@ class Proposer:
         equal = equal_columns(self.frame, sorted(free, key=lambda own: order.index(roles[own.name])))
         found = {a: (EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
         used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
-        known = [own.name for own in used if roles[own.name] == "quasi-identifier"]
         person = next((name for name, role in roles.items() if role == "person"), None)
-        decided = decided_columns(self.frame, used, known, person)
-        found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
+        # A column of another role may be left out, and generalized ones tell less.
+        for role in ("quasi-identifier", "sensitive", "other"):
+            alike = [own.name for own in used if roles[own.name] == role]
+            decided = decided_columns(self.frame, used, alike, person)
+            found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
         return {name: told for name, told in found.items() if name not in asked}
 
     def _columns(

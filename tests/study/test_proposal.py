@@ -116,3 +116,17 @@ def test_gaps_in_a_column_that_is_not_decided_are_kept():
     Path("t.toml").write_text(text.replace('role = "other"', 'role = "sensitive"'))
     assert 'missing = "keep"' in text
     run("search", "t.toml")
+
+
+def test_dummies_of_a_column_are_left_out_and_those_of_another_role_stay():
+    """Find what one undecided or one sensitive column decides, and keep what a quasi-identifier decides."""
+    frame = pd.concat([patients()] * 5, ignore_index=True)
+    frame["x"] = [(i * i + i // 3) % 4 for i in range(200)]
+    frame["income"] = [(i * i + i // 7) % 3 for i in range(200)]
+    frame = frame.assign(x1=frame.x == 1, income1=frame.income == 1, old=frame.age > 22)
+    columns, _ = proposed(frame)
+    assert {name: own.reason for name, own in columns.items() if own.role == "drop"} == {
+        "x1": "'x' decides it: where 'x' is the same, it is",
+        "income1": "'income' decides it: where 'income' is the same, it is",
+    }
+    assert columns["old"].role == "other"
