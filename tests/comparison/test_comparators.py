@@ -347,8 +347,8 @@ def test_hypervolume_needs_values_that_are_not_negative():
         "TupleLoss or ClassSize instead of BreachProbability"
     )
     assert refused(ValueError, lambda: Hypervolume().index(loss, loss)) == text
-    with pytest.raises(ValueError, match=r"^values for a hypervolume must not be negative, got -2\.0$"):
-        Hypervolume().compare([1, 2], [-1, -2])
+    text = "values for a hypervolume must not be negative, got -2.0"
+    assert refused(ValueError, lambda: Hypervolume().compare([1, 2], [-1, -2])) == text
 
 
 def test_section_3():

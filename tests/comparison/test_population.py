@@ -184,8 +184,8 @@ def test_guesses_that_are_refused():
     for names in ([], ["zip", "ill"]):
         with pytest.raises(ValueError, match=r"^quasi_identifiers must name columns other than the sensitive one"):
             inference(frame, names, "ill")
-    with pytest.raises(ValueError, match=r"^frame must have at least one row, got none"):
-        inference(frame.head(0), ["zip"], "ill")
+    text = "frame must have at least one row, got none"
+    assert refused(ValueError, lambda: inference(frame.head(0), ["zip"], "ill")) == text
 
 
 # How many classes of each size the 30,162 complete rows of Adult have, with these columns as quasi-identifiers.
@@ -360,8 +360,8 @@ def test_the_kept_classes_of_a_release_count():
     maps, n_groups = problem.group_maps(np.ones((2, problem.n_var), dtype=np.int64))
     (both,) = problem.table.grouper.classes(maps, n_groups)
     assert (len(both), tuples.n_rows) == (2, 300)
-    with pytest.raises(ValueError, match=r"^classes must be of one generalization, got 2; take classes\[i\]"):
-        population_uniques(both, 10_000)
+    text = "classes must be of one generalization, got 2; take classes[i]"
+    assert refused(ValueError, lambda: population_uniques(both, 10_000)) == text
 
 
 def test_what_is_refused():
@@ -430,5 +430,5 @@ def test_a_limit_needs_persons():
         LatticeProblem(person, [GeneralLossMetric()], constraints=[LIMIT])
     with pytest.raises(ValueError, match=r"^n_population must be at least the \d+ rows, got 7$"):
         LatticeProblem(Microdata.from_frame(ROWS, WAYS), [PopulationUniqueness(7)])
-    with pytest.raises(TypeError, match=r"^n_population must be a whole number of persons, got 2.5$"):
-        PopulationUniqueness(2.5)
+    text = "n_population must be a whole number of persons, got 2.5"
+    assert refused(TypeError, lambda: PopulationUniqueness(2.5)) == text

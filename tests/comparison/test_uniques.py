@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,8 +141,7 @@ def test_wrong_arguments_are_refused():
             uniqueness(frame, names)
     with pytest.raises(KeyError, match=r"frame must have the columns 'b', got columns 'a'"):
         uniqueness(frame, ["b"])
-    with pytest.raises(ValueError, match="at least one row"):
-        uniqueness(frame[:0], ["a"])
+    assert refused(ValueError, lambda: uniqueness(frame[:0], ["a"])) == "frame must have at least one row, got none"
     for wrong in (0, 1.5, float("nan")):
         with pytest.raises(ValueError, match="fraction must be above 0 and at most 1"):
             special_uniques(frame, ["a"], wrong)
