@@ -109,10 +109,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.measured = tuple(dict.fromkeys([*self.objectives, *(one.objective for one in self.constraints)]))
         arguments.check_measures(self.measured, table, self.suppression, self.beside_parts)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
-        named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
-        self.names = arguments.measure_names(named, table.quasi_identifiers)
+        self.names = arguments.measure_names(self.measured, table.quasi_identifiers)
         self.objective_names = tuple(self.names[objective] for objective in self.objectives)
-        self._columns = tuple(dict.fromkeys(column for o in self.measured for column in o.reads(table.sensitive)))
+        self._columns = self._read_by(self.measured)
         readers = {o.reads(table.sensitive): o.is_fewest for o in self.measured if o.reads(table.sensitive)}
         is_fewest = self._limit is None and all(readers.values()) and len(table.tuples) >= _TUPLES_FOR_FEWEST
         self._fewest = Fewest(tuple(readers)) if readers and is_fewest else None
@@ -484,8 +483,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 class Memory:
     """Measured values of points, found by the bytes of x.
 
-    Several threads may share a memory. A copy is the memory itself, so that all copies of a problem share one. A pickle
-    holds all points with their values.
+    Several threads may share a memory, and all copies of a problem do. A pickle holds all points with their values.
 
     >>> memory, X = Memory(1), np.array([[1, 2], [0, 3], [1, 2]])
     >>> missing = memory.missing(X)
@@ -506,12 +504,6 @@ class Memory:
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    def __copy__(self) -> Memory:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Memory:
-        return self
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:

@@ -199,13 +199,11 @@ class LatticeProblem(AnonymizationProblem):
         Raises:
             ValueError: `max_nodes` asks for more than can be visited.
         """
-        exact = self._exact(max_nodes, use_cache, set_cache)
-        return None if exact is None else exact[1]
+        return self._exact(max_nodes, use_cache, set_cache)[1]
 
     def pareto_set(self, **options: Any) -> Ints | None:
         """Return one node for every row of `pareto_front`, with the same arguments and errors."""
-        exact = self._exact(**options)
-        return None if exact is None else exact[0]
+        return self._exact(**options)[0]
 
     def ideal_point(self, **options: Any) -> Floats | None:
         """Return the (n_obj,) least values of `pareto_front`, or None.
@@ -232,12 +230,12 @@ class LatticeProblem(AnonymizationProblem):
 
     def _exact(
         self, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
-    ) -> tuple[Ints, Floats] | None:
+    ) -> tuple[Ints, Floats] | tuple[None, None]:
         if use_cache and self._front is not None:
             return self._front
         most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples)) if max_nodes is None else max_nodes
         if self.n_nodes > most:
-            return None
+            return None, None
         # Loaded late: a front that is read needs no exact one.
         from pymoo_anon.fronts.archive import front_order, merge_front
 

@@ -30,8 +30,7 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.problems.arguments import check_table, checked_constraints, one_point, whole_numbers
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.nesting import divided_parts, parts_within
-from pymoo_anon.problems.releases import fingerprint_of, points_or_classes
+from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within, points_or_classes
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
 from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.domain_values import Name
