@@ -163,6 +163,13 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """
         raise NotImplementedError
 
+    def _one(self, x: ArrayLike, point: str) -> Array:
+        """Return one valid point, given in either shape, as a row."""
+        given = plain_array(x)
+        if given.shape not in ((self.n_var,), (1, self.n_var)):
+            raise ValueError(f"x must be one {point}, got shape {given.shape}")
+        return self.checked(given.reshape(1, self.n_var))
+
     def measure(self, X: Array) -> Floats:
         """Return all measures of valid points.
 
@@ -544,6 +551,17 @@ class Memory:
         keys = keys_of(X)
         with self._lock:
             return self._values[[self._rows[key] for key in keys]]
+
+
+def plain_array(X: ArrayLike) -> Array:
+    """Return points as an array of numbers or truth values, also from objects."""
+    given = np.asarray(X)
+    if given.dtype == object:
+        try:
+            return np.array(given.tolist())
+        except ValueError:  # The check of the shape refuses rows of several lengths.
+            return given
+    return given
 
 
 def keys_of(X: Array) -> list[bytes]:

@@ -16,8 +16,8 @@ from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, one_point, whole_numbers
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.arguments import check_table
+from pymoo_anon.problems.base import AnonymizationProblem, plain_array
 from pymoo_anon.problems.releases import fingerprint_of, parts_beside, points_or_classes
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization, Suppression
@@ -175,7 +175,7 @@ class LatticeProblem(AnonymizationProblem):
         Raises:
             ValueError: x has the wrong length or a level that its hierarchy has not.
         """
-        (levels,) = self.checked(one_point(x, f"node, an array of {self.n_var} levels", self.n_var))
+        (levels,) = self._one(x, f"node, an array of {self.n_var} levels")
         chosen = list(zip(self.table.quasi_identifiers.items(), levels, strict=True))
         return Generalization(
             {name: hierarchy.groups[level] for (name, hierarchy), level in chosen},
@@ -315,6 +315,27 @@ def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[d
         asked[name] = (int(pair[0]), int(pair[1]))
     both = np.array([asked.get(name, (0, own.length)) for name, own in hierarchies.items()], dtype=np.int64)
     return asked, both[:, 0].copy(), both[:, 1].copy()
+
+
+def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
+    """Return points of whole numbers in a range as an int64 array.
+
+    Messages name the points, their numbers (`whole`), and their numbers with a range (`ranged`).
+    """
+    given, n_var = plain_array(X), len(highest)
+    if given.ndim != 2 or given.shape[1] != n_var:
+        raise ValueError(f"X must be {points}, an (n, {n_var}) array, got shape {given.shape}")
+    if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):
+        raise ValueError(
+            f"X must hold {whole}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
+            "them whole in any algorithm"
+        )
+    # Before they are cast: a number that is too large would become another one.
+    outside = given[((given < lowest) | (given > highest)).any(axis=1)]
+    if len(outside):
+        least = lowest.tolist() if lowest.any() else 0
+        raise ValueError(f"X must hold {ranged} from {least} to {highest.tolist()}, got {examples(outside.tolist())}")
+    return given.astype(np.int64)
 
 
 def check_visitable(problem: LatticeProblem) -> None:
