@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from pymoo.core.algorithm import Algorithm
 
 
-# Batches below this size run in one thread.
+# Smaller batches run in one thread: fewer tuples, over all points, are grouped before another thread has begun.
 _POINTS_OF_A_THREAD = 16
+_TUPLES_OF_A_THREAD = 1 << 17
 
 # Larger batches have more parts than threads: points differ in cost, and no thread should wait long for another.
 _POINTS_OF_A_PART = 512
@@ -216,8 +217,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
                     for row, one in zip(rows.tolist(), bounds(classes), strict=True):
                         found[row] = one
 
-        n_threads = self._n_threads_for(len(X)) if self._measures_in_threads else 1
-        if n_threads < 2:
+        n_tuples = len(X) * len(self.table.tuples)
+        n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD), n_tuples // _TUPLES_OF_A_THREAD)
+        if n_threads < 2 or not self._measures_in_threads:
             measure(np.arange(len(X)))
             return values, found
         n_parts = n_threads * -(-len(X) // (n_threads * _POINTS_OF_A_PART))
@@ -225,9 +227,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             # Reading the results raises the errors of threads here.
             list(pool.map(measure, np.array_split(np.arange(len(X)), n_parts)))
         return values, found
-
-    def _n_threads_for(self, n: int) -> int:
-        return min(self.n_threads, -(-n // _POINTS_OF_A_THREAD))
 
     def _grouped(
         self, X: Array, columns: tuple[Hashable, ...] | Fewest | None = None

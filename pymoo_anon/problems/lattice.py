@@ -33,8 +33,6 @@ _UNASKED_NODES = 20_000
 _UNASKED_WORK = 10**9
 _VISITED_AT_ONCE = 4096
 
-# Fewer tuples, over all nodes of a batch, are grouped before another thread has begun.
-_TUPLES_OF_A_THREAD = 1 << 17
 
 # Visiting more nodes takes hours, and an array of more takes too much memory.
 _MOST_VISITED = 10**9
@@ -262,9 +260,6 @@ class LatticeProblem(AnonymizationProblem):
         """
         points = f"nodes of {self.n_var} levels"
         return whole_numbers(X, points, "whole generalization levels", "levels", self.lowest, self.highest)
-
-    def _n_threads_for(self, n: int) -> int:
-        return min(super()._n_threads_for(n), max(n * len(self.table.tuples) // _TUPLES_OF_A_THREAD, 1))
 
     def _roll_up(self, X: Ints) -> tuple[Ints, Ints | None, Ints]:
         if len(X) < 2:

@@ -26,7 +26,7 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
     SquaredValueCounts,
 )
-from pymoo_anon.problems import LatticeProblem, base, lattice
+from pymoo_anon.problems import LatticeProblem, base
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
 
 SIX = [
@@ -84,7 +84,7 @@ def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_thread
     own = LatticeProblem(census, [*SIX, NormalizedWeightedPenalty(), NormalizedClassDispersion()], **policy)
     X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(300, own.n_var))
     alone = np.concatenate([own.compute(x[np.newaxis]) for x in X])
-    monkeypatch.setattr(lattice, "_TUPLES_OF_A_THREAD", 1)
+    monkeypatch.setattr(base, "_TUPLES_OF_A_THREAD", 1)
     for n_threads in (1, 2, 3):
         own.n_threads = n_threads
         assert np.array_equal(own.compute(X), alone)
