@@ -33,7 +33,7 @@ from pymoo_anon.study.databases import (
     read_workbook,
     write_workbook,
 )
-from pymoo_anon.study.names import Reading, Source, checksum
+from pymoo_anon.study.names import FIRST_COLUMN, Reading, Source, checksum
 from pymoo_anon.table.delimited import (
     PACKED,
     ZIPPED,
@@ -90,7 +90,7 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, enc
         raise ValueError(
             f"{path} must name each of its columns once, got {examples(twice)} more than once; rename all but one there"
         )
-    return Dialect(separator, header, True)
+    return Dialect(separator, [header[0] or FIRST_COLUMN, *header[1:]], True)
 
 
 def head_of(path: Path, encoding: str | None = None) -> str:
@@ -496,12 +496,12 @@ def write_table(frame: Any, path: Path, counted: Callable[[], tuple[Any, Any] | 
             _write_pandas(frame, path, kind)
         elif nw.from_native(frame).implementation.is_pyspark():
             _write_spark(frame, path, kind)
-        elif kind == "csv":
-            distinct = None if counted is None else counted()
-            if distinct is None or not _repeated(*distinct, path):
-                frame.write_csv(str(path))
         else:
-            frame.write_parquet(str(path))
+            distinct = None if counted is None else counted()
+            if kind == "parquet":
+                _write_parquet(frame, path, distinct is not None)
+            elif distinct is None or not _repeated(*distinct, path):
+                frame.write_csv(str(path))
     except (OSError, MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -520,6 +520,20 @@ def _repeated(rows: Any, counts: Any, path: Path) -> bool:
         are_lines = next(lines, None) is None
     once.unlink()
     return are_lines
+
+
+def _write_parquet(relation: Any, path: Path, are_few: bool) -> None:
+    """Write a relation of DuckDB, repeated rows by one thread.
+
+    Several threads would keep all rows that come of one block of distinct rows in memory.
+    """
+    ((n_threads,),) = relation.query("pymoo_anon_rows", "SELECT current_setting('threads')").fetchall()
+    if are_few:
+        relation.query("pymoo_anon_rows", "SET threads TO 1")
+    try:
+        relation.write_parquet(str(path))
+    finally:
+        relation.query("pymoo_anon_rows", f"SET threads TO {n_threads}")
 
 
 def _write_pandas(frame: pd.DataFrame, path: Path, kind: str) -> None:

@@ -118,6 +118,9 @@ _UNREAD = {
     (".tar", ".tgz", ".tar.gz", ".bz2", ".xz", ".zst", ".7z", ".rar"): ("an archive", "unpack it and name the file"),
 }
 
+#: Name of a first column without one: R and pandas write the names of rows there.
+FIRST_COLUMN = "column 1"
+
 #: Schemes of the addresses of databases that Ibis connects to.
 DATABASES = (
     *("postgresql", "postgres", "mysql", "mssql", "oracle", "snowflake", "bigquery", "clickhouse", "trino"),

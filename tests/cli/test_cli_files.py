@@ -96,7 +96,7 @@ def test_rows_that_end_with_a_comma_shift_nothing():
 
 def test_a_header_that_ends_with_a_comma_too_has_a_column_without_a_name():
     Path("mine.csv").write_text("".join(f"{row},,\n" for row in Path("mine.csv").read_text().splitlines()))
-    assert refused(*MINE) == "Error: mine.csv must name every column, got no name for column 6, 7"
+    assert refused(*MINE) == "Error: mine.csv must name every column, got no name for column 6, 7; name it there"
 
 
 def test_rows_of_more_or_fewer_fields_are_named():

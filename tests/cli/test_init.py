@@ -574,7 +574,7 @@ def test_a_table_of_duckdb():
         (["spark:"], "a table of Spark is named by spark:TABLE, got 'spark:'"),
         (["empty.csv"], "empty.csv must be a CSV file whose first row names its columns, got an empty row"),
         (["names.csv"], "the table must have at least one row, got none"),
-        (["nameless.csv"], "nameless.csv must name every column, got no name for column 2"),
+        (["nameless.csv"], "nameless.csv must name every column, got no name for column 2; name it there"),
         (
             ["names.csv", "--engine", "R"],
             "--engine must be one of auto, duckdb, spark, got 'R'",
