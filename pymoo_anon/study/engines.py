@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import pandas as pd
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import counted, examples, repeated
 from pymoo_anon.study.databases import (
     POSTGRES,
     check_installed,
@@ -198,7 +198,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     """
     if has_nul(path):
         return False
-    sign = dialect.separator
+    sign = re.escape(dialect.separator)
     field = f'(?:[^"\r{sign}]*|"(?:[^"\r]|"")*")'
     # A regular expression repeats something up to 1,000 times.
     whole, rest = divmod(len(dialect.names) - 1, 1000)
@@ -240,18 +240,23 @@ def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[l
     rows = csv_rows(text, dialect.separator, str(path))
     if dialect.has_header:
         next(rows)
-    uneven: dict[int, int] = {}
+    uneven: list[int] = []
+    # Numbers of fields, and whether the last one holds something.
+    shapes: set[tuple[int, bool]] = set()
     for number, row in enumerate(rows, start=1 + dialect.has_header):
         if len(row) == n_fields:
             yield row
         elif row:
-            uneven[number] = len(row)
+            uneven.append(number)
+            shapes.add((len(row), row[-1] != ""))
     if uneven:
-        counts = " or ".join(map(str, sorted(set(uneven.values()))[:5]))
+        counts = " or ".join(map(str, sorted({n for n, _ in shapes})[:5]))
         header = "as in its header, which is row 1" if dialect.has_header else "one for each of the names"
+        # R's write.table names no column for the names of rows.
+        hint = "; if the first field names the row, name that column, too" * (shapes == {(n_fields + 1, True)})
         raise ValueError(
-            f"{path} must have {n_fields} fields in every row, {header}; got {counts} "
-            f"fields in {len(uneven)} of its rows: rows {examples(list(uneven))}"
+            f"{path} must have {counted(n_fields, 'field', 'fields')} in every row, {header}; got {counts} "
+            f"fields in {len(uneven)} of its rows: rows {examples(uneven)}{hint}"
         )
 
 

@@ -10,6 +10,7 @@ from command import run
 from pymoo_anon.study.names import source_of
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.proposal import Proposer, reading_of
+from pymoo_anon.study.tables import table_of
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -79,3 +80,69 @@ def test_a_text_among_numbers_says_missing_whatever_the_role():
     # It is a value where other texts are.
     columns, empty = proposed(frame.assign(x3=["a", ".", "b", "c"] * 10))
     assert empty == []
+
+
+def test_signs_between_fields_may_be_bars():
+    """Read what agencies separate by "|", a file that would else be one column."""
+    patients().to_csv("t.csv", index=False, sep="|")
+    run("init", "t.csv")
+    project = read_project(Path("t.toml"))
+    assert project.with_role("quasi-identifier") == ["age", "sex"]
+    table = table_of(project)
+    assert (table.n_rows, table.quasi_identifiers["sex"].domain) == (40, ("F", "M"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sep=;\na;b\n1;2\n", "t.csv must be a CSV file, got one with a first line for Excel; delete that line"),
+        ('"a","b"\n"1",1,2\n"2",3,4\n', "rows 2, 3; if the first field names the row, name that column, too"),
+        (
+            "# of 2024\na,b\n1,2\n",
+            "t.csv must have 1 field in every row, as in its header, which is row 1; got 2 fields",
+        ),
+    ],
+)
+def test_what_programs_put_before_or_beside_a_table_is_named(text, message):
+    Path("t.csv").write_text(text)
+    assert message in run("init", "t.csv", code=2)
+
+
+def test_gaps_in_a_column_that_is_not_decided_are_kept():
+    """Let a search run after the role is decided."""
+    patients().assign(x1=[1.5, 2.5, None, 3.5] * 10).to_csv("t.csv", index=False)
+    run("init", "t.csv")
+    text = Path("t.toml").read_text()
+    Path("t.toml").write_text(text.replace('role = "other"', 'role = "sensitive"'))
+    assert 'missing = "keep"' in text
+    run("search", "t.toml")
+
+
+def test_dummies_of_a_column_are_left_out_and_those_of_another_role_stay():
+    """Find what one undecided or one sensitive column decides, and keep what a quasi-identifier decides."""
+    frame = pd.concat([patients()] * 5, ignore_index=True)
+    frame["x"] = [(i * i + i // 3) % 4 for i in range(200)]
+    frame["income"] = [(i * i + i // 7) % 3 for i in range(200)]
+    frame = frame.assign(x1=frame.x == 1, income1=frame.income == 1, old=frame.age > 22)
+    columns, _ = proposed(frame)
+    assert {name: own.reason for name, own in columns.items() if own.role == "drop"} == {
+        "x1": "'x' decides it: where 'x' is the same, it is",
+        "income1": "'income' decides it: where 'income' is the same, it is",
+    }
+    assert columns["old"].role == "other"
+
+
+def test_blanks_between_fields_are_refused():
+    patients().to_csv("t.csv", index=False, sep=" ")
+    message = "t.csv must have a comma, a semicolon, a tab or a bar between fields, got blanks; save it anew"
+    assert message in run("init", "t.csv", code=2)
+    Path("t.csv").write_text("first name\nAnn Lee\nBob\nEve Ann Roe\n")
+    assert "first name" in run("init", "t.csv")
+
+
+def test_attributes_of_what_may_be_a_key_stay():
+    """Keep what an undecided number of persons decides."""
+    frame = pd.DataFrame({"x": [i // 4 for i in range(400)], "age": [20 + i % 9 for i in range(400)]})
+    frame["size"] = frame.x * frame.x // 3 % 5
+    columns, _ = proposed(frame)
+    assert (columns["x"].role, columns["size"].role) == ("other", "other")
