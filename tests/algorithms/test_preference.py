@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.population import Population
 from pymoo.core.repair import Repair
-from pymoo.core.result import Result
 from pymoo.decomposition.asf import ASF
 from pymoo.optimize import minimize
 from strategies import more
@@ -143,9 +142,7 @@ def test_each_preferred_point_has_its_own_achievement():
     F = several.evaluate(X)
     for column, preference in enumerate(preferences):
         assert np.array_equal(F[:, [column, -1]], preferring(TABLE, [preference]).evaluate(X))
-    res = Result()
-    res.X, res.F = X, F
-    assert np.array_equal(several.to_frame(res)[list(several.objective_names[:3])], F[:, :3])
+    assert np.array_equal(several.to_frame(X)[list(several.objective_names[:3])], F[:, :3])
     picked = picks(several, X, 5)
     assert picked[["NWP_pref", "NECD_pref"]].to_numpy().tolist() == [list(p) for p in preferences]
 
@@ -327,14 +324,12 @@ def test_constraints_are_refused():
     )
 
 
-SMALL = make_census(200, seed=5)
 POINTS = [(0.2, 1.0), (0.5, 0.1)]
 WEIGHTS = np.arange(1, 9) / 36
 
 
 def weighted(preferences=POINTS, **kwargs):
-    points = [PreferredPoint(point, WEIGHTS) for point in preferences]
-    return BitStringProblem(SMALL, [*points, KAnonymity()], **kwargs)
+    return preferring(CENSUS, preferences, WEIGHTS, **kwargs)
 
 
 def test_names_of_points():
@@ -361,11 +356,11 @@ def test_pictures_show_k_as_it_is(preferences, tmp_path):
 def test_a_preferred_point_is_an_objective_for_any_problem():
     point = PreferredPoint((0.3, 0.2))
     for space in (LatticeProblem, BitStringProblem):
-        own = space(SMALL, [point, NormalizedWeightedPenalty(), NormalizedClassDispersion()], suppression=0.05)
+        own = space(CENSUS, [point, NormalizedWeightedPenalty(), NormalizedClassDispersion()], suppression=0.05)
         X = np.array([own.xl, own.xu]).astype(own.vtype)
         F = own.evaluate(X)
         assert np.array_equal(F[:, 0], point.achieved(F[:, 1:]))
-        low, high = point.value_range(SMALL.tuples)
+        low, high = point.value_range(CENSUS.tuples)
         assert ((low <= F[:, 0]) & (F[:, 0] <= high)).all()
     assert point == PreferredPoint([0.3, 0.2])
     assert point != PreferredPoint((0.3, 0.3))
@@ -378,9 +373,7 @@ def test_quasi_identifiers_may_have_any_name():
     table = Microdata.from_frame(frame, {name: Hierarchy.flat(range(3)) for name in names})
     own = BitStringProblem(table, [PreferredPoint((0.2, 1.0)), KAnonymity()])
     X = np.array([[True] * 2 + [False] * 8, [False] * 10])
-    res = Result()
-    res.X = X
-    shown = own.to_frame(res)
+    shown = own.to_frame(X)
     assert shown[names].to_numpy().tolist() == [[3, 1, 1, 1, 1], [1, 1, 1, 1, 1]]
     assert shown["achievement of (0.2, 1)"].tolist() == own.evaluate(X)[:, 0].tolist()
     picked = picks(own, X, 2)
@@ -394,13 +387,11 @@ def test_columns_of_frames_may_be_tuples():
     frame.columns = pd.Index([("a", 1), ("b", 2)], tupleize_cols=False)
     hierarchies = {name: Hierarchy([[0, 1], ["*", "*"]]) for name in frame.columns}
     table = Microdata.from_frame(frame, hierarchies)
-    res = Result()
     for own, x in (
         (LatticeProblem(table, [KAnonymity()]), [1, 0]),
         (BitStringProblem(table, [KAnonymity()]), [False, True]),
     ):
-        res.X = np.array([x])
-        shown = own.to_frame(res)
+        shown = own.to_frame(np.array([x]))
         assert list(shown.columns[:3]) == [("a", 1), ("b", 2), "k"]
         assert shown["k"].tolist() == [2]
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from errors import refused
 from pymoo.constraints.as_obj import ConstraintsAsObjective
-from pymoo.core.result import Result
 from pymoo.optimize import minimize
 from tasks import eights, nsga2
 
@@ -21,12 +20,6 @@ TABLE = eights("abc")
 def problem(names="abc", **kwargs):
     kwargs.setdefault("constraints", [DistinctLDiversity("s") >= 2])
     return LatticeProblem(eights(names), [KAnonymity(), GeneralLossMetric()], **{"suppression": 5, **kwargs})
-
-
-def result_of(X):
-    res = Result()
-    res.X = X
-    return res
 
 
 def test_points_may_be_evaluated_one_by_one():
@@ -106,7 +99,7 @@ def test_frames_tell_what_is_suppressed_and_what_is_feasible(rule, monkeypatch):
     counts = [own.equivalence_classes(x).n_suppressed[0] for x in X]
     # All of it is remembered.
     monkeypatch.setattr(LatticeProblem, "_measure", lambda self, X: pytest.fail("measured again"))
-    shown = own.to_frame(result_of(X))
+    shown = own.to_frame(X)
     assert list(shown.columns) == ["a", "b", "c", "k", "GLM", "l", "suppressed", "feasible"]
     assert [str(dtype) for dtype in shown.dtypes] == [*["int64"] * 4, "float64", "int64", "int64", "bool"]
     assert shown["suppressed"].tolist() == counts
@@ -117,7 +110,7 @@ def test_frames_tell_what_is_suppressed_and_what_is_feasible(rule, monkeypatch):
 
 def test_quasi_identifiers_may_be_named_like_columns_of_a_frame():
     own = problem(["suppressed", "feasible", "k"])
-    shown = own.to_frame(result_of(own.nodes(0, 4)))
+    shown = own.to_frame(own.nodes(0, 4))
     assert list(shown.columns) == [
         "suppressed", "feasible", "k", "k (objective)", "GLM", "l", "suppressed (measured)", "feasible (measured)",
     ]  # fmt: skip
