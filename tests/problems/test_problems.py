@@ -27,6 +27,7 @@ from pymoo_anon.objectives import (
     SquaredValueCounts,
 )
 from pymoo_anon.problems import LatticeProblem, base
+from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
 
 SIX = [
@@ -337,3 +338,25 @@ def test_classes_of_points_that_are_evaluated_together_are_those_of_each(census,
     # Nothing is measured again, and nothing remembered twice.
     own.measure_with_bounds(X[::-1], partial(map, lesson))
     assert own.n_unique == len(X)
+
+
+HUNDRED = make_census(100)
+N_HELD = len(np.unique(HUNDRED.tuples.columns["occupation"].values))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "holds"),
+    [
+        (KAnonymity() >= 100, True),
+        (KAnonymity() >= 101, False),
+        (DistinctLDiversity("occupation") >= N_HELD, True),
+        (DistinctLDiversity("occupation") >= N_HELD + 1, False),
+        (GeneralLossMetric() <= 0, True),
+        (GeneralLossMetric() <= -1, False),
+    ],
+)
+def test_the_ends_of_the_lattice_decide(constraint, holds):
+    assert impossible(HUNDRED, [constraint]) == ([] if holds else [constraint])
+    problem = LatticeProblem(HUNDRED, [KAnonymity(), GeneralLossMetric()], constraints=[constraint])
+    found = [len(problem.front([x])) for x in (problem.xl.astype(int), problem.xu.astype(int))]
+    assert any(found) == holds
