@@ -6,13 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
+from pymoo.algorithms.moo.nsga2 import NSGA2
 from strategies import invented_frame, populations, tables
 
 from pymoo_anon.objectives import *
 from pymoo_anon.objectives.bounds import Bounding, Kind
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
+
+#: Operators of levels, for any genetic algorithm of pymoo.
+LEVELS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+
+
+def nsga2(pop_size=10, **options):
+    """Return NSGA-II for levels."""
+    return NSGA2(pop_size, **{**LEVELS, **options})
+
 
 KINDS = (
     KAnonymity(),
@@ -187,11 +199,17 @@ def found(res, problem):
     return np.empty((0, problem.n_obj)) if res.F is None else sorted_rows(np.reshape(res.F, (-1, problem.n_obj)))
 
 
+def eights(names):
+    """Draw 80 rows of columns with eight values, which each level halves, and of a sensitive one."""
+    rng, tree = np.random.default_rng(0), Hierarchy([[value >> level for value in range(8)] for level in range(4)])
+    frame = pd.DataFrame(rng.integers(0, 8, (80, len(names))), columns=list(names)).assign(s=rng.integers(0, 3, 80))
+    return Microdata.from_frame(frame, dict.fromkeys(names, tree), sensitive="s")
+
+
 def invented(seed):
     """Draw a table of 60 rows with a lattice of 625 nodes."""
-    hierarchy = Hierarchy([[i >> level for i in range(16)] for level in range(5)])
-    names = [f"q{j}" for j in range(4)]
-    return Microdata.from_frame(invented_frame(seed), dict.fromkeys(names, hierarchy), sensitive=["s0", "s1"])
+    tree = Hierarchy([[i >> level for i in range(16)] for level in range(5)])
+    return Microdata.from_frame(invented_frame(seed), {f"q{j}": tree for j in range(4)}, sensitive=["s0", "s1"])
 
 
 def constraint_of(measure, bound):

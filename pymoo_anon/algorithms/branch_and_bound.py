@@ -13,9 +13,8 @@ from pymoo.core.initialization import Initialization
 from pymoo.core.population import Population
 from pymoo.core.sampling import Sampling
 from pymoo.util.display.column import Column
-from pymoo.util.display.output import Output
 
-from pymoo_anon.algorithms.common import FrontOutput, OwnSearch, check_arguments
+from pymoo_anon.algorithms.common import FrontOutput, OwnSearch, options_of
 from pymoo_anon.fronts.archive import evaluated, front_order
 from pymoo_anon.problems.base import keys_of
 from pymoo_anon.problems.bitstrings import BitStringProblem
@@ -24,7 +23,7 @@ from pymoo_anon.proofs.base import Limits, Proof, gap, share_off, tolerance
 from pymoo_anon.proofs.intervals import IntervalProof
 from pymoo_anon.proofs.stored import StoredLatticeProof, stored_bytes
 from pymoo_anon.proofs.strings import StringProof
-from pymoo_anon.typing import Array, Floats, Ints
+from pymoo_anon.typing import Floats, Ints
 
 
 class BranchAndBound(OwnSearch):
@@ -58,9 +57,9 @@ class BranchAndBound(OwnSearch):
         max_bytes: Memory for the bounds of open nodes.
         sampling: Points to begin with, such as the result of a short search: a population, an (n, n_var) array or a
             sampling operator of pymoo. None begins with none.
-        output: Columns of the verbose output. None is the evaluated, pruned and undecided points, the size of the front
-            and its gap, a share: for every open point some member is, in no objective, worse by more than it.
-        **kwargs: As pymoo's `Algorithm`.
+        **kwargs: As pymoo's `Algorithm`. By default the output is the evaluated, pruned and undecided points, the size
+            of the front and its gap, a share: for every open point some member is, in no objective, worse by more than
+            it.
 
     Attributes:
         proof: The proof itself, a class of `proofs` with more figures.
@@ -76,16 +75,13 @@ class BranchAndBound(OwnSearch):
         self,
         epsilon: float | str | Sequence[float | str] | None = None,
         sampling: Sampling | Population | Ints | None = None,
-        output: Output | None = None,
         max_bytes: int = 2 << 30,
         **kwargs: Any,
     ) -> None:
-        check_arguments(self, kwargs)
-        if output is None:
-            counts = (("evaluated", 9), ("pruned", 10), ("undecided", 10))
-            before = [Column(name, width=width, func=attrgetter(f"n_{name}")) for name, width in counts]
-            output = FrontOutput(*before, after=[Column("gap", width=8, func=_shown_gap)])
-        super().__init__(output=output, **kwargs)
+        counts = (("evaluated", 9), ("pruned", 10), ("undecided", 10))
+        before = [Column(name, width=width, func=attrgetter(f"n_{name}")) for name, width in counts]
+        output = FrontOutput(*before, after=[Column("gap", width=8, func=_shown_gap)])
+        super().__init__(**options_of(self, kwargs, output=output))
         tolerance(epsilon)
         if not max_bytes > 0:
             raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
@@ -150,7 +146,6 @@ class BranchAndBound(OwnSearch):
         return made
 
     def _begin(self, problem: LatticeProblem | BitStringProblem) -> None:
-        super()._begin(problem)
         # The members of the front, by the bytes of their points.
         self._members: dict[bytes, Individual] = {}
         kind: type[Proof] = StringProof
@@ -177,16 +172,12 @@ class BranchAndBound(OwnSearch):
         finally:
             # Ctrl-C must not lose the points of this iteration.
             X, F, G = self.proof.drain()
-            if len(X):
-                self._count(X)
-                if not len(self.proof.X):
-                    self._keep_closest(X, F, G)
-
-    def _count(self, X: Array) -> None:
-        if self._shows_individuals:
-            self._evaluated(X)
-        else:
-            self.evaluator.n_eval += len(X)
+            if len(X) and self._shows_individuals:
+                self._evaluated(X)
+            else:
+                self.evaluator.n_eval += len(X)
+            if len(X) and not len(self.proof.X):
+                self._keep_closest_of(X, F, G)
 
     def _set_optimum(self) -> None:
         X, F, G = self.proof.X, self.proof.F, self.proof.G

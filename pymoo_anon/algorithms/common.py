@@ -27,10 +27,13 @@ from pymoo_anon.typing import Array, Floats
 _PYMOO_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwargs"}
 
 
-def check_arguments(algorithm: Algorithm, given: Collection[str], more: Collection[str] = ()) -> None:
-    """Raise if arguments are not those of pymoo's `Algorithm`."""
+def options_of(
+    algorithm: Algorithm, given: dict[str, Any], more: Collection[str] = (), **defaults: Any
+) -> dict[str, Any]:
+    """Return the options of an algorithm with their defaults, or raise for an unknown one."""
     if unknown := sorted(set(given) - _PYMOO_OPTIONS - set(more)):
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
+    return {**defaults, **given}
 
 
 class Search(Algorithm):  # type: ignore[misc]
@@ -41,6 +44,7 @@ class Search(Algorithm):  # type: ignore[misc]
     """
 
     archive: Any
+    pop: Any
     initialization: Initialization
     opt: Any
     termination: Any
@@ -54,6 +58,8 @@ class Search(Algorithm):  # type: ignore[misc]
         check_kind(problem, *self._kinds)
         has_end = self.termination is not None or kwargs.get("termination") is not None
         super().setup(problem, **kwargs)
+        # The point that violates the constraints least, while there is no front.
+        self._closest = Population.empty()
         self._begin(problem)
         if not has_end:
             self.termination = self._end(problem)
@@ -86,6 +92,10 @@ class Search(Algorithm):  # type: ignore[misc]
                 )
         return in_type_of_problem(pop, problem)
 
+    def _keep_closest(self, pop: Population) -> None:
+        together = Population.merge(self._closest, pop)
+        self._closest = together[[int(np.argmin(together.get("CV")[:, 0]))]]
+
     def _initialize_infill(self) -> Population | None:
         return self._infill()
 
@@ -95,10 +105,6 @@ class Search(Algorithm):  # type: ignore[misc]
 
 class OwnSearch(Search):
     """Base of searches that evaluate points themselves."""
-
-    def _begin(self, problem: Problem) -> None:
-        # The point that violates the constraints least, while there is no front.
-        self._closest = Population.empty()
 
     def ask(self) -> NoReturn:
         """Raise, since nothing is evaluated outside."""
@@ -123,9 +129,9 @@ class OwnSearch(Search):
         F, G = pop.get("F", "G")
         return F, G
 
-    def _keep_closest(self, X: Array, F: Floats, G: Floats) -> None:
+    def _keep_closest_of(self, X: Array, F: Floats, G: Floats) -> None:
         least = [int(np.maximum(G, 0).sum(axis=1).argmin())]
-        self._closest = least_infeasible(self._closest, evaluated(X[least], F[least], G[least]))
+        self._keep_closest(evaluated(X[least], F[least], G[least]))
 
     def _show_front(self, front: Population) -> None:
         self.pop = self.opt = in_order(front) if len(front) else self._closest
@@ -136,12 +142,6 @@ def check_kind(problem: Problem, *kinds: type[Problem]) -> None:
     if not isinstance(problem, kinds):
         wanted = " or a ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"problem must be a {wanted}, got {type(problem).__name__}")
-
-
-def least_infeasible(closest: Population, pop: Population) -> Population:
-    """Return the least infeasible individual."""
-    together = Population.merge(closest, pop)
-    return together[[int(np.argmin(together.get("CV")[:, 0]))]]
 
 
 def in_type_of_problem(pop: Population, problem: Problem) -> Population:

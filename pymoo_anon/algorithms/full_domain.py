@@ -9,11 +9,10 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.column import Column
-from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import FrontOutput, OwnSearch, Search, check_arguments, one_of_each
+from pymoo_anon.algorithms.common import FrontOutput, OwnSearch, Search, one_of_each, options_of
 from pymoo_anon.fronts.archive import evaluated, first_non_dominated, satisfies_constraints
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 from pymoo_anon.typing import Ints
@@ -29,8 +28,8 @@ class ExhaustiveSearch(OwnSearch):
 
     Args:
         batch_size: Number of nodes in a batch.
-        output: Columns of the verbose output. None is the visited share of the lattice, and the size of the front.
-        **kwargs: As pymoo's `Algorithm`.
+        **kwargs: As pymoo's `Algorithm`. By default the output is the visited share of the lattice, and the size of the
+            front.
 
     Attributes:
         n_visited: Number of evaluated nodes.
@@ -42,15 +41,11 @@ class ExhaustiveSearch(OwnSearch):
 
     _kinds = (LatticeProblem,)
 
-    def __init__(self, batch_size: int = 4096, output: Output | None = None, **kwargs: Any) -> None:
-        check_arguments(self, kwargs)
-        super().__init__(
-            output=FrontOutput(Column("visited", width=8, func=_visited)) if output is None else output, **kwargs
-        )
+    def __init__(self, batch_size: int = 4096, **kwargs: Any) -> None:
+        super().__init__(**options_of(self, kwargs, output=FrontOutput(Column("visited", width=8, func=_visited))))
         self.batch_size = positive_whole("batch_size", batch_size)
 
     def _begin(self, problem: LatticeProblem) -> None:
-        super()._begin(problem)
         check_visitable(problem)
         self.n_visited, self._front = 0, Population.empty()
 
@@ -76,7 +71,7 @@ class ExhaustiveSearch(OwnSearch):
         if len(together):
             self._front = together[first_non_dominated(together.get("F"))]
         else:
-            self._keep_closest(batch, F, G)
+            self._keep_closest_of(batch, F, G)
         self.n_visited += len(batch)
         if self.n_visited >= self.problem.n_nodes:
             self.termination.terminate()
@@ -94,11 +89,8 @@ class _Heuristic(Search):
 
     _kinds = (LatticeProblem,)
 
-    def __init__(self, output: Output | None = None, **kwargs: Any) -> None:
-        check_arguments(self, kwargs)
-        super().__init__(
-            output=FrontOutput(Column("height", width=8, func=_height)) if output is None else output, **kwargs
-        )
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**options_of(self, kwargs, output=FrontOutput(Column("height", width=8, func=_height))))
 
     def _begin(self, problem: LatticeProblem) -> None:
         self._found: Population | None = None
@@ -147,9 +139,8 @@ class Datafly(_Heuristic):
     suppressed. `Violating` is nearest to the original. It serves as a baseline.
 
     Args:
-        output: Columns of the verbose output. None is the height of the nodes, the sum of their levels, and the size of
-            the front.
-        **kwargs: As pymoo's `Algorithm`.
+        **kwargs: As pymoo's `Algorithm`. By default the output is the height of the nodes, the sum of their levels, and
+            the size of the front.
 
     Raises:
         TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.
@@ -186,8 +177,7 @@ class SamaratiSearch(_Heuristic):
     is feasible, as with k and no suppression.
 
     Args:
-        output: Columns of the verbose output. None is the height of the nodes, and the size of the front.
-        **kwargs: As pymoo's `Algorithm`.
+        **kwargs: As pymoo's `Algorithm`. By default the output is the height of the nodes, and the size of the front.
 
     Raises:
         TypeError: An argument is not known. At setup: the problem is not a `LatticeProblem`.

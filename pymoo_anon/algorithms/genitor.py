@@ -20,12 +20,10 @@ from pymoo.core.sampling import Sampling
 from pymoo.termination import get_termination
 from pymoo.termination.max_eval import MaximumFunctionCallTermination
 from pymoo.termination.max_time import TimeBasedTermination
-from pymoo.util.display.output import Output
 from pymoo.util.display.single import SingleObjectiveOutput
 
-from pymoo_anon.algorithms.common import Search, check_arguments
-from pymoo_anon.operators.sampling import BitStringSampling
-from pymoo_anon.operators.variation import PartitionCrossover, RandomImmigrantMutation
+from pymoo_anon.algorithms.common import Search, options_of
+from pymoo_anon.operators.strings import BitStringSampling, PartitionCrossover, RandomImmigrantMutation
 from pymoo_anon.typing import Array, Ints
 
 # Births that give a duplicate are repeated as often as in pymoo's mating.
@@ -56,8 +54,8 @@ class GENITOR(Search):
         crossover: Its first child is taken. None is `PartitionCrossover()`.
         mutation: None is `RandomImmigrantMutation()`.
         repair: Makes children valid. None leaves them as they are.
-        output: Columns of the verbose output. None is pymoo's for one objective.
-        **kwargs: As pymoo's `Algorithm`: termination (30,000 evaluations by default), callback, save_history, ...
+        **kwargs: As pymoo's `Algorithm`: termination (30,000 evaluations by default), output (pymoo's for one objective
+            by default), callback, save_history, ...
 
     Raises:
         TypeError: An argument is not known.
@@ -74,16 +72,14 @@ class GENITOR(Search):
         crossover: Crossover | None = None,
         mutation: Mutation | None = None,
         repair: Repair | None = None,
-        output: Output | None = None,
         **kwargs: Any,
     ) -> None:
         if not isinstance(pop_size, Integral) or pop_size < 2:
             raise ValueError(f"pop_size must be at least 2, got {pop_size!r}")
         if not 1 <= bias <= 2:
             raise ValueError(f"bias must be a number from 1 to 2, got {bias!r}")
-        check_arguments(self, kwargs)
-        kwargs.setdefault("termination", get_termination("n_eval", 30_000))
-        super().__init__(output=SingleObjectiveOutput() if output is None else output, **kwargs)
+        defaults = {"termination": get_termination("n_eval", 30_000), "output": SingleObjectiveOutput()}
+        super().__init__(**options_of(self, kwargs, **defaults))
         self.pop_size: int = int(pop_size)
         self.bias: float = bias
         self.eliminate_duplicates: bool = eliminate_duplicates
@@ -93,14 +89,6 @@ class GENITOR(Search):
         self.initialization: Initialization = Initialization(
             BitStringSampling() if sampling is None else sampling, repair=repair
         )
-        # The population: strings and individuals by row, the rows from the best to the worst, and in this order the
-        # constraint violation and the value of each.
-        self._X: Array = np.empty((0, 0))
-        self._members: list[Individual] = []
-        self._order: list[int] = []
-        self._values: list[tuple[float, float]] = []
-        self._keys: Counter[bytes] = Counter()
-        self._n_births: int = 0
 
     def _begin(self, problem: Problem) -> None:
         if problem.n_obj != 1:
@@ -111,11 +99,14 @@ class GENITOR(Search):
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None
+        # The population: strings and individuals by row, the rows from the best to the worst, and in this order the
+        # constraint violation and the value of each.
         self._X, self._members = infills.get("X"), list(infills)
         values = [_rank_of(one) for one in infills]
         self._order = sorted(range(len(values)), key=values.__getitem__)
         self._values = [values[row] for row in self._order]
         self._keys = Counter(x.tobytes() for x in self._X)
+        self._n_births = 0
 
     def _infill(self) -> Population:
         child = self._child()

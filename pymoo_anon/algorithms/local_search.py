@@ -21,17 +21,15 @@ from pymoo.core.selection import Selection
 from pymoo.operators.selection.rnd import RandomSelection
 from pymoo.termination import get_termination
 from pymoo.util.display.column import Column
-from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import (
     ArchiveOutput,
     Search,
-    check_arguments,
     has_own_columns,
     in_type_of_problem,
-    least_infeasible,
+    options_of,
 )
 from pymoo_anon.fronts.archive import (
     BoxArchive,
@@ -41,13 +39,18 @@ from pymoo_anon.fronts.archive import (
     in_order,
     merge_front,
 )
-from pymoo_anon.operators.neighborhood import BitStringNeighborhood, LevelNeighborhood, Neighborhood
-from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling
-from pymoo_anon.operators.variation import (
+from pymoo_anon.operators.levels import (
+    CornerSampling,
     LevelCrossover,
+    LevelNeighborhood,
+    Neighborhood,
+    SingleStepMutation,
+)
+from pymoo_anon.operators.strings import (
+    BitStringNeighborhood,
+    BitStringSampling,
     PartitionCrossover,
     RandomImmigrantMutation,
-    SingleStepMutation,
 )
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.instance import StringInstance, StringSpace, asks_no_more, goal_of
@@ -103,10 +106,8 @@ class ParetoLocalSearch(Search):
         **kwargs: Any,
     ) -> None:
         n_offsprings = positive_whole("n_offsprings", n_offsprings)
-        check_arguments(self, kwargs)
-        kwargs.setdefault("termination", get_termination("n_eval", 2500))
-        unexplored = Column("unexplored", width=10, func=attrgetter("n_unexplored"))
-        super().__init__(**{"output": ArchiveOutput("front", unexplored), **kwargs})
+        output = ArchiveOutput("front", Column("unexplored", width=10, func=attrgetter("n_unexplored")))
+        super().__init__(**options_of(self, kwargs, termination=get_termination("n_eval", 2500), output=output))
         self.n_offsprings: int = n_offsprings
         self.epsilon: Floats | None = None if epsilon is None else checked_epsilon(epsilon)
         self.selection: Selection = RandomSelection() if selection is None else selection
@@ -128,8 +129,6 @@ class ParetoLocalSearch(Search):
         # The bytes of every evaluated point, and the distance up to which the neighbors of a point are evaluated.
         self._seen: set[bytes] = set()
         self._explored: dict[bytes, int] = {}
-        # The members while no point satisfies all constraints.
-        self._closest = Population.empty()
 
     @property
     def n_unexplored(self) -> int:
@@ -159,6 +158,7 @@ class ParetoLocalSearch(Search):
             return
         self.front.add(infills)
         if not len(self.front):
+            # All points whose violations are not dominated.
             together = Population.merge(self._closest, infills)
             self._closest = together[first_non_dominated(_violations(together))]
         self._seen.update(one.X.tobytes() for one in infills)
@@ -272,8 +272,7 @@ class BitStringLocalSearch(Search):
         n_starts: Number of strings to start from.
         sampling: First strings: a sampling operator of pymoo, or a population or an (n, n_var) Boolean array, which is
             taken whole. None is `BitStringSampling()`.
-        output: Columns of the verbose output. None is the finished starts, the archive and the best values.
-        **kwargs: As pymoo's `Algorithm`.
+        **kwargs: As pymoo's `Algorithm`. By default the output is the finished starts, the archive and the best values.
 
     Attributes:
         front: The archive.
@@ -291,12 +290,10 @@ class BitStringLocalSearch(Search):
         self,
         n_starts: int = 12,
         sampling: Sampling | Population | Bools | None = None,
-        output: Output | None = None,
         **kwargs: Any,
     ) -> None:
-        check_arguments(self, kwargs)
         done = Column("done", width=5, func=attrgetter("n_done"))
-        super().__init__(output=ArchiveOutput("front", done) if output is None else output, **kwargs)
+        super().__init__(**options_of(self, kwargs, output=ArchiveOutput("front", done)))
         self.n_starts = positive_whole("n_starts", n_starts)
         self.initialization = Initialization(BitStringSampling() if sampling is None else sampling)
 
@@ -309,8 +306,6 @@ class BitStringLocalSearch(Search):
         self.n_done = 0
         self._walk = _PairWalk(problem)
         self.front: ParetoArchive = ParetoArchive()
-        # The string that violates the constraints least, while none satisfies them.
-        self._closest = Population.empty()
 
     def _initialize_infill(self) -> Population:
         pop = self._sampled(self.n_starts)
@@ -339,7 +334,7 @@ class BitStringLocalSearch(Search):
     def _keep(self, infills: Population) -> None:
         self.front.add(infills)
         if not len(self.front):
-            self._closest = least_infeasible(self._closest, infills)
+            self._keep_closest(infills)
 
     def _set_optimum(self) -> None:
         self.pop = self.front.pop if len(self.front) else self._closest

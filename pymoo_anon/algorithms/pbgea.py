@@ -14,14 +14,12 @@ from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 from pymoo.core.selection import Selection
 from pymoo.termination import get_termination
-from pymoo.util.display.output import Output
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import ArchiveOutput, Search, check_arguments, has_own_columns, least_infeasible
+from pymoo_anon.algorithms.common import ArchiveOutput, Search, has_own_columns, options_of
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, in_order
-from pymoo_anon.operators.sampling import DominanceCountTournament, LatticeSampling
-from pymoo_anon.operators.variation import LevelCrossover, SingleStepMutation
+from pymoo_anon.operators.levels import DominanceCountTournament, LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.typing import Floats
 
@@ -48,10 +46,9 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         selection: Chooses parents from population and archive. None is `DominanceCountTournament()`.
         crossover: None is `LevelCrossover()`, single point with probability 0.8.
         mutation: None is `SingleStepMutation()`, one step with probability 1 / number of variables.
-        output: Columns of the verbose output. None is the archive and the best values.
         **kwargs: `repair` and `eliminate_duplicates` (False by default) as pymoo's `GeneticAlgorithm`. With duplicates
             eliminated, the search ends when mating finds no new node. The others as pymoo's `Algorithm`: termination
-            (100 generations by default), callback, archive, ...
+            (100 generations by default), output (by default the archive and the best values), callback, archive, ...
 
     Attributes:
         box_archive: The archive of Algorithm 2.
@@ -69,21 +66,17 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         selection: Selection | None = None,
         crossover: Crossover | None = None,
         mutation: Mutation | None = None,
-        output: Output | None = None,
         **kwargs: Any,
     ) -> None:
         pop_size = positive_whole("pop_size", pop_size)
-        check_arguments(self, kwargs, _GENETIC_OPTIONS)
-        kwargs.setdefault("termination", get_termination("n_gen", 100))
-        kwargs.setdefault("eliminate_duplicates", False)
+        defaults = {"termination": get_termination("n_gen", 100), "output": ArchiveOutput("box_archive")}
         super().__init__(
             pop_size=pop_size,
             sampling=LatticeSampling() if sampling is None else sampling,
             selection=DominanceCountTournament() if selection is None else selection,
             crossover=LevelCrossover() if crossover is None else crossover,
             mutation=SingleStepMutation() if mutation is None else mutation,
-            output=ArchiveOutput("box_archive") if output is None else output,
-            **kwargs,
+            **options_of(self, kwargs, _GENETIC_OPTIONS, eliminate_duplicates=False, **defaults),
         )
         self.epsilon: Floats | None = None if epsilon is None else checked_epsilon(epsilon)
         self.box_archive: BoxArchive = BoxArchive()
@@ -98,15 +91,10 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
                 f"columns for {len(problem.objectives)} objectives"
             )
         self.box_archive = BoxArchive(checked_epsilon(epsilon, problem.n_obj), maximize)
-        # The node that violates the constraints least, until one satisfies them.
-        self._closest = Population.empty()
 
     def _initialize_infill(self) -> Population:
         # Step 2: initialize the population.
         return self._sampled(self.pop_size)
-
-    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        self._replace(infills)
 
     def _infill(self) -> Population | None:
         """Select parents and return their children (steps 5 to 7).
@@ -125,15 +113,13 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         return off
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        if infills is not None:
-            self._replace(infills)
-
-    def _replace(self, infills: Population | None) -> None:
         """Replace population, update archive (steps 4 and 8)."""
+        if infills is None:
+            return
         self.pop = infills
         self.box_archive.add(infills)
         if not len(self.box_archive):
-            self._closest = least_infeasible(self._closest, infills)
+            self._keep_closest(infills)
 
     def _set_optimum(self) -> None:
         # Step 10: return the archive.

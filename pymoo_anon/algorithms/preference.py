@@ -22,11 +22,10 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_arguments, check_kind
+from pymoo_anon.algorithms.common import check_kind, options_of
 from pymoo_anon.fronts.archive import in_order
 from pymoo_anon.objectives.privacy import KAnonymity
-from pymoo_anon.operators.sampling import BitStringSampling
-from pymoo_anon.operators.variation import ClosestValidRepair, PerAttributeBitMutation
+from pymoo_anon.operators.strings import BitStringSampling, ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.problems.arguments import framed, free_name
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.preference import PreferredPoint
@@ -54,8 +53,8 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         crossover: None is pymoo's single-point crossover of the whole string with probability 0.8.
         mutation: None is `PerAttributeBitMutation(0.001)`.
         repair: Makes children valid. None is `ClosestValidRepair()`.
-        output: Columns of the verbose output. None is `PreferenceOutput()`.
-        **kwargs: As pymoo's `NSGA2`: termination, callback, eliminate_duplicates (False by default), ...
+        **kwargs: As pymoo's `NSGA2`: termination, output (`PreferenceOutput()` by default), callback,
+            eliminate_duplicates (False by default), ...
 
     Raises:
         TypeError: An argument is not known. At setup: the problem is not a `BitStringProblem`.
@@ -77,12 +76,9 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
         crossover: Crossover | None = None,
         mutation: Mutation | None = None,
         repair: Repair | None = None,
-        output: Output | None = None,
         **kwargs: Any,
     ) -> None:
         k = positive_whole("k", k)
-        check_arguments(self, kwargs, _NSGA2_OPTIONS)
-        kwargs.setdefault("eliminate_duplicates", False)
         super().__init__(
             pop_size=pop_size,
             sampling=BitStringSampling() if sampling is None else sampling,
@@ -90,8 +86,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
             crossover=SinglePointCrossover(prob=0.8) if crossover is None else crossover,
             mutation=PerAttributeBitMutation(0.001) if mutation is None else mutation,
             repair=ClosestValidRepair() if repair is None else repair,
-            output=PreferenceOutput() if output is None else output,
-            **kwargs,
+            **options_of(self, kwargs, _NSGA2_OPTIONS, eliminate_duplicates=False, output=PreferenceOutput()),
         )
         self.k: int = k
 

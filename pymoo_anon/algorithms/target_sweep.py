@@ -10,10 +10,9 @@ import numpy as np
 from pymoo.core.population import Population
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.util.display.column import Column
-from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import FrontOutput, Search, check_arguments, one_of_each
+from pymoo_anon.algorithms.common import FrontOutput, Search, one_of_each, options_of
 from pymoo_anon.objectives.loss import AverageClassSize
 from pymoo_anon.objectives.privacy import MarketerRisk
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
@@ -47,8 +46,8 @@ class TargetSweep(Search):
         n_targets: Largest number of targets. They are 1 to 9 and 10, 12, 15, 20, 25, 30, 40, 50, 75 times powers of
             ten; further ones are evenly spread on a log scale over the targets of the problem, and so are all if these
             are too many.
-        output: Columns of the verbose output. None is the finished share of the points, and the size of the front.
-        **kwargs: As pymoo's `Algorithm`.
+        **kwargs: As pymoo's `Algorithm`. By default the output is the finished share of the points, and the size of the
+            front.
 
     Attributes:
         points: (n, n_var) int64 array, all points of the sweep. It is there from the setup on.
@@ -68,11 +67,8 @@ class TargetSweep(Search):
 
     _kinds = (LocalRecodingProblem,)
 
-    def __init__(self, n_targets: int = 48, output: Output | None = None, **kwargs: Any) -> None:
-        check_arguments(self, kwargs)
-        super().__init__(
-            output=FrontOutput(Column("done", width=8, func=_done)) if output is None else output, **kwargs
-        )
+    def __init__(self, n_targets: int = 48, **kwargs: Any) -> None:
+        super().__init__(**options_of(self, kwargs, output=FrontOutput(Column("done", width=8, func=_done))))
         self.n_targets = positive_whole("n_targets", n_targets)
 
     def _begin(self, problem: LocalRecodingProblem) -> None:
@@ -82,22 +78,14 @@ class TargetSweep(Search):
     def _end(self, problem: LocalRecodingProblem) -> MaximumGenerationTermination:
         return MaximumGenerationTermination(-(-len(self.points) // _POINTS_AT_ONCE))
 
-    @property
-    def n_points(self) -> int:
-        """Number of points of the whole sweep."""
-        return len(self.points)
-
     def _infill(self) -> Population:
         return Population.new(X=self.points[self._n_done : self._n_done + _POINTS_AT_ONCE])
-
-    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        self.pop = Population()
-        self._advance(infills)
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if infills is not None:
             self._n_done += len(infills)
-            self.pop = Population.merge(self.pop, infills)
+            # pymoo makes the first of them the population.
+            self.pop = Population.merge(self.pop, infills) if self.is_initialized else infills
         if self._n_done >= len(self.points):
             self.termination.terminate()
 
@@ -137,4 +125,4 @@ def _on_log_scale(targets: Sequence[int], most: int) -> list[int]:
 
 
 def _done(algorithm: TargetSweep) -> str:
-    return f"{algorithm._n_done / algorithm.n_points:.1%}"
+    return f"{algorithm._n_done / len(algorithm.points):.1%}"

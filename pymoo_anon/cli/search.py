@@ -62,7 +62,7 @@ def _searched(own: Run) -> Found:
 
         def notify(algorithm: Algorithm) -> None:
             done, found = algorithm.termination.perc, f"{len(algorithm.opt):,} found in {own.problem.n_unique:,}"
-            kind = f"of {algorithm.n_points:,} targets" if isinstance(algorithm, TargetSweep) else "nodes"
+            kind = f"of {len(algorithm.points):,} targets" if isinstance(algorithm, TargetSweep) else "nodes"
             show(f"Searching: {100 * done:.0f} %, {found} {kind}")
 
         return own.search(callback=notify)

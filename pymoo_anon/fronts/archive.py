@@ -135,16 +135,12 @@ class BoxArchive(ParetoArchive):
 
 
 def _values_of(individuals: list[Individual]) -> Floats:
-    try:
-        F = np.array([one.F for one in individuals], dtype=float).reshape(len(individuals), -1)
-        widths = {F.shape[1]}
-    except ValueError:
-        widths = {np.size(one.F) for one in individuals}
+    widths = {np.size(one.F) for one in individuals}
     if 0 in widths:
         raise ValueError("pop must be evaluated before it enters the archive, got individuals without F")
     if len(widths) > 1:
         raise ValueError(f"pop must have one number of objectives, the members' own, got {sorted(widths)}")
-    return F
+    return np.array([one.F for one in individuals], dtype=float).reshape(len(individuals), -1)
 
 
 def satisfies_constraints(one: Individual) -> bool:

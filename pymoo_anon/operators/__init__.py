@@ -1,15 +1,22 @@
 """Operators that keep generalizations valid."""
 
-from pymoo_anon.operators.neighborhood import BitStringNeighborhood, LevelNeighborhood, Neighborhood
-from pymoo_anon.operators.sampling import BitStringSampling, CornerSampling, DominanceCountTournament, LatticeSampling
-from pymoo_anon.operators.variation import (
-    ClosestValidRepair,
+from pymoo_anon.operators.levels import (
+    CornerSampling,
+    DominanceCountTournament,
+    LatticeSampling,
     LevelCrossover,
+    LevelNeighborhood,
+    Neighborhood,
+    SingleStepMutation,
+)
+from pymoo_anon.operators.strings import (
+    BitStringNeighborhood,
+    BitStringSampling,
+    ClosestValidRepair,
     PartitionCrossover,
     PerAttributeBitMutation,
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
-    SingleStepMutation,
 )
 
 __all__ = [

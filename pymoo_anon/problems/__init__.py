@@ -6,14 +6,13 @@ from pymoo_anon._rooms import later
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front, Requirement, risk_at_most
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.releases import joint
+from pymoo_anon.problems.releases import joint, ladder, ladders
 from pymoo_anon.problems.tradeoffs import Step
 
 if TYPE_CHECKING:
     from pymoo_anon.problems.bitstrings import BitStringProblem
     from pymoo_anon.problems.journal import Journal, journaled
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LocalTarget, LowerBound
-    from pymoo_anon.problems.nesting import ladder, ladders
     from pymoo_anon.problems.preference import Achievement, PreferredPoint
     from pymoo_anon.problems.refining import refine
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, listed, number, plain, repeated, told_apart
 from pymoo_anon.objectives.base import Objective
@@ -206,46 +205,6 @@ def as_json(value: Any, whole: bool = False) -> Any:
     if isinstance(value, float) and np.isinf(value):
         return "infinity" if value > 0 else "-infinity"
     return int(value) if whole else value
-
-
-def plain_array(X: ArrayLike) -> Array:
-    """Return points as an array of numbers or truth values, also from objects."""
-    given = np.asarray(X)
-    if given.dtype == object:
-        try:
-            return np.array(given.tolist())
-        except ValueError:  # The check of the shape refuses rows of several lengths.
-            return given
-    return given
-
-
-def one_point(x: ArrayLike, point: str, n_var: int) -> Array:
-    """Return one point, given in either shape, as a row."""
-    given = plain_array(x)
-    if given.shape not in ((n_var,), (1, n_var)):
-        raise ValueError(f"x must be one {point}, got shape {given.shape}")
-    return given.reshape(1, n_var)
-
-
-def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
-    """Return points of whole numbers in a range as an int64 array.
-
-    Messages name the points, their numbers (`whole`), and their numbers with a range (`ranged`).
-    """
-    given, n_var = plain_array(X), len(highest)
-    if given.ndim != 2 or given.shape[1] != n_var:
-        raise ValueError(f"X must be {points}, an (n, {n_var}) array, got shape {given.shape}")
-    if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):
-        raise ValueError(
-            f"X must hold {whole}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
-            "them whole in any algorithm"
-        )
-    # Before they are cast: a number that is too large would become another one.
-    outside = given[((given < lowest) | (given > highest)).any(axis=1)]
-    if len(outside):
-        least = lowest.tolist() if lowest.any() else 0
-        raise ValueError(f"X must hold {ranged} from {least} to {highest.tolist()}, got {examples(outside.tolist())}")
-    return given.astype(np.int64)
 
 
 # --- spelling of measures, such as `l[age,zip|sex]:diagnosis` ---------------------------------------------------------

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from pymoo.core.algorithm import Algorithm
 
 
-# Batches below this size run in one thread.
+# Smaller batches run in one thread: fewer tuples, over all points, are grouped before another thread has begun.
 _POINTS_OF_A_THREAD = 16
+_TUPLES_OF_A_THREAD = 1 << 17
 
 # Larger batches have more parts than threads: points differ in cost, and no thread should wait long for another.
 _POINTS_OF_A_PART = 512
@@ -109,10 +110,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.measured = tuple(dict.fromkeys([*self.objectives, *(one.objective for one in self.constraints)]))
         arguments.check_measures(self.measured, table, self.suppression, self.beside_parts)
         self._bounded = [self.measured.index(constraint.objective) for constraint in self.constraints]
-        named = tuple(dict.fromkeys([*self.objectives, *self.measured]))
-        self.names = arguments.measure_names(named, table.quasi_identifiers)
+        self.names = arguments.measure_names(self.measured, table.quasi_identifiers)
         self.objective_names = tuple(self.names[objective] for objective in self.objectives)
-        self._columns = tuple(dict.fromkeys(column for o in self.measured for column in o.reads(table.sensitive)))
+        self._columns = self._read_by(self.measured)
         readers = {o.reads(table.sensitive): o.is_fewest for o in self.measured if o.reads(table.sensitive)}
         is_fewest = self._limit is None and all(readers.values()) and len(table.tuples) >= _TUPLES_FOR_FEWEST
         self._fewest = Fewest(tuple(readers)) if readers and is_fewest else None
@@ -164,6 +164,13 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """
         raise NotImplementedError
 
+    def _one(self, x: ArrayLike, point: str) -> Array:
+        """Return one valid point, given in either shape, as a row."""
+        given = plain_array(x)
+        if given.shape not in ((self.n_var,), (1, self.n_var)):
+            raise ValueError(f"x must be one {point}, got shape {given.shape}")
+        return self.checked(given.reshape(1, self.n_var))
+
     def measure(self, X: Array) -> Floats:
         """Return all measures of valid points.
 
@@ -210,8 +217,9 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
                     for row, one in zip(rows.tolist(), bounds(classes), strict=True):
                         found[row] = one
 
-        n_threads = self._n_threads_for(len(X)) if self._measures_in_threads else 1
-        if n_threads < 2:
+        n_tuples = len(X) * len(self.table.tuples)
+        n_threads = min(self.n_threads, -(-len(X) // _POINTS_OF_A_THREAD), n_tuples // _TUPLES_OF_A_THREAD)
+        if n_threads < 2 or not self._measures_in_threads:
             measure(np.arange(len(X)))
             return values, found
         n_parts = n_threads * -(-len(X) // (n_threads * _POINTS_OF_A_PART))
@@ -219,9 +227,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             # Reading the results raises the errors of threads here.
             list(pool.map(measure, np.array_split(np.arange(len(X)), n_parts)))
         return values, found
-
-    def _n_threads_for(self, n: int) -> int:
-        return min(self.n_threads, -(-n // _POINTS_OF_A_THREAD))
 
     def _grouped(
         self, X: Array, columns: tuple[Hashable, ...] | Fewest | None = None
@@ -484,8 +489,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 class Memory:
     """Measured values of points, found by the bytes of x.
 
-    Several threads may share a memory. A copy is the memory itself, so that all copies of a problem share one. A pickle
-    holds all points with their values.
+    Several threads may share a memory, and all copies of a problem do. A pickle holds all points with their values.
 
     >>> memory, X = Memory(1), np.array([[1, 2], [0, 3], [1, 2]])
     >>> missing = memory.missing(X)
@@ -506,12 +510,6 @@ class Memory:
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    def __copy__(self) -> Memory:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Memory:
-        return self
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -552,6 +550,17 @@ class Memory:
         keys = keys_of(X)
         with self._lock:
             return self._values[[self._rows[key] for key in keys]]
+
+
+def plain_array(X: ArrayLike) -> Array:
+    """Return points as an array of numbers or truth values, also from objects."""
+    given = np.asarray(X)
+    if given.dtype == object:
+        try:
+            return np.array(given.tolist())
+        except ValueError:  # The check of the shape refuses rows of several lengths.
+            return given
+    return given
 
 
 def keys_of(X: Array) -> list[bytes]:

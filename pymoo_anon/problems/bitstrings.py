@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, one_point, plain_array
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.arguments import check_table
+from pymoo_anon.problems.base import AnonymizationProblem, plain_array
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Generalization, Suppression
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -146,7 +146,7 @@ class BitStringProblem(AnonymizationProblem):
             TypeError: x is not Boolean.
             ValueError: x has another length, or is no cut where there is a taxonomy.
         """
-        (maps,), _ = self.group_maps(self.checked(one_point(x, f"string of {self.n_var} bits", self.n_var)))
+        (maps,), _ = self.group_maps(self._one(x, f"string of {self.n_var} bits"))
         groups: dict[str, Ints] = {}
         labels: dict[str, tuple[Hashable, ...]] = {}
         parts = np.split(maps, self._firsts[1:])

@@ -36,9 +36,6 @@ from pymoo_anon.typing import Array, Floats, Ints
 # Greatest number of points that are printed. The frame has all.
 _PRINTED_POINTS = 40
 
-# Word for the best value, by whether higher is better.
-_EXTREME = {True: "greatest", False: "least"}
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -499,7 +496,7 @@ class _Asked:
                 f"got {listed(objective.name for objective in self.front.objectives)}"
             )
         costs = self.front.values(measure)[left] * (-1.0 if measure.maximize else 1.0)
-        return [costs], f"{_EXTREME[measure.maximize]} {self.names[measure]}"
+        return [costs], f"{'greatest' if measure.maximize else 'least'} {self.names[measure]}"
 
     def weighted(self, left: Ints, weights: Mapping[Objective, float]) -> tuple[list[Floats], str]:
         values = np.column_stack([self.front.values(measure)[left] for measure in weights])

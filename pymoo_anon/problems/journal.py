@@ -30,7 +30,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,15 +89,13 @@ class Journal:
         Raises:
             ValueError: The file belongs to another search.
         """
-        with self.path.open("rb") as file:
-            head = file.read(len(self._head))
-            if not self._head.startswith(head):
-                raise ValueError(f"{self.path} belongs to another search")
-            whole = len(head) if head == self._head else 0
-            while whole and (found := _read_record(file)) is not None:
-                record, size = found
-                yield record
-                whole += size
+        content = self.path.read_bytes()
+        if not self._head.startswith(content[: len(self._head)]):
+            raise ValueError(f"{self.path} belongs to another search")
+        whole = len(self._head) if content.startswith(self._head) else 0
+        while whole and (found := _read_record(content, whole)) is not None:
+            record, whole = found
+            yield record
         self._whole = whole or None
 
     def append(self, kind: int, keys: Sequence[bytes], numbers: Floats) -> None:
@@ -154,21 +152,19 @@ def _checksum(sizes: tuple[int, ...], body: bytes) -> int:
     return zlib.crc32(body, zlib.crc32(struct.pack("<4Q", *sizes)))
 
 
-def _read_record(file: BinaryIO) -> tuple[Record, int] | None:
-    frame = file.read(_FRAME.size)
-    if len(frame) < _FRAME.size:
+def _read_record(content: bytes, at: int) -> tuple[Record, int] | None:
+    """Return the record at a place, and its end, or None if it is incomplete or damaged."""
+    begin = at + _FRAME.size
+    if len(content) < begin:
         return None
-    *sizes, checksum = _FRAME.unpack(frame)
+    *sizes, checksum = _FRAME.unpack_from(content, at)
     kind, n_keys, key_size, n_numbers = sizes
-    n_bytes = n_keys * key_size + 8 * n_numbers
-    if n_bytes > os.fstat(file.fileno()).st_size - file.tell():
-        # The record is incomplete, or its sizes are damaged.
-        return None
-    body = file.read(n_bytes)
-    if _checksum(tuple(sizes), body) != checksum:
+    end = begin + n_keys * key_size + 8 * n_numbers
+    body = content[begin:end]
+    if len(content) < end or _checksum(tuple(sizes), body) != checksum:
         return None
     keys = [body[i * key_size : (i + 1) * key_size] for i in range(n_keys)]
-    return Record(kind, keys, np.frombuffer(body, "<f8", offset=n_keys * key_size)), _FRAME.size + n_bytes
+    return Record(kind, keys, np.frombuffer(body, "<f8", offset=n_keys * key_size)), end
 
 
 @contextmanager

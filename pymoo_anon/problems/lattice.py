@@ -16,8 +16,8 @@ from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import check_table, one_point, whole_numbers
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.arguments import check_table
+from pymoo_anon.problems.base import AnonymizationProblem, plain_array
 from pymoo_anon.problems.releases import fingerprint_of, parts_beside, points_or_classes
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Generalization, Suppression
@@ -33,8 +33,6 @@ _UNASKED_NODES = 20_000
 _UNASKED_WORK = 10**9
 _VISITED_AT_ONCE = 4096
 
-# Fewer tuples, over all nodes of a batch, are grouped before another thread has begun.
-_TUPLES_OF_A_THREAD = 1 << 17
 
 # Visiting more nodes takes hours, and an array of more takes too much memory.
 _MOST_VISITED = 10**9
@@ -175,7 +173,7 @@ class LatticeProblem(AnonymizationProblem):
         Raises:
             ValueError: x has the wrong length or a level that its hierarchy has not.
         """
-        (levels,) = self.checked(one_point(x, f"node, an array of {self.n_var} levels", self.n_var))
+        (levels,) = self._one(x, f"node, an array of {self.n_var} levels")
         chosen = list(zip(self.table.quasi_identifiers.items(), levels, strict=True))
         return Generalization(
             {name: hierarchy.groups[level] for (name, hierarchy), level in chosen},
@@ -199,13 +197,11 @@ class LatticeProblem(AnonymizationProblem):
         Raises:
             ValueError: `max_nodes` asks for more than can be visited.
         """
-        exact = self._exact(max_nodes, use_cache, set_cache)
-        return None if exact is None else exact[1]
+        return self._exact(max_nodes, use_cache, set_cache)[1]
 
     def pareto_set(self, **options: Any) -> Ints | None:
         """Return one node for every row of `pareto_front`, with the same arguments and errors."""
-        exact = self._exact(**options)
-        return None if exact is None else exact[0]
+        return self._exact(**options)[0]
 
     def ideal_point(self, **options: Any) -> Floats | None:
         """Return the (n_obj,) least values of `pareto_front`, or None.
@@ -232,12 +228,12 @@ class LatticeProblem(AnonymizationProblem):
 
     def _exact(
         self, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
-    ) -> tuple[Ints, Floats] | None:
+    ) -> tuple[Ints, Floats] | tuple[None, None]:
         if use_cache and self._front is not None:
             return self._front
         most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples)) if max_nodes is None else max_nodes
         if self.n_nodes > most:
-            return None
+            return None, None
         # Loaded late: a front that is read needs no exact one.
         from pymoo_anon.fronts.archive import front_order, merge_front
 
@@ -264,9 +260,6 @@ class LatticeProblem(AnonymizationProblem):
         """
         points = f"nodes of {self.n_var} levels"
         return whole_numbers(X, points, "whole generalization levels", "levels", self.lowest, self.highest)
-
-    def _n_threads_for(self, n: int) -> int:
-        return min(super()._n_threads_for(n), max(n * len(self.table.tuples) // _TUPLES_OF_A_THREAD, 1))
 
     def _roll_up(self, X: Ints) -> tuple[Ints, Ints | None, Ints]:
         if len(X) < 2:
@@ -317,6 +310,27 @@ def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[d
         asked[name] = (int(pair[0]), int(pair[1]))
     both = np.array([asked.get(name, (0, own.length)) for name, own in hierarchies.items()], dtype=np.int64)
     return asked, both[:, 0].copy(), both[:, 1].copy()
+
+
+def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
+    """Return points of whole numbers in a range as an int64 array.
+
+    Messages name the points, their numbers (`whole`), and their numbers with a range (`ranged`).
+    """
+    given, n_var = plain_array(X), len(highest)
+    if given.ndim != 2 or given.shape[1] != n_var:
+        raise ValueError(f"X must be {points}, an (n, {n_var}) array, got shape {given.shape}")
+    if given.dtype.kind not in "iuf" or not np.array_equal(given, np.floor(given)):
+        raise ValueError(
+            f"X must hold {whole}, got others; LatticeSampling, LevelCrossover and SingleStepMutation keep "
+            "them whole in any algorithm"
+        )
+    # Before they are cast: a number that is too large would become another one.
+    outside = given[((given < lowest) | (given > highest)).any(axis=1)]
+    if len(outside):
+        least = lowest.tolist() if lowest.any() else 0
+        raise ValueError(f"X must hold {ranged} from {least} to {highest.tolist()}, got {examples(outside.tolist())}")
+    return given.astype(np.int64)
 
 
 def check_visitable(problem: LatticeProblem) -> None:

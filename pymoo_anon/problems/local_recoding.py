@@ -28,10 +28,10 @@ from pymoo_anon.engine.classes import EquivalenceClasses, Fewest
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
-from pymoo_anon.problems.arguments import check_table, checked_constraints, one_point, whole_numbers
+from pymoo_anon.problems.arguments import check_table, checked_constraints
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.nesting import divided_parts, parts_within
-from pymoo_anon.problems.releases import fingerprint_of, points_or_classes
+from pymoo_anon.problems.lattice import whole_numbers
+from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within, points_or_classes
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
 from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.domain_values import Name
@@ -301,7 +301,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         Raises:
             ValueError: x has the wrong length or a value that is out of range.
         """
-        (point,) = self.checked(one_point(x, f"point of {self.n_var} whole numbers", self.n_var))
+        (point,) = self._one(x, f"point of {self.n_var} whole numbers")
         # The least weight is that of x = 0, so that points which differ by the same in all ask for the same.
         powers = point[2:] - point[2:].min()
         weights = self._base * np.exp2(powers)

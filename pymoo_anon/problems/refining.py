@@ -60,7 +60,12 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
     (True, True)
     """
     check_ways(method=method)
-    _check_least_levels(problem)
+    if isinstance(problem, LatticeProblem) and problem.lowest.any():
+        names = [name for name, (least, _) in problem.levels.items() if least > 0]
+        raise ValueError(
+            f"problem must have no least levels to be refined, got some of {examples(names)}: parts of a class get "
+            "levels of their own, down to 0"
+        )
     point, asked = (x.x, x.requirements) if isinstance(x, Choice) else (x, ())
     # A release, its evidence and its codebook need the same refinement.
     given = np.asarray(point)
@@ -89,15 +94,6 @@ def _refine_anew(
     after = table.equivalence_classes(made, 0, problem.constraints, problem.beside_parts)
     _check_kept(problem, required, classes, after)
     return made
-
-
-def _check_least_levels(problem: AnonymizationProblem) -> None:
-    if isinstance(problem, LatticeProblem) and problem.lowest.any():
-        names = [name for name, (least, _) in problem.levels.items() if least > 0]
-        raise ValueError(
-            f"problem must have no least levels to be refined, got some of {examples(names)}: parts of a class get "
-            "levels of their own, down to 0"
-        )
 
 
 def _promised(

@@ -22,7 +22,7 @@ from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import bound, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.releases import Together, together
+from pymoo_anon.problems.releases import Together, nested, together
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.recoding import decoded_point
@@ -384,9 +384,6 @@ def problem_for(problem: Any, study: Any) -> Any:
         for name in names
     ]
     if not isinstance(problem, LatticeProblem):
-        # No other release needs it.
-        from pymoo_anon.problems.nesting import nested
-
         try:
             return nested(problem, demands)[-1].problem
         except ValueError as error:

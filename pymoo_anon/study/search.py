@@ -33,8 +33,7 @@ from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
 from pymoo_anon.objectives.base import WithBackgroundKnowledge
 from pymoo_anon.objectives.knowledge import any_of
-from pymoo_anon.operators.sampling import LatticeSampling
-from pymoo_anon.operators.variation import LevelCrossover, SingleStepMutation
+from pymoo_anon.operators.levels import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.lattice import LatticeProblem

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from io import StringIO
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from alive_progress import config_handler
 from pymoo.core.algorithm import Algorithm
-from pymoo.core.callback import Callback
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
@@ -60,7 +59,7 @@ COPIES: dict[str, Callable[[Algorithm], Algorithm]] = {"a deep copy": copy.deepc
 
 
 @dataclass
-class Trial:
+class _Trial:
     """An algorithm on a problem, run from fresh copies."""
 
     algorithm: Algorithm
@@ -70,7 +69,6 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """The name of the algorithm, for a sentence."""
         return type(self.algorithm).__name__
 
     def run(self, termination: Termination | tuple[Any, ...] | None = None, **options: Any) -> Result:
@@ -79,7 +77,6 @@ class Trial:
         return minimize(self.problem, self.algorithm, termination, seed=self.seed, **options)
 
     def started(self) -> Algorithm:
-        """Return a copy of the algorithm after setup."""
         algorithm = copy.deepcopy(self.algorithm)
         algorithm.setup(self.problem, termination=("n_gen", self.n_gen), seed=self.seed)
         return algorithm
@@ -92,10 +89,8 @@ class Trial:
                 infills = algorithm.ask()
             except NotImplementedError:
                 return None
-            if infills is None:
-                algorithm.tell()
-                continue
-            Evaluator().eval(self.problem, infills)
+            if infills is not None:
+                Evaluator().eval(self.problem, infills)
             algorithm.tell(infills=infills)
         return algorithm.result()
 
@@ -108,10 +103,9 @@ class Trial:
         if algorithm.has_next():
             # The original must not affect its copy.
             algorithm.next()
-        return finished(other)
+        return other.run()
 
-    def same(self, expected: Result, found: Result, way: str) -> None:
-        """Check that two runs found the same."""
+    def check_same(self, expected: Result, found: Result, way: str) -> None:
         for key in ("X", "F"):
             # No result is an array of no rows.
             ours, theirs = (
@@ -126,15 +120,7 @@ class Trial:
                 )
 
 
-def finished(algorithm: Algorithm) -> Result:
-    """Run an algorithm to its end, and return the result."""
-    while algorithm.has_next():
-        algorithm.next()
-    return algorithm.result()
-
-
-def printed(run: Callable[[], Result]) -> tuple[Result, str]:
-    """Return a result and the printed output of its run."""
+def _printed(run: Callable[[], Result]) -> tuple[Result, str]:
     text = StringIO()
     with redirect_stdout(text):
         # pymoo's progress bars keep the standard output that was there when they were first imported.
@@ -146,7 +132,7 @@ def printed(run: Callable[[], Result]) -> tuple[Result, str]:
     return res, text.getvalue()
 
 
-class Watching(Evaluator):  # type: ignore[misc]
+class _Watching(Evaluator):  # type: ignore[misc]
     """Evaluator that records X and F of all calls."""
 
     def __init__(self) -> None:
@@ -161,29 +147,13 @@ class Watching(Evaluator):  # type: ignore[misc]
         self.seen += [(one, x, np.copy(one.F)) for one, x in zip(pop, before, strict=True)]
 
 
-class Counting(Callback):  # type: ignore[misc]
-    """Callback that records the generation of every call."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.generations: list[int] = []
-        self.empty: list[int] = []
-
-    def notify(self, algorithm: Algorithm) -> None:
-        """Note a generation."""
-        self.generations.append(int(algorithm.n_gen))
-        if algorithm.pop is None or algorithm.opt is None or not len(algorithm.opt):
-            self.empty.append(int(algorithm.n_gen))
-
-
-@dataclass
-class Everything:
+class _Everything:
     """An archive that keeps all that it is given."""
 
-    members: list[Any] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.members: list[Any] = []
 
-    def add(self, pop: Population) -> Everything:
-        """Itself, with a population more."""
+    def add(self, pop: Population) -> _Everything:
         self.members += list(pop)
         return self
 
@@ -224,20 +194,20 @@ def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, s
         raise TypeError(f"problem must be a Problem, got {problem!r}")
     if algorithm.problem is not None:
         raise ValueError(f"algorithm must be a new one, got a {type(algorithm).__name__} that is set up")
-    trial = Trial(algorithm, problem, n_gen, seed)
+    trial = _Trial(algorithm, problem, n_gen, seed)
     expected = called(f"{trial.name} must search {type(problem).__name__}", trial.run)
     if algorithm.problem is not None or algorithm.is_initialized:
         raise ContractError(f"{trial.name} must run as a copy and stay as it was, got one that is set up")
     _check_result(trial, expected)
     _check_least_infeasible(trial, expected)
-    _check_evaluated(trial, expected)
+    sizes = _check_evaluated(trial, expected)
     _check_again(trial, expected)
     _check_resumed(trial, expected)
     _check_watched(trial, expected)
-    _check_terminations(trial, expected)
+    _check_terminations(trial, expected, sizes)
 
 
-def _check_result(trial: Trial, res: Result) -> None:
+def _check_result(trial: _Trial, res: Result) -> None:
     problem, name = trial.problem, trial.name
     if res.X is None:
         if not problem.has_constraints():
@@ -264,11 +234,11 @@ def _check_result(trial: Trial, res: Result) -> None:
             )
 
 
-def _check_least_infeasible(trial: Trial, expected: Result) -> None:
-    watching = Watching()
+def _check_least_infeasible(trial: _Trial, expected: Result) -> None:
+    watching = _Watching()
     res = trial.run(return_least_infeasible=True, evaluator=watching)
     if expected.X is not None:
-        trial.same(expected, res, "with return_least_infeasible=True, where something is feasible")
+        trial.check_same(expected, res, "with return_least_infeasible=True, where something is feasible")
         return
     least = min(float(one.cv) for one, _, _ in watching.seen)
     if res.X is None or not (np.atleast_2d(res.CV) <= least).all():
@@ -279,11 +249,12 @@ def _check_least_infeasible(trial: Trial, expected: Result) -> None:
         )
 
 
-def _check_evaluated(trial: Trial, expected: Result) -> None:
+def _check_evaluated(trial: _Trial, expected: Result) -> list[int]:
+    """Return the numbers of individuals that are evaluated together."""
     name, problem = trial.name, trial.problem
-    watching = Watching()
+    watching = _Watching()
     res = trial.run(evaluator=watching)
-    trial.same(expected, res, "with an evaluator of one's own")
+    trial.check_same(expected, res, "with an evaluator of one's own")
     if not watching.rows:
         raise ContractError(f"{name} must evaluate by its evaluator, got no individual in it")
     X = np.concatenate(watching.rows)
@@ -301,77 +272,83 @@ def _check_evaluated(trial: Trial, expected: Result) -> None:
             )
     if isinstance(problem, AnonymizationProblem):
         fresh = problem.fresh_copy()
-        seen = Watching()
-        Trial(trial.algorithm, fresh, trial.n_gen, trial.seed).run(evaluator=seen)
+        seen = _Watching()
+        _Trial(trial.algorithm, fresh, trial.n_gen, trial.seed).run(evaluator=seen)
         distinct = len(np.unique(np.concatenate(seen.rows), axis=0))
         if fresh.n_unique != distinct:
             raise ContractError(
                 f"{name} must evaluate by its evaluator alone, which saw {distinct} distinct points, got "
                 f"{fresh.n_unique} that the problem evaluated"
             )
+    return [len(rows) for rows in watching.rows]
 
 
-def _check_again(trial: Trial, expected: Result) -> None:
+def _check_again(trial: _Trial, expected: Result) -> None:
     for number in range(2):
         with numpy_seeded(number):
-            trial.same(expected, trial.run(), "again from the same seed")
+            trial.check_same(expected, trial.run(), "again from the same seed")
     told = called(f"{trial.name} must ask and tell, or refuse with NotImplementedError", trial.by_ask_and_tell)
     if told is not None:
-        trial.same(expected, told, "by ask and tell")
+        trial.check_same(expected, told, "by ask and tell")
     with ThreadPoolExecutor(2) as pool:
         for res in pool.map(trial.run, [None] * 2):
-            trial.same(expected, res, "in several threads at once")
+            trial.check_same(expected, res, "in several threads at once")
 
 
-def _check_resumed(trial: Trial, expected: Result) -> None:
+def _check_resumed(trial: _Trial, expected: Result) -> None:
     for n_gen in range(trial.n_gen):
         for how, made in COPIES.items():
             when = f"from {how} " + (f"after generation {n_gen}" if n_gen else "before the first generation")
             res = called(f"{trial.name} must go on {when}", trial.copied_after, n_gen, made)
-            trial.same(expected, res, when)
+            trial.check_same(expected, res, when)
 
 
-def _check_watched(trial: Trial, expected: Result) -> None:
+def _check_watched(trial: _Trial, expected: Result) -> None:
     name, n_done = trial.name, int(expected.algorithm.n_gen) - 1
-    counting, everything = Counting(), Everything()
+    generations: list[int] = []
+    empty: list[int] = []
+
+    def note(algorithm: Algorithm) -> None:
+        generations.append(int(algorithm.n_gen))
+        if algorithm.pop is None or algorithm.opt is None or not len(algorithm.opt):
+            empty.append(int(algorithm.n_gen))
+
     options: dict[str, dict[str, Any]] = {
         "with verbose=True": {"verbose": True},
         "with progress=True": {"progress": True},
-        "with a callback": {"callback": counting},
+        "with a callback": {"callback": note},
         "with save_history=True": {"save_history": True},
-        "with an archive": {"archive": everything},
+        "with an archive": {"archive": _Everything()},
     }
     found = {}
     for way, own in options.items():
-        found[way] = called(f"{name} must run {way}", printed, partial(trial.run, **own))
-        trial.same(expected, found[way][0], way)
+        found[way] = called(f"{name} must run {way}", _printed, partial(trial.run, **own))
+        trial.check_same(expected, found[way][0], way)
     lines = found["with verbose=True"][1].splitlines()
     # A heading between two rules, then a line for every generation.
     if len(lines) < n_done + 3:
         raise ContractError(f"{name} must show a line for each of {n_done} generations, got {len(lines)} lines in all")
-    if counting.generations != list(range(1, n_done + 1)) or counting.empty:
+    if generations != list(range(1, n_done + 1)) or empty:
         raise ContractError(
             f"{name} must call the callback once in each of {n_done} generations, with a population and an optimum, "
-            f"got generations {counting.generations}, of which {counting.empty} had none"
+            f"got generations {generations}, of which {empty} had none"
         )
     history = found["with save_history=True"][0].history
-    if [int(entry.n_gen) for entry in history] != counting.generations:
-        raise ContractError(
-            f"{name} must keep each of {n_done} generations in its history, got "
-            f"{[int(entry.n_gen) for entry in history]}"
-        )
+    kept = [int(entry.n_gen) for entry in history]
+    if kept != generations:
+        raise ContractError(f"{name} must keep each of {n_done} generations in its history, got {kept}")
     last = [one.F for one in history[-1].opt]
     if not np.array_equal(last, [one.F for one in expected.algorithm.opt]):
         raise ContractError(f"{name} must end its history with its result, got F = {typed(last)}")
     res = found["with an archive"][0]
-    kept = {one.X.tobytes() for one in res.archive.members} if res.archive is not None else set()
-    if missing := [one for one in res.algorithm.opt if one.X.tobytes() not in kept]:
+    shown = {one.X.tobytes() for one in res.archive.members} if res.archive is not None else set()
+    if missing := [one for one in res.algorithm.opt if one.X.tobytes() not in shown]:
         raise ContractError(
             f"{name} must show all that is evaluated to the archive, got none of x = {typed(missing[0].X)}"
         )
 
 
-def _check_terminations(trial: Trial, expected: Result) -> None:
+def _check_terminations(trial: _Trial, expected: Result, sizes: Sequence[int]) -> None:
     name = trial.name
     for termination in _terminations(trial.problem, expected):
         kind = type(termination).__name__
@@ -387,9 +364,6 @@ def _check_terminations(trial: Trial, expected: Result) -> None:
             raise ContractError(
                 f"{name} must end after {n_gen} generations where it is told to, got {int(res.algorithm.n_gen) - 1}"
             )
-    watching = Watching()
-    trial.run(evaluator=watching)
-    sizes = [len(rows) for rows in watching.rows]
     wanted = max(1, sum(sizes) - 1)
     res = trial.run(("n_eval", wanted))
     n_eval, most = res.algorithm.evaluator.n_eval, wanted + max(sizes)

@@ -49,33 +49,29 @@ class Case:
         )
 
 
-@dataclass
-class Known:
+class _Known:
     """Nodes, group maps and suppressed tuples to compare bounds with."""
 
-    objective: Objective
-    family: Any
-    case: Case
-    minimised: Floats
-    maps: Ints
-    counts: Ints
-    suppressed: Bools
-    class_of: Ints
-    # Whether the node of a row specializes the node of a column.
-    below: Bools
+    def __init__(self, objective: Objective, family: Any, case: Case) -> None:
+        self.objective, self.family, self.case = objective, family, case
+        self.minimised: Floats = -case.values + 0.0 if objective.maximize else case.values
+        self.maps, _ = case.problem.group_maps(case.X)
+        self.counts = np.array([int(one.n_suppressed[0]) for one in case.classes])
+        self.class_of = np.concatenate([case.problem.equivalence_classes(x).class_of for x in case.X])
+        self.suppressed = np.array([~one.kept[own] for one, own in zip(case.classes, self.class_of, strict=True)])
+        # Whether the node of a row specializes the node of a column.
+        self.below: Bools = np.all(case.X[:, np.newaxis] <= case.X[np.newaxis], axis=2)
 
     @cached_property
     def floors(self) -> Floats:
-        """(n,) float array: the own floor of every node."""
         floors, family = np.full(len(self.case.X), -np.inf), self.family
         if family.has_floor:
             terms = family.attribute_floors(self.case.problem.table.tuples, self.maps)
             if terms is not None:
                 floors = np.asarray(terms, dtype=float).sum(axis=1)
             if family.floor_rises:
-                floors = np.maximum(
-                    floors, [_of_one(self, "floor_of_generalizations", one) for one in self.case.classes]
-                )
+                rising = [_of_one(self, "floor_of_generalizations", one) for one in self.case.classes]
+                floors = np.maximum(floors, rising)
         return floors
 
     def bound_below(self, what: str, bounds: Floats, node: int | None = None) -> None:
@@ -98,8 +94,8 @@ def check_bounds(objective: Objective, case: Case) -> None:
     if objective.bounding is None:
         return
     family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
-    known = _known(objective, family, case)
-    checks: Sequence[Callable[[Known], None]] = {
+    known = _Known(objective, family, case)
+    checks: Sequence[Callable[[_Known], None]] = {
         Kind.ADDITIVE: [_check_left_by_value],
         Kind.THRESHOLD: [_check_thresholds, _check_reach],
         Kind.SQUARES: [_check_squares],
@@ -110,25 +106,7 @@ def check_bounds(objective: Objective, case: Case) -> None:
         called(duty, check, known)
 
 
-def _known(objective: Objective, family: Any, case: Case) -> Known:
-    X, classes = case.X, case.classes
-    maps, _ = case.problem.group_maps(X)
-    class_of = np.concatenate([case.problem.equivalence_classes(x).class_of for x in X])
-    suppressed = np.array([~one.kept[own] for one, own in zip(classes, class_of, strict=True)])
-    return Known(
-        objective,
-        family,
-        case,
-        -case.values + 0.0 if objective.maximize else case.values,
-        maps,
-        np.array([int(one.n_suppressed[0]) for one in classes]),
-        suppressed,
-        class_of,
-        np.all(X[:, np.newaxis] <= X[np.newaxis], axis=2),
-    )
-
-
-def _of_one(known: Known, method: str, classes: EquivalenceClasses) -> float:
+def _of_one(known: _Known, method: str, classes: EquivalenceClasses) -> float:
     found = getattr(known.family, method)(classes)
     if found is not None and np.shape(found) != (1,):
         raise ContractError(
@@ -137,21 +115,19 @@ def _of_one(known: Known, method: str, classes: EquivalenceClasses) -> float:
     return -np.inf if found is None else float(found[0])
 
 
-def _check_floors(known: Known) -> None:
+def _check_floors(known: _Known) -> None:
     known.bound_below("no node is below its floor", known.floors)
     for node, one in enumerate(known.case.classes):
         bounds = np.where(known.below[node], _of_one(known, "floor_of_generalizations", one), -np.inf)
         known.bound_below("no generalization is below the floor", bounds, node)
 
 
-def _check_specializations(known: Known) -> None:
+def _check_specializations(known: _Known) -> None:
     problem = known.case.problem
     limit = problem.suppression.limit_of(problem.table.n_rows)
     # A bound may be above the values of infeasible points.
     possible = known.counts <= (problem.table.n_rows if limit is None else limit)
-    k = np.array(
-        [int(one.sizes[one.kept].min()) if one.kept.any() else problem.table.n_rows for one in known.case.classes]
-    )
+    k = np.array([one.sizes[one.kept].min(initial=problem.table.n_rows) for one in known.case.classes])
     for node, one in enumerate(known.case.classes):
         for by_k in (False, True):
             below = suppression_budget(one, problem.suppression, problem.constraints, by_k)
@@ -172,7 +148,7 @@ def _check_specializations(known: Known) -> None:
             known.bound_below("no specialization is better than the best of them", bounds, node)
 
 
-def _check_left_by_value(known: Known) -> None:
+def _check_left_by_value(known: _Known) -> None:
     tuples = known.case.problem.table.tuples
     left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
     of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
@@ -185,7 +161,7 @@ def _check_left_by_value(known: Known) -> None:
         known.demand(off <= slack(of_tuples).max(), what, off, np.zeros(len(off)), node)
 
 
-def _check_thresholds(known: Known) -> None:
+def _check_thresholds(known: _Known) -> None:
     of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.case.classes]
     of_tuples = np.array([own[ids] for own, ids in zip(of_classes, known.class_of, strict=True)])
     for node in range(len(known.case.X)):
@@ -194,16 +170,14 @@ def _check_thresholds(known: Known) -> None:
         holds = np.arange(len(most)) != row if of_tuples[row, of] > most[row, of] else np.ones(len(most), dtype=bool)
         what = "no part of a class has a greater value than the class"
         known.demand(holds, what, most[:, of], of_tuples[:, of], node)
-    some = np.array([bool(one.kept.any()) for one in known.case.classes])
-    least = np.array(
-        [own[one.kept].min(initial=np.inf) for own, one in zip(of_classes, known.case.classes, strict=True)]
-    )
-    bounds = np.full(len(least), -np.inf)
-    bounds[some] = known.family.at(least[some])
+    kept = [own[one.kept] for own, one in zip(of_classes, known.case.classes, strict=True)]
+    some = np.array([len(own) > 0 for own in kept])
+    bounds = np.full(len(kept), -np.inf)
+    bounds[some] = known.family.at(np.array([own.min() for own in kept if len(own)]))
     known.bound_below("no node is better than the least value of its kept classes", bounds)
 
 
-def _check_reach(known: Known) -> None:
+def _check_reach(known: _Known) -> None:
     values = np.unique(np.concatenate([known.family.values_of(one).astype(float) for one in known.case.classes]))
     at = np.asarray(known.family.at(values), dtype=float)
     for need in np.unique(at):
@@ -217,7 +191,7 @@ def _check_reach(known: Known) -> None:
             )
 
 
-def _check_squares(known: Known) -> None:
+def _check_squares(known: _Known) -> None:
     n_suppressed = known.counts.astype(float)
     for node, one in enumerate(known.case.classes):
         most = _of_one(known, "most_of_specializations", one)
@@ -226,7 +200,7 @@ def _check_squares(known: Known) -> None:
         known.bound_below(what, bounds, node)
 
 
-def _check_surely_suppressed(known: Known) -> None:
+def _check_surely_suppressed(known: _Known) -> None:
     tuples = known.case.problem.table.tuples
     if not isinstance(known.case.problem.suppression, Violating):
         return
@@ -263,7 +237,7 @@ def check_proof(objective: Objective, problem: LatticeProblem) -> None:
             f"BranchAndBound must prove the front of {objective!r} and {partner!r}",
             partial(minimize, both, BranchAndBound(), seed=1),
         )
-        found = np.empty((0, 2)) if res.F is None else res.F[np.lexsort(res.F.T[::-1])]
+        found = np.empty((0, 2)) if res.F is None else res.F
         if not np.array_equal(found, exact):
             raise ContractError(
                 f"bounds of {objective!r} must leave the front of it and {partner!r} exact, under {rule!r}, "

@@ -146,20 +146,10 @@ def _check_equal_copies(objective: Objective) -> None:
 
 def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
     X = support.some_nodes(problem, rng)
-    grouped: list[EquivalenceClasses] = []
-
-    def lessons(classes: EquivalenceClasses) -> list[tuple[int, int, EquivalenceClasses]]:
-        grouped.append(classes.copy())
-        return [(len(grouped), place, one.copy()) for place, one in enumerate(classes)]
-
-    duty = f"{objective!r} must measure every generalization of a table"
-    _, told = called(duty, problem.measure_with_bounds, X, lessons)
-    F = problem.compute(X)
-    # The rows of each batch, in its order.
-    order = np.array(sorted(range(len(X)), key=lambda row: told[row][:2]))
-    rows_of = np.split(order, np.cumsum([len(batch) for batch in grouped])[:-1])
-    batches = list(zip(rows_of, grouped, strict=True))
-    case = Case(problem, X, batches, [one for _, _, one in told], np.empty(len(X)))
+    F = called(f"{objective!r} must measure every generalization of a table", problem.compute, X)
+    batches = [(rows, batch.copy()) for rows, batch in problem._grouped(X)]
+    classes = {int(row): one for rows, batch in batches for row, one in zip(rows, batch, strict=True)}
+    case = Case(problem, X, batches, [classes[row] for row in range(len(X))], np.empty(len(X)))
     for rows, batch in batches:
         case.values[rows] = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
     duty = f"{objective!r} must have the same value in a search as by itself"

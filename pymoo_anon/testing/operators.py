@@ -19,7 +19,7 @@ from pymoo.core.sampling import Sampling
 from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
-from pymoo_anon.operators.neighborhood import Neighborhood
+from pymoo_anon.operators.levels import Neighborhood
 from pymoo_anon.testing.support import (
     ContractError,
     called,

@@ -22,7 +22,8 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
-from pymoo_anon.operators.sampling import BitStringSampling, LatticeSampling
+from pymoo_anon.operators.levels import LatticeSampling
+from pymoo_anon.operators.strings import BitStringSampling
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem

@@ -1,18 +1,21 @@
 """Branch and bound: exhaustive search's front, failing proofs, runs in pymoo."""
 
+import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
+from limits import limited
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
-from tasks import sorted_rows
+from tasks import minimal, sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import fetch_adult, make_census
-from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.objectives import (
     ClassificationMetric,
+    Discernibility,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
@@ -21,6 +24,9 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs.intervals import IntervalProof
+from pymoo_anon.proofs.stored import StoredLatticeProof
+from pymoo_anon.table import Hierarchy, Microdata
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -71,8 +77,7 @@ def test_stopped_early_it_has_the_best_so_far_and_goes_on(termination):
     assert 0 < algorithm.n_undecided < own.n_nodes
     assert algorithm.n_evaluated + algorithm.n_pruned + algorithm.n_undecided == own.n_nodes
     seen = np.frombuffer(b"".join(own._memory._rows), dtype=np.int64).reshape(-1, own.n_var)
-    best = BoxArchive(1e-9).add(_evaluated(own.compute(seen)))
-    np.testing.assert_array_equal(sorted_rows(part.F), sorted_rows(best.F))
+    np.testing.assert_array_equal(sorted_rows(part.F), minimal(own.compute(seen)))
     resumed = pickle.loads(pickle.dumps(algorithm))
     resumed.termination = get_termination("n_gen", 10_000)
     while resumed.has_next():
@@ -81,12 +86,6 @@ def test_stopped_early_it_has_the_best_so_far_and_goes_on(termination):
     whole = minimize(census_problem(), BranchAndBound(), seed=1)
     assert resumed.result().F.tolist() == whole.F.tolist()
     assert resumed.n_evaluated == whole.algorithm.n_evaluated
-
-
-def _evaluated(F):
-    from pymoo.core.population import Population
-
-    return Population.new(X=np.arange(len(F))[:, None], F=F)
 
 
 @pytest.mark.parametrize("other", [GeneralLossMetric(), ClassificationMetric("sex")], ids=repr)
@@ -135,3 +134,100 @@ def test_verbose_shows_what_is_left(capsys):
     algorithm = res.algorithm
     n_evaluated = str(algorithm.n_evaluated)
     assert last[1:] == [n_evaluated, n_evaluated, str(algorithm.n_pruned), "0", str(len(res.F)), "0.00%"]
+
+
+SMALL = make_census(500, seed=2)
+
+
+def small_problem(**asked):
+    return LatticeProblem(SMALL, [KAnonymity(), GeneralLossMetric()], suppression=0.01, **asked)
+
+
+def test_of_several_infeasible_nodes_it_is_the_one_that_violates_least():
+    seen = []
+
+    class Seen:
+        def add(self, pop):
+            seen.extend(pop.get("CV")[:, 0])
+            return self
+
+    # No bound excludes nodes that must have a small k.
+    own = LatticeProblem(wide(3), [KAnonymity(), GeneralLossMetric()], constraints=[KAnonymity() <= 0])
+    res = minimize(own, BranchAndBound(archive=Seen()), return_least_infeasible=True)
+    assert res.CV[0, 0] == min(seen) < max(seen)
+
+
+def test_a_history_holds_no_bounds():
+    own = small_problem()
+    res = minimize(own, BranchAndBound(), save_history=True)
+    assert len(res.history) == res.algorithm.n_iter - 1
+    assert [one.n_evaluated for one in res.history] == sorted(one.n_evaluated for one in res.history)
+    last = res.history[-1]
+    assert (last.certified, last.n_undecided, last.n_pruned) == (True, 0, res.algorithm.n_pruned)
+    assert not last.gap.any()
+    assert np.array_equal(last.opt.get("F"), res.F)
+    # An entry is copied like any other object.
+    assert copy.deepcopy(last).proof.n_evaluated == last.n_evaluated
+    sizes = [len(pickle.dumps(one.proof)) for one in res.history]
+    assert max(sizes) < 100 * (len(res.F) + 20)
+    assert own.n_nodes * 15 < len(pickle.dumps(res.algorithm.proof))
+
+
+@pytest.mark.parametrize("other", [DistinctLDiversity("occupation"), ClassificationMetric("sex")], ids=repr)
+def test_a_slice_may_end_at_any_node(other):
+    """Check that small slices skip nothing, and bound the rest."""
+    objectives = [KAnonymity(), GeneralLossMetric(), other]
+    own = LatticeProblem(SMALL, objectives, suppression=0.01)
+    front = own.pareto_front(max_nodes=own.n_nodes)
+    proof, n_advanced = limited(examined=7).setup(own, seed=1).proof, 0
+    while not proof.certified:
+        proof.advance()
+        n_advanced += 1
+        if n_advanced % 25 == 0:
+            settled = (proof.F[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
+            left = (proof.open_bounds()[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
+            assert (settled | left).all()
+    np.testing.assert_array_equal(sorted_rows(proof.F), sorted_rows(front))
+
+
+def wide(n, levels=2):
+    """Build a table of n quasi-identifiers of equal height."""
+    columns = [[0, 1], *[["*", "*"]] * levels]
+    hierarchies = {f"q{j}": Hierarchy(columns) for j in range(n)}
+    rng = np.random.default_rng(0)
+    return Microdata.from_frame(pd.DataFrame(rng.integers(0, 2, (20, n)), columns=list(hierarchies)), hierarchies)
+
+
+@pytest.mark.parametrize("n", [24, 70])
+def test_a_lattice_that_is_too_large_to_store_is_searched_all_the_same(n):
+    own = LatticeProblem(wide(n), [KAnonymity(), Discernibility()])
+    algorithm = minimize(own, BranchAndBound(), ("n_gen", 2)).algorithm
+    assert isinstance(algorithm.proof, IntervalProof)
+    assert algorithm.n_undecided > 0
+    assert np.isfinite(algorithm.gap).all()
+
+
+@pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
+def test_more_attributes_than_numpy_has_dimensions():
+    """Solve 70 quasi-identifiers, of which only three have levels."""
+    table = wide(3)
+    flat = {f"c{j}": Hierarchy([[0]]) for j in range(67)}
+    frame = {name: [0] * 20 for name in flat}
+    rows = pd.DataFrame({**dict.fromkeys(table.quasi_identifiers), **frame}, index=range(20))
+    rng = np.random.default_rng(0)
+    for name in table.quasi_identifiers:
+        rows[name] = rng.integers(0, 2, 20)
+    rows["s"] = rng.integers(0, 2, 20)
+    own = Microdata.from_frame(rows, {**table.quasi_identifiers, **flat}, sensitive="s")
+    for goals in ([KAnonymity(), GeneralLossMetric()], [KAnonymity(), ClassificationMetric("s")]):
+        res = minimize(LatticeProblem(own, goals), BranchAndBound(), seed=1)
+        assert res.algorithm.certified
+
+
+def test_room_is_that_of_the_bounds():
+    own = LatticeProblem(SMALL, [KAnonymity(), Discernibility()], suppression=0.01)
+    most = own.n_nodes * (8 * 2 + 9)
+    for max_bytes, kind in ((most, StoredLatticeProof), (most - 1, IntervalProof)):
+        assert isinstance(minimize(own, BranchAndBound(max_bytes=max_bytes)).algorithm.proof, kind)
+    with pytest.raises(ValueError, match="max_bytes must be positive, got 0"):
+        BranchAndBound(max_bytes=0)

@@ -32,7 +32,7 @@ from pymoo_anon.operators import (
     ReducedSurrogateCrossover,
 )
 from pymoo_anon.problems import BitStringProblem
-from pymoo_anon.table import Below, Taxonomy
+from pymoo_anon.table import Below, Taxonomy, Violating
 
 CENSUS = make_census(300, seed=5)
 EDUCATION = load_hierarchy("education").domain
@@ -166,7 +166,8 @@ def test_copies_of_the_parents_are_refused_or_take_over(refuse):
     assert res.algorithm.evaluator.n_eval == 420
 
 
-@pytest.mark.parametrize("bias", [1, 1 + 1e-6, 1.5, 2])
+# Next to one, 0.1 * 3 + 0.7 makes one, and ranks stay in their range.
+@pytest.mark.parametrize("bias", [1, np.nextafter(1, 2), 1 + 1e-6, 1.5, 2])
 def test_parents_are_drawn_by_rank(bias):
     n, recorder = 20, Recorder()
     start = np.random.default_rng(0).permutation(n)[:, None]
@@ -181,17 +182,6 @@ def test_parents_are_drawn_by_rank(bias):
         assert np.allclose(share, expected, atol=5 * np.sqrt(0.1 / 12_000))
     # The two are drawn independently.
     assert abs(np.corrcoef(parents.T)[0, 1]) < 0.04
-
-
-def test_a_bias_next_to_one_is_as_good_as_one():
-    """Keep ranks in range, although 0.1 * 3 + 0.7 makes one."""
-    for bias in (np.nextafter(1, 2), 1 + 1e-15, 1 + 1e-12):
-        recorder = Recorder()
-        start = np.arange(20)[:, None]
-        algorithm = GENITOR(20, bias, False, sampling=start, crossover=recorder, mutation=Nothing())
-        minimize(Ladder(), algorithm, ("n_eval", 3020), seed=1, copy_algorithm=False)
-        share = np.bincount(np.ravel(recorder.parents), minlength=20) / 6000
-        assert np.allclose(share, 1 / 20, atol=0.015)
 
 
 def test_evaluations_are_counted_and_end_it():
@@ -334,3 +324,44 @@ def test_bad_arguments_are_refused():
 def test_a_pop_size_that_is_no_whole_number_is_refused(bad):
     with pytest.raises((ValueError, TypeError), match=r"^pop_size must be "):
         GENITOR(pop_size=bad)
+
+
+def bounded(**kwargs):
+    constraints = [KAnonymity() >= 5, DistinctLDiversity("occupation") >= 2]
+    return BitStringProblem(CENSUS, [GeneralLossMetric()], constraints=constraints, **kwargs)
+
+
+def test_the_rule_of_suppression_by_constraints_is_kept():
+    own = bounded(suppression=Violating(0.5))
+    res = minimize(own, GENITOR(pop_size=30), ("n_eval", 1500), seed=1)
+    (row,) = own.to_frame(res).to_dict("records")
+    assert row["feasible"]
+    assert row["k"] >= 5
+    assert 0 < row["suppressed"] <= 150
+    assert res.F[0] < minimize(bounded(), GENITOR(pop_size=30), ("n_eval", 1500), seed=1).F[0]
+
+
+class Tied(Problem):
+    """A problem with value -x and violation x - 10 above 10."""
+
+    def __init__(self):
+        super().__init__(n_var=1, n_obj=1, n_ieq_constr=1, xl=0, xu=1000, vtype=int)
+
+    def _evaluate(self, X, out, *args, **kwargs):
+        out["F"], out["G"] = -np.asarray(X, dtype=float), np.asarray(X, dtype=float) - 10
+
+
+def test_feasible_ones_come_before_better_ones():
+    algorithm = GENITOR(6, sampling=np.array([[20], [3], [11], [10], [0], [500]]))
+    algorithm.setup(Tied(), seed=1)
+    algorithm.next()
+    assert algorithm.pop.get("X")[:, 0].tolist() == [10, 3, 0, 11, 20, 500]
+    assert algorithm.opt.get("X").tolist() == [[10]]
+
+
+def test_problems_of_pymoo_with_constraints_will_do():
+    own = get_problem("g1")
+    algorithm = GENITOR(30, sampling=FloatRandomSampling(), crossover=SBX(), mutation=PM())
+    res = minimize(own, algorithm, ("n_gen", 60), seed=1)
+    assert (own.evaluate(res.X, return_values_of=["G"]) <= 0).all()
+    assert res.F[0] < -5

@@ -1,29 +1,51 @@
-"""Pareto local search on lattices: results, copies, threads and history."""
+"""Pareto local search on lattices: results, pymoo's options and its own termination."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pymoo.constraints.as_obj import ConstraintsAsObjective
 from pymoo.core.population import Population
+from pymoo.core.problem import Problem
+from pymoo.core.selection import Selection
 from pymoo.core.termination import NoTermination
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.pm import PM
+from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.optimize import minimize
+from pymoo.problems import get_problem
 from tasks import Task, found, invented, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import ParetoLocalSearch
 from pymoo_anon.algorithms.common import in_type_of_problem
 from pymoo_anon.algorithms.local_search import _violations
+from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.operators import (
+    DominanceCountTournament,
+    LatticeSampling,
+    LevelNeighborhood,
+    Neighborhood,
+    ReducedSurrogateCrossover,
+    SingleStepMutation,
+)
+from pymoo_anon.problems import LatticeProblem, journaled
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
 
-def problem():
-    return LatticeProblem(invented(1), [KAnonymity(), GeneralLossMetric()], suppression=3)
+TABLE = invented(1)
 
 
-def to_the_end(of, seed=0, **options):
+def problem(table=TABLE, constraints=()):
+    return LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression=3, constraints=constraints)
+
+
+EXACT = sorted_rows(problem().pareto_front())
+
+
+def to_the_end(of, seed=1, **options):
     return minimize(of, ParetoLocalSearch(termination=NoTermination(), **options), seed=seed)
 
 
@@ -110,3 +132,173 @@ def test_sides_of_boxes_are_those_of_the_natural_values():
     assert algorithm.front.epsilon.tolist() == [3, 20]
     assert algorithm.front.maximize.tolist() == [True, False]
     assert sorted_rows(algorithm.opt.get("F")).tolist() == sorted_rows(algorithm.front.F).tolist()
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, [], np.nan, "x"])
+def test_sides_of_boxes_are_positive(epsilon):
+    with pytest.raises(ValueError, match=r"^epsilon must be a positive number, or one per objective, got"):
+        ParetoLocalSearch(epsilon=epsilon)
+    with pytest.raises(ValueError, match=r"^epsilon must be one number or one per objective: 2, got 3$"):
+        minimize(problem(), ParetoLocalSearch(epsilon=[1, 2, 3]))
+
+
+@pytest.mark.parametrize("epsilon", [[1, 2], [2, 5], [3, 20]])
+def test_of_every_non_dominated_box_it_finds_a_node(epsilon):
+    for seed in range(4):
+        own = problem(invented(seed))
+        maximize = [True, False]
+        expected = minimal(boxes(own.pareto_front(), epsilon, maximize))
+        res = to_the_end(own, epsilon=epsilon)
+        np.testing.assert_array_equal(sorted_rows(boxes(found(res, own), epsilon, maximize)), expected)
+
+
+class Seldom(Selection):
+    """A selection that repeats the last member."""
+
+    def _do(self, problem, pop, n_select, n_parents, *args, random_state, **kwargs):
+        return np.full((n_select, n_parents), len(pop) - 1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sampling": LatticeSampling()},
+        {"sampling": np.array([[3, 2, 3, 2]])},
+        {"sampling": Population.new(X=np.array([[4.0, 4, 4, 4], [4, 4, 4, 4]]))},
+        {"neighborhood": LevelNeighborhood(reach=1)},
+        {"neighborhood": LevelNeighborhood(reach=3)},
+        {"selection": DominanceCountTournament()},
+        {"selection": Seldom()},
+        {"crossover": ReducedSurrogateCrossover()},
+        {"mutation": SingleStepMutation(prob_var=0.9)},
+        {"crossover": SBX(vtype=float), "mutation": PM(vtype=float, repair=RoundingRepair())},
+        {"n_offsprings": 1},
+        {"n_offsprings": 300},
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_whatever_the_strategies_its_end_is_near_the_exact_front(options):
+    own = problem()
+    res = to_the_end(own, **options)
+    assert res.X.dtype == np.int64
+    assert res.algorithm.evaluator.n_eval == own.n_unique
+    assert res.algorithm.n_unexplored == 0
+    X = own.nodes(0, own.n_nodes)
+    evaluated = [x.tobytes() in own._memory._rows for x in X]
+    np.testing.assert_array_equal(found(res, own), minimal(own.compute(X[evaluated])))
+    assert np.mean([(f == res.F).all(axis=1).any() for f in EXACT]) > 0.8
+
+
+def test_what_is_not_told_is_proposed_again():
+    own = problem()
+    algorithm = ParetoLocalSearch(n_offsprings=8, termination=NoTermination())
+    algorithm.setup(own, seed=1)
+    while algorithm.has_next():
+        infills = algorithm.ask()[:2]
+        algorithm.evaluator.eval(own, infills)
+        algorithm.tell(infills=infills)
+    np.testing.assert_array_equal(sorted_rows(algorithm.opt.get("F")), EXACT)
+
+
+def test_ctrl_c_loses_nothing(monkeypatch):
+    own, calls = problem(), []
+    compute = LatticeProblem._measure
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) in (4, 7):
+            raise KeyboardInterrupt
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(LatticeProblem, "_measure", interrupted)
+    algorithm = ParetoLocalSearch(termination=NoTermination())
+    algorithm.setup(own, seed=1)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            algorithm.run()
+    algorithm.run()
+    np.testing.assert_array_equal(sorted_rows(algorithm.opt.get("F")), EXACT)
+
+
+def test_a_search_that_was_killed_ends_as_if_it_had_not_been(tmp_path):
+    with journaled(problem(), tmp_path / "a.journal", settings={"seed": 1}) as journal:
+        begun = problem()
+        begun.journal = journal
+        minimize(begun, ParetoLocalSearch(), ("n_eval", 50), seed=1)
+    own = problem()
+    with journaled(own, tmp_path / "a.journal", settings={"seed": 1}, resume=True):
+        assert own.n_unique == begun.n_unique
+        res = to_the_end(own)
+    assert res.X.tolist() == to_the_end(problem()).X.tolist()
+
+
+@pytest.mark.parametrize("n_offsprings", [1, 16])
+def test_towards_nodes_that_satisfy_constraints(n_offsprings):
+    """Reach two constraints that few nodes keep, from nodes that break them."""
+    own = problem()
+    F = own.compute(own.nodes(0, own.n_nodes))
+    loss = np.sort(F[F[:, 0] <= -12, 1])[4]
+    feasible = (F[:, 0] <= -12) & (F[:, 1] <= loss)
+    own = problem(constraints=[KAnonymity() >= 12, GeneralLossMetric() <= loss])
+    algorithm = ParetoLocalSearch(n_offsprings, sampling=own.nodes(0, 1), termination=("n_eval", 250))
+    algorithm.setup(own, seed=1)
+    while algorithm.has_next() and not len(algorithm.front):
+        algorithm.next()
+        V = np.maximum(algorithm.pop.get("G"), 0)
+        # Members are the points with least violation among the evaluated.
+        assert len(algorithm.front) or sorted_rows(np.unique(V, axis=0)).tolist() == minimal(V).tolist()
+    assert own.n_unique < 150
+    res = to_the_end(own)
+    exact = minimal(F[feasible]).tolist()
+    assert all(f in exact for f in found(res, own).tolist())
+
+
+def test_wrappers_of_pymoo():
+    wrapped = ConstraintsAsObjective(problem(constraints=[KAnonymity() >= 5]))
+    res = minimize(wrapped, ParetoLocalSearch(epsilon=[1, 2, 5]), ("n_eval", 100), seed=1)
+    assert res.F.shape[1] == 3
+
+
+class Flips(Neighborhood):
+    """A neighborhood of strings with one bit flipped."""
+
+    def _do(self, problem, x, distance, *args, **kwargs):
+        return x ^ np.eye(len(x), dtype=bool)
+
+
+def test_other_problems_are_searched_with_operators_of_their_own():
+    class Line(Problem):
+        def __init__(self):
+            super().__init__(n_var=1, n_obj=2, xl=0, xu=9, vtype=int)
+
+        def _evaluate(self, X, out, *args, **kwargs):
+            out["F"] = np.column_stack([X, np.abs(X - 4)])
+
+    res = minimize(Line(), ParetoLocalSearch(), seed=1)
+    assert sorted(res.X[:, 0].tolist()) == [0, 1, 2, 3, 4]
+    assert res.algorithm.n_gen < 20
+    algorithm = ParetoLocalSearch(sampling=np.array([[0.5, 0.5]]), neighborhood=Flips())
+    with pytest.raises(TypeError):
+        minimize(get_problem("zdt1", n_var=2), algorithm)
+
+
+def test_verbose_shows_members_and_what_is_unexplored(capsys):
+    res = minimize(problem(), ParetoLocalSearch(), seed=1, verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    heads = [head.strip() for head in lines[1].split("|")]
+    assert heads == ["n_gen", "n_eval", "unexplored", "archive", "distinct", "best k", "lowest GLM"]
+    last = [cell.strip() for cell in lines[-1].split("|")]
+    n = str(res.problem.n_unique)
+    assert last[1:5] == [n, str(res.algorithm.n_unexplored), str(len(res.F)), n]
+    assert last[5:] == ["60", f"{res.F[:, 1].min():,.2f}"]
+
+
+def test_a_plain_archive_keeps_the_first_of_equal_ones():
+    F = np.array([[1.0, 2], [2, 1], [1, 2], [np.inf, 0], [3, 3]])
+    archive = ParetoArchive()
+    for i in range(5):
+        assert archive.add(Population.new(X=np.array([[i]]), F=F[[i]])) is archive
+    assert archive.get("X").ravel().tolist() == [0, 1, 3]
+    broken = Population.new(X=np.array([[7]]), F=np.array([[0.0, 0]]), G=np.array([[1.0]]))
+    assert len(archive.add(broken)) == 3
+    assert repr(archive) == "ParetoArchive(3 members)"

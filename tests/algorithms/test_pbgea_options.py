@@ -15,6 +15,7 @@ from pymoo.operators.sampling.rnd import FloatRandomSampling
 from pymoo.operators.selection.rnd import RandomSelection
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
+from pymoo.termination import get_termination
 
 from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
@@ -180,3 +181,49 @@ def test_operators_of_other_search_spaces_are_refused():
     with pytest.raises(TypeError, match=r"^problem must be a BitStringProblem, got LatticeProblem;"):
         run(free(), sampling=BitStringSampling())
     assert run(free(), crossover=ReducedSurrogateCrossover()).X.dtype == np.int64
+
+
+def diverse():
+    return LatticeProblem(
+        CENSUS, [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()], suppression=0.02
+    )
+
+
+def test_a_hundred_generations_by_default():
+    assert minimize(diverse(), PBGEA(pop_size=4), seed=1).algorithm.n_gen - 1 == 100
+
+
+def test_a_finished_run_goes_on():
+    straight = minimize(diverse(), PBGEA(), ("n_gen", 15), seed=1)
+    first = minimize(diverse(), PBGEA(), ("n_gen", 6), seed=1).algorithm
+    first.termination = get_termination("n_gen", 15)
+    assert outcome(minimize(diverse(), first, copy_algorithm=False)) == outcome(straight)
+
+
+def test_epsilon_is_checked_before_anything_is_evaluated():
+    own = diverse()
+    with pytest.raises(ValueError) as caught:
+        minimize(own, PBGEA(epsilon=[1, 1]), seed=1)
+    assert str(caught.value) == "epsilon must be one number or one per objective: 3, got 2"
+    assert own.n_unique == 0
+
+
+def test_verbose_has_columns_of_its_own(capsys):
+    own = diverse()
+    res = minimize(own, PBGEA(), ("n_gen", 3), seed=1, verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    heads = [head.strip() for head in lines[1].split("|")]
+    assert heads == ["n_gen", "n_eval", "archive", "distinct", "best k", "best l", "lowest GLM"]
+    last = [cell.strip() for cell in lines[-1].split("|")]
+    k, l, loss = own.natural(res.F).T  # noqa: E741
+    assert last == [
+        "3", "75", str(len(res.F)), str(own.n_unique), f"{k.max():,.0f}", f"{l.max():,.0f}", f"{loss.min():,.2f}"
+    ]  # fmt: skip
+
+
+def test_it_finds_most_of_the_exact_front():
+    own = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.02)
+    res = minimize(own, PBGEA(), ("n_gen", 100), seed=1)
+    exact = {tuple(f) for f in own.pareto_front()}
+    assert len({tuple(f) for f in res.F} & exact) > len(exact) / 2
+    assert own.n_unique < own.n_nodes / 4

@@ -9,17 +9,20 @@ from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.population import Population
-from pymoo.core.result import Result
+from pymoo.core.repair import Repair
 from pymoo.decomposition.asf import ASF
 from pymoo.optimize import minimize
+from strategies import more
 
 from pymoo_anon.algorithms import PreferenceNSGA2
 from pymoo_anon.algorithms.preference import picks, prefer_feasible
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, NormalizedWeightedPenalty
-from pymoo_anon.operators import PartitionCrossover, PerAttributeBitMutation
-from pymoo_anon.problems import Achievement, BitStringProblem, PreferredPoint
+from pymoo_anon.operators import ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation
+from pymoo_anon.problems import Achievement, BitStringProblem, LatticeProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
+from pymoo_anon.visualization import plot_front
+from pymoo_anon.visualization.fronts import front_picture
 
 CENSUS = make_census(300, seed=5)
 TABLE = Microdata.from_frame(
@@ -139,9 +142,7 @@ def test_each_preferred_point_has_its_own_achievement():
     F = several.evaluate(X)
     for column, preference in enumerate(preferences):
         assert np.array_equal(F[:, [column, -1]], preferring(TABLE, [preference]).evaluate(X))
-    res = Result()
-    res.X, res.F = X, F
-    assert np.array_equal(several.to_frame(res)[list(several.objective_names[:3])], F[:, :3])
+    assert np.array_equal(several.to_frame(X)[list(several.objective_names[:3])], F[:, :3])
     picked = picks(several, X, 5)
     assert picked[["NWP_pref", "NECD_pref"]].to_numpy().tolist() == [list(p) for p in preferences]
 
@@ -209,7 +210,7 @@ def winner(a, b):
     """Apply the paper's rules to two individuals. Return None for a tie."""
     if a.feasible != b.feasible:
         return a if a.feasible else b
-    order = [(a.rank, b.rank)] if a.feasible else [(a.f2, b.f2), (a.f1, b.f1)]
+    order = [(a.rank, b.rank)] if a.feasible else [(a.f2, b.f2), (min(a.f1), min(b.f1))]
     for mine, theirs in [*order, (-a.crowding, -b.crowding)]:
         if mine != theirs:
             return a if mine < theirs else b
@@ -219,15 +220,18 @@ def winner(a, b):
 few = st.integers(0, 2)
 individuals = st.builds(
     lambda f1, f2, rank, crowding: SimpleNamespace(
-        f1=float(f1), f2=float(f2), rank=rank, crowding=[0.5, 1.0, np.inf][crowding], feasible=f2 <= 0
+        f1=f1, f2=float(f2), rank=rank, crowding=[0.5, 1.0, np.inf][crowding], feasible=f2 <= 0
     ),
-    few, st.integers(-2, 2), few, few,
+    st.tuples(few, few), st.sampled_from([-1, 0, 1, 1, 2]), few, few,
 )  # fmt: skip
 
 
-@given(st.lists(individuals, min_size=2, max_size=8))
+@more(2)
+@given(st.lists(individuals, min_size=4, max_size=12))
 def test_tournaments_go_by_the_papers_rules(members):
-    pop = Population.new(X=np.zeros((len(members), 1)), F=np.array([[one.f1, one.f2 - 4] for one in members]))
+    """Decide between infeasible points of equal f2 by the smaller of two achievements."""
+    F = np.array([[*one.f1, one.f2 - 4] for one in members], dtype=float)
+    pop = Population.new(X=np.zeros((len(members), 1)), F=F)
     pop.set("rank", [one.rank for one in members])
     pop.set("crowding", [one.crowding for one in members])
     pairs = np.array([(i, j) for i in range(len(members)) for j in range(len(members))])
@@ -318,3 +322,93 @@ def test_constraints_are_refused():
     assert refused(ValueError, lambda: minimize(other, PreferenceNSGA2(k=5), seed=1)) == (
         "problem must have no constraints, got 1; PreferenceNSGA2(k=...) requires k"
     )
+
+
+POINTS = [(0.2, 1.0), (0.5, 0.1)]
+WEIGHTS = np.arange(1, 9) / 36
+
+
+def weighted(preferences=POINTS, **kwargs):
+    return preferring(CENSUS, preferences, WEIGHTS, **kwargs)
+
+
+def test_names_of_points():
+    assert weighted().objective_names == ("achievement of (0.2, 1)", "achievement of (0.5, 0.1)", "k")
+    assert repr(weighted().objectives[1]) == "PreferredPoint((0.5, 0.1))"
+    assert weighted().steps.tolist() == [0.001, 0.001, 1]
+
+
+@pytest.mark.parametrize("preferences", [POINTS[:1], POINTS], ids=["one", "two"])
+def test_pictures_show_k_as_it_is(preferences, tmp_path):
+    own = weighted(preferences)
+    res = minimize(own, PreferenceNSGA2(5, 20), ("n_gen", 5), seed=1)
+    plot_front(own, res, tmp_path / "front.png")
+    assert (tmp_path / "front.png").stat().st_size > 0
+    picture = front_picture(own, {"Front": res.F})
+    achievement, k = picture.axes[:2]
+    assert (achievement.label, k.short, k.maximize) == (
+        f"{own.objective_names[0]} (lower is better)", "k", True
+    )  # fmt: skip
+    shown = picture.fronts["Front"][:, 1]
+    assert sorted(shown) == sorted(own.values_of(res.X, KAnonymity()))
+
+
+def test_a_preferred_point_is_an_objective_for_any_problem():
+    point = PreferredPoint((0.3, 0.2))
+    for space in (LatticeProblem, BitStringProblem):
+        own = space(CENSUS, [point, NormalizedWeightedPenalty(), NormalizedClassDispersion()], suppression=0.05)
+        X = np.array([own.xl, own.xu]).astype(own.vtype)
+        F = own.evaluate(X)
+        assert np.array_equal(F[:, 0], point.achieved(F[:, 1:]))
+        low, high = point.value_range(CENSUS.tuples)
+        assert ((low <= F[:, 0]) & (F[:, 0] <= high)).all()
+    assert point == PreferredPoint([0.3, 0.2])
+    assert point != PreferredPoint((0.3, 0.3))
+
+
+def test_quasi_identifiers_may_have_any_name():
+    names = ["row", "achievement", "deviation", "NWP_pref", "k"]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(0, 3, 60) for name in names})
+    table = Microdata.from_frame(frame, {name: Hierarchy.flat(range(3)) for name in names})
+    own = BitStringProblem(table, [PreferredPoint((0.2, 1.0)), KAnonymity()])
+    X = np.array([[True] * 2 + [False] * 8, [False] * 10])
+    shown = own.to_frame(X)
+    assert shown[names].to_numpy().tolist() == [[3, 1, 1, 1, 1], [1, 1, 1, 1, 1]]
+    assert shown["achievement of (0.2, 1)"].tolist() == own.evaluate(X)[:, 0].tolist()
+    picked = picks(own, X, 2)
+    assert picked.shape == (1, 13)
+    assert picked.columns.is_unique
+    assert picked[names].to_numpy().tolist() == shown.loc[picked["row (measured)"], names].to_numpy().tolist()
+
+
+def test_columns_of_frames_may_be_tuples():
+    frame = pd.DataFrame({"a": [0, 1, 0, 1], "b": [0, 0, 1, 1]})
+    frame.columns = pd.Index([("a", 1), ("b", 2)], tupleize_cols=False)
+    hierarchies = {name: Hierarchy([[0, 1], ["*", "*"]]) for name in frame.columns}
+    table = Microdata.from_frame(frame, hierarchies)
+    for own, x in (
+        (LatticeProblem(table, [KAnonymity()]), [1, 0]),
+        (BitStringProblem(table, [KAnonymity()]), [False, True]),
+    ):
+        shown = own.to_frame(np.array([x]))
+        assert list(shown.columns[:3]) == [("a", 1), ("b", 2), "k"]
+        assert shown["k"].tolist() == [2]
+
+
+class Most(Repair):
+    """A repair that counts the rows given to it."""
+
+    given = 0
+
+    def _do(self, problem, X, **kwargs):
+        Most.given += len(X)
+        return problem.closest(X)
+
+
+def test_a_repair_of_ones_own_is_taken():
+    own = weighted()
+    res = minimize(own, PreferenceNSGA2(5, 10, repair=Most()), ("n_gen", 3), seed=1)
+    assert Most.given == 30
+    assert len(res.F) > 0
+    assert isinstance(PreferenceNSGA2(k=5).repair, ClosestValidRepair)

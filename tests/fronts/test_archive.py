@@ -2,11 +2,15 @@
 
 import copy
 import pickle
+from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from moocore import is_nondominated
 from pymoo.algorithms.moo.moead import MOEAD
 from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -19,7 +23,7 @@ from pymoo.problems import get_problem
 from pymoo.util.ref_dirs import get_reference_directions
 
 from pymoo_anon.fronts import BoxArchive
-from pymoo_anon.fronts.archive import boxes, evaluated, merge_front
+from pymoo_anon.fronts.archive import boxes, dominance_fitness, evaluated, merge_front
 
 
 @st.composite
@@ -244,49 +248,43 @@ def test_no_evaluator_computes_known_values_again():
     assert evaluator.n_eval == 0
 
 
-def test_individuals_of_another_number_of_objectives_are_refused():
-    archive = BoxArchive().add(population([[0, 1], [1, 0]]))
-    for F in ([[0, 1, 2, 3]], [[0]]):
-        with pytest.raises(ValueError) as caught:
-            archive.add(population(F))
-        expected = sorted({2, len(F[0])})
-        assert str(caught.value) == f"pop must have one number of objectives, the members' own, got {expected}"
-    assert archive.F.tolist() == [[0, 1], [1, 0]]
+TWO = population([[0.0, 1.0], [1.0, 0.0]])
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "shown"),
-    [(0, "0"), (-1.0, "-1.0"), ([1.0, 0.0], "[1.0, 0.0]"), (float("nan"), "nan"), ([], "[]"), ("x", "'x'")],
+    ("act", "words"),
+    [
+        (lambda: BoxArchive([1, 2, 3]).add(TWO), "epsilon must be one number or one per objective: 2, got 3"),
+        (lambda: BoxArchive(1, [True] * 3).add(TWO), "maximize must be one value or one per objective: 2, got 3"),
+        (
+            lambda: BoxArchive().add(Population.new(X=np.zeros((2, 1)))),
+            "pop must be evaluated before it enters the archive, got individuals without F",
+        ),
+        (lambda: BoxArchive().add(population([[0.0, np.nan]])), "pop must have numbers in F, got nan"),
+        *(
+            (partial(BoxArchive, bad), f"epsilon must be a positive number, or one per objective, got {bad!r}")
+            for bad in (0, -1.0, [1.0, 0.0], float("nan"), [], "x")
+        ),
+        *(
+            (
+                partial(BoxArchive, maximize=bad),
+                f"maximize must be True or False, or one of these per objective, got {bad!r}",
+            )
+            for bad in ([1, 0], -1, "yes", [[True, False]], [])
+        ),
+    ],
 )
-def test_epsilon_must_be_positive(epsilon, shown):
-    with pytest.raises(ValueError) as caught:
-        BoxArchive(epsilon)
-    assert str(caught.value) == f"epsilon must be a positive number, or one per objective, got {shown}"
+def test_bad_arguments_and_individuals_are_refused(act, words):
+    assert refused(ValueError, act) == words
 
 
-def test_epsilon_must_fit_the_objectives():
-    with pytest.raises(ValueError) as caught:
-        BoxArchive([1, 2, 3]).add(population([[1.0, 2.0]]))
-    assert str(caught.value) == "epsilon must be one number or one per objective: 2, got 3"
-
-
-@pytest.mark.parametrize("maximize", [[1, 0], -1, "yes", [[True, False]], []])
-def test_directions_are_truth_values(maximize):
-    with pytest.raises(ValueError) as caught:
-        BoxArchive(maximize=maximize)
-    assert str(caught.value) == f"maximize must be True or False, or one of these per objective, got {maximize!r}"
-
-
-def test_directions_must_fit_the_objectives():
-    with pytest.raises(ValueError) as caught:
-        BoxArchive(maximize=[True, False, True]).add(population([[1.0, 2.0]]))
-    assert str(caught.value) == "maximize must be one value or one per objective: 2, got 3"
-
-
-def test_only_evaluated_individuals_enter():
-    with pytest.raises(ValueError) as caught:
-        BoxArchive().add(Population.new(X=np.zeros((2, 1))))
-    assert str(caught.value) == "pop must be evaluated before it enters the archive, got individuals without F"
+def test_individuals_of_another_number_of_objectives_are_refused():
+    archive = BoxArchive().add(TWO)
+    for F in ([[0, 1, 2, 3]], [[0]]):
+        assert refused(ValueError, lambda F=F: archive.add(population(F))) == (
+            f"pop must have one number of objectives, the members' own, got {sorted({2, len(F[0])})}"
+        )
+    assert archive.F.tolist() == [[0, 1], [1, 0]]
 
 
 @given(st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[st.sampled_from([0, 1, 2, 5, np.inf, -np.inf])] * n))))
@@ -298,6 +296,14 @@ def test_infinite_values_lose_no_point(rows):
     assert np.array_equal(front, F[expected])
 
 
-def test_nan_does_not_enter():
-    with pytest.raises(ValueError, match=r"^pop must have numbers in F, got nan$"):
-        BoxArchive().add(population([[0.0, np.nan]]))
+points = st.tuples(st.integers(0, 12), st.integers(1, 3)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.integers(-6, 6).map(float))
+)
+
+
+@given(points)
+def test_dominance_fitness_sums_the_counts_of_the_dominators(F):
+    pairs = [(a, b) for a in range(len(F)) for b in range(len(F)) if dominates(F[a], F[b])]
+    dominated_by = Counter(a for a, _ in pairs)
+    expected = [sum(dominated_by[a] for a, c in pairs if c == b) for b in range(len(F))]
+    assert dominance_fitness(F).tolist() == expected

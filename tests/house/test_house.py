@@ -71,9 +71,14 @@ def room(path: Path) -> str:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -115,7 +120,7 @@ def test_every_room_lists_its_public_names():
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_every_module_says_what_it_is(path):
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert ast.get_docstring(parsed(path))
 
 
 def test_the_top_level_holds_nothing_else():
@@ -131,10 +136,10 @@ def test_files_and_functions_are_short():
     """Allow 600 lines a file, 50 lines and 8 parameters a function."""
     large = []
     for path in MODULES:
-        text, name = path.read_text(encoding="utf-8"), path.relative_to(PACKAGE).as_posix()
-        if len(text.splitlines()) > 600:
+        name = path.relative_to(PACKAGE).as_posix()
+        if len(path.read_text(encoding="utf-8").splitlines()) > 600:
             large.append(name)
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.FunctionDef):
                 given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 n_given = sum(argument.arg not in ("self", "cls") for argument in given)
@@ -157,7 +162,7 @@ def test_what_raises_says_so():
     silent, n_seen = [], 0
     for path in MODULES:
         public = public_names(room(path)) if path.parent != PACKAGE else set()
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.FunctionDef) and node.name in public and raises(node):
                 n_seen += 1
                 silent += [] if "Raises:" in (ast.get_docstring(node) or "") else [f"{path.name} {node.name}"]
@@ -195,7 +200,7 @@ def test_public_methods_say_what_they_do():
     silent, n_seen = [], 0
     for path in MODULES:
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 for method in node.body:
                     if isinstance(method, ast.FunctionDef) and not (method.name.startswith("_") or is_setter(method)):
@@ -215,7 +220,7 @@ def test_a_module_gives_a_name_once():
     """
     given = []
     for path in MODULES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
             names = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
             given += [f"{path.relative_to(PACKAGE)} {name}" for name in names]
@@ -230,7 +235,7 @@ def test_lists_side_by_side_are_of_one_length():
     called = [
         (path, node)
         for path in paths
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
     ]
     assert len(called) > 100

@@ -1,27 +1,27 @@
 """Operators: distribution of draws, whole levels, and use by any algorithm."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.crossover import Crossover
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.optimize import minimize
-from pymoo.problems import get_problem
+from tasks import nsga2
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import dominance_fitness
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
-    BitStringSampling,
-    ClosestValidRepair,
+    CornerSampling,
     DominanceCountTournament,
     LatticeSampling,
     LevelCrossover,
-    PartitionCrossover,
-    PerAttributeBitMutation,
+    LevelNeighborhood,
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
     SingleStepMutation,
@@ -34,6 +34,7 @@ def box(lengths):
 
 
 lattices = st.lists(st.integers(0, 6), min_size=1, max_size=8)
+small_lattices = st.lists(st.integers(0, 4), min_size=1, max_size=4)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -116,9 +117,6 @@ def test_tournaments_prefer_the_lower_fitness():
     assert np.allclose(share, [7 / 16, 5 / 16, 3 / 16, 1 / 16], atol=0.01)
 
 
-OPERATORS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-
-
 def lattice():
     return LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()], suppression=0.05)
 
@@ -130,65 +128,14 @@ def strings():
 def test_the_tournament_and_whole_floats_serve_other_algorithms():
     problem = lattice()
     X = LatticeSampling().do(problem, 12, random_state=np.random.default_rng(0)).get("X").astype(float)
-    algorithm = NSGA2(12, **{**OPERATORS, "sampling": X}, selection=DominanceCountTournament())
+    algorithm = nsga2(12, sampling=X, selection=DominanceCountTournament())
     res = minimize(problem, algorithm, ("n_gen", 5), seed=1)
     assert np.array_equal(problem.evaluate(res.X), res.F)
 
 
-def parents(problem):
-    """Return three pairs of the search space's own variables."""
-    X = np.random.default_rng(0).integers(0, problem.xu.astype(int) + 1, size=(2, 3, problem.n_var))
-    return X.astype(problem.vtype)
-
-
-@pytest.mark.parametrize(
-    "operate",
-    [
-        lambda own, rng: LatticeSampling()._do(own, 3, random_state=rng),
-        lambda own, rng: LevelCrossover()._do(own, parents(own), random_state=rng),
-        lambda own, rng: SingleStepMutation()._do(own, parents(own)[0], random_state=rng),
-    ],
-    ids=["LatticeSampling", "LevelCrossover", "SingleStepMutation"],
-)
-def test_operators_of_levels_refuse_other_variables(operate):
-    rng = np.random.default_rng(0)
-    assert operate(lattice(), rng).dtype == int
-    with pytest.raises(TypeError) as caught:
-        operate(strings(), rng)
-    assert str(caught.value) == (
-        "problem must have whole numbers as variables, as the levels of a LatticeProblem, got BitStringProblem; for a "
-        "BitStringProblem there are BitStringSampling, PartitionCrossover and RandomImmigrantMutation"
-    )
-    with pytest.raises(TypeError, match="got ZDT1"):
-        operate(get_problem("zdt1"), rng)
-
-
-@pytest.mark.parametrize(
-    "operate",
-    [
-        lambda own, rng: BitStringSampling()._do(own, 3, random_state=rng),
-        lambda own, rng: PartitionCrossover()._do(own, parents(own), random_state=rng),
-        lambda own, rng: PerAttributeBitMutation()._do(own, parents(own)[0], random_state=rng),
-        lambda own, rng: PerAttributeBitMutation(0.1)._do(own, parents(own)[0], random_state=rng),
-        lambda own, rng: RandomImmigrantMutation()._do(own, parents(own)[0], random_state=rng),
-        lambda own, rng: ClosestValidRepair()._do(own, parents(own)[0], random_state=rng),
-    ],
-    ids=["BitStringSampling", "PartitionCrossover", "bits", "bits at a rate", "RandomImmigrantMutation", "repair"],
-)
-def test_operators_of_strings_refuse_other_variables(operate):
-    rng = np.random.default_rng(0)
-    assert operate(strings(), rng).dtype == bool
-    with pytest.raises(TypeError) as caught:
-        operate(lattice(), rng)
-    assert str(caught.value) == (
-        "problem must be a BitStringProblem, got LatticeProblem; for a LatticeProblem there are LatticeSampling, "
-        "LevelCrossover and SingleStepMutation"
-    )
-
-
 def test_surrogates_serve_any_variables():
     own = lattice()
-    X = parents(own)
+    X = np.random.default_rng(0).integers(0, own.highest + 1, size=(2, 3, own.n_var))
     children = ReducedSurrogateCrossover()._do(own, X, random_state=np.random.default_rng(0))
     assert children.dtype == int
     assert np.array_equal(np.sort(children, axis=0), np.sort(X, axis=0))
@@ -211,3 +158,35 @@ def test_of_a_string_and_an_immigrant_the_first_child_is_taken():
     X = ~np.eye(3, own.n_var, dtype=bool)
     stays = RandomImmigrantMutation(1.0, Parents(2, 2))._do(own, X, random_state=np.random.default_rng(0))
     assert stays.tolist() == X.tolist()
+
+
+@given(small_lattices, st.integers(1, 30), seeds)
+def test_corners_come_first_and_once(lengths, n, seed):
+    X = CornerSampling().do(box(lengths), n, random_state=np.random.default_rng(seed)).get("X")
+    low = [0] * len(lengths)
+    expected = [lengths, low]
+    for j in range(len(lengths)):
+        expected.append([0 if i == j else length for i, length in enumerate(lengths)])
+        expected.append([length if i == j else 0 for i, length in enumerate(lengths)])
+    corners = [list(corner) for corner in dict.fromkeys(map(tuple, expected))][:n]
+    assert X.dtype == np.int64
+    assert X.shape == (n, len(lengths))
+    assert X[: len(corners)].tolist() == corners
+    assert ((X >= 0) & (lengths >= X)).all()
+
+
+@given(small_lattices, st.data())
+def test_neighbors_are_the_nodes_at_a_distance(lengths, data):
+    x = data.draw(st.tuples(*(st.integers(0, length) for length in lengths)))
+    every = list(product(*(range(length + 1) for length in lengths)))
+    for distance in (1, 2, 3):
+        X = LevelNeighborhood(reach=3).do(box(lengths), np.array(x), distance)
+        expected = [y for y in every if sum(abs(a - b) for a, b in zip(x, y, strict=True)) == distance]
+        assert sorted(map(tuple, X.tolist())) == expected
+        assert X.dtype == np.int64
+
+
+@pytest.mark.parametrize("reach", [0, -1, 1.5, None, "2", True])
+def test_reach_is_a_whole_number(reach):
+    message = f"reach must be a positive whole number, got {reach!r}"
+    assert refused(ValueError, lambda: LevelNeighborhood(reach)) == message

@@ -60,25 +60,15 @@ def test_a_front_is_what_keeps_the_constraints(task):
 
 def test_a_front_of_strings_holds_values_by_measure_not_by_position():
     """Look values up by measure, as strings have more bits than columns."""
-    problem = BitStringProblem(make_census(200), [K, GLM], suppression=5, constraints=[KAnonymity() >= 2])
+    goals = [PreferredPoint((0.2, 1.0)), K, GLM]
+    problem = BitStringProblem(make_census(200), goals, suppression=5, constraints=[KAnonymity() >= 2])
     X = problem.sample(50, np.random.default_rng(1))
     X[0] = False
     front = problem.front(X)
     assert len(front) > 0
-    for place in range(len(front)):
-        classes = problem.equivalence_classes(front.X[place])
-        assert front.values(K)[place] == K.evaluate(classes)[0]
-        assert front.values(GLM)[place] == GLM.evaluate(classes)[0]
-
-
-def test_a_front_of_preferences_tells_k_and_achievements():
-    problem = BitStringProblem(make_census(200), [PreferredPoint((0.2, 1.0)), K])
-    front = problem.front(problem.sample(20, np.random.default_rng(1)))
-    assert np.array_equal(front.F[:, -1], -front.values(K))
-    for objective, own in zip(problem.objectives, front.natural.T, strict=True):
+    for objective, own in zip(goals, front.natural.T, strict=True):
         assert np.array_equal(front.values(objective), own)
-        again = [objective.evaluate(problem.equivalence_classes(x))[0] for x in front.X]
-        assert np.array_equal(own, again)
+        assert own.tolist() == [objective.evaluate(problem.equivalence_classes(x))[0] for x in front.X]
 
 
 def test_what_is_proven_comes_from_the_search():

@@ -2,16 +2,17 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from errors import refused
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.result import Result
 from pymoo.indicators.hv import HV
 from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
+from tasks import minimal, nsga2
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
@@ -25,8 +26,8 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
     SquaredValueCounts,
 )
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
-from pymoo_anon.problems import LatticeProblem, base, lattice
+from pymoo_anon.problems import LatticeProblem, base
+from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
 
 SIX = [
@@ -70,16 +71,6 @@ def problem():
     )
 
 
-def test_variables_are_the_levels(problem):
-    assert problem.n_var == 3
-    assert problem.xl.tolist() == [0, 0, 0]
-    assert problem.xu.tolist() == [3, 1, 2]
-    assert problem.n_nodes == 24
-    every = problem.nodes(0, 24)
-    assert len(np.unique(every, axis=0)) == 24
-    assert np.array_equal(np.concatenate(list(problem.batches(7))), every)
-
-
 def test_decode_gives_groups_and_labels(problem):
     generalization = problem.decode([1, 1, 0])
     assert generalization.labels["age"] == ("0–4", "5–9", "10–14", "15–19")
@@ -94,7 +85,7 @@ def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_thread
     own = LatticeProblem(census, [*SIX, NormalizedWeightedPenalty(), NormalizedClassDispersion()], **policy)
     X = np.random.default_rng(0).integers(0, own.lengths + 1, size=(300, own.n_var))
     alone = np.concatenate([own.compute(x[np.newaxis]) for x in X])
-    monkeypatch.setattr(lattice, "_TUPLES_OF_A_THREAD", 1)
+    monkeypatch.setattr(base, "_TUPLES_OF_A_THREAD", 1)
     for n_threads in (1, 2, 3):
         own.n_threads = n_threads
         assert np.array_equal(own.compute(X), alone)
@@ -171,11 +162,8 @@ def test_an_interrupted_evaluation_leaves_no_trace(problem, monkeypatch):
 
 
 def test_the_pareto_front_is_exact_and_costs_no_distinct_nodes(problem):
-    F = problem.compute(problem.nodes(0, 24))
-    minimal = {tuple(f) for f in F if not any((g <= f).all() and (g < f).any() for g in F)}
     front, nodes = problem.pareto_front(), problem.pareto_set()
-    assert {tuple(f) for f in front} == minimal
-    assert len(front) == len(minimal)
+    assert np.array_equal(front, minimal(problem.compute(problem.nodes(0, 24))))
     assert np.array_equal(problem.compute(nodes), front)
     assert problem.n_unique == 0
     assert problem.pareto_front() is front
@@ -184,8 +172,7 @@ def test_the_pareto_front_is_exact_and_costs_no_distinct_nodes(problem):
 
 
 def test_to_frame_has_levels_and_natural_signs(problem):
-    res = minimize(problem, NSGA2(10, LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation()),
-                   ("n_gen", 5), seed=1)  # fmt: skip
+    res = minimize(problem, nsga2(), ("n_gen", 5), seed=1)
     frame = problem.to_frame(res)
     assert list(frame.columns) == ["age", "sex", "zip", "k", "l", "GLM", "suppressed"]
     assert np.array_equal(frame[["age", "sex", "zip"]], res.X)
@@ -284,8 +271,7 @@ def test_a_second_search_says_in_verbose_output_that_points_are_in_memory(capsys
     """Print nothing for a copy without memory or a search without output."""
 
     def said(own, **options):
-        operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-        minimize(own, NSGA2(pop_size=8, **operators), ("n_gen", 3), seed=1, **options)
+        minimize(own, nsga2(8), ("n_gen", 3), seed=1, **options)
         return capsys.readouterr().out
 
     own = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
@@ -329,3 +315,48 @@ def test_a_proof_asks_for_the_values_of_each_point_once(n_threads, monkeypatch):
     res = minimize(own, BranchAndBound(), seed=1)
     assert res.algorithm.certified
     assert len(asked) == len(set(asked)) == res.algorithm.n_evaluated == res.algorithm.evaluator.n_eval
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_classes_of_points_that_are_evaluated_together_are_those_of_each(census, n_threads):
+    own = LatticeProblem(census, [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()], suppression=3)
+    own.n_threads = n_threads
+    X = np.unique(np.random.default_rng(0).integers(0, own.lengths + 1, size=(60, 8)), axis=0)
+
+    def lesson(classes):
+        assert len(classes) == 1
+        counts = classes.columns["occupation"]
+        return sorted(classes.sizes.tolist()), int(classes.n_suppressed[0]), int(np.diff(counts.starts).sum())
+
+    # Some of them are remembered from before.
+    own.evaluate(X[:7])
+    lessons = own.measure_with_bounds(X, partial(map, lesson))[1]
+    assert own.n_unique == len(X)
+    single = LatticeProblem(census, own.objectives, suppression=3)
+    assert lessons == [lesson(single.equivalence_classes(x)) for x in X]
+    assert np.array_equal(own.evaluate(X), single.compute(X))
+    # Nothing is measured again, and nothing remembered twice.
+    own.measure_with_bounds(X[::-1], partial(map, lesson))
+    assert own.n_unique == len(X)
+
+
+HUNDRED = make_census(100)
+N_HELD = len(np.unique(HUNDRED.tuples.columns["occupation"].values))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "holds"),
+    [
+        (KAnonymity() >= 100, True),
+        (KAnonymity() >= 101, False),
+        (DistinctLDiversity("occupation") >= N_HELD, True),
+        (DistinctLDiversity("occupation") >= N_HELD + 1, False),
+        (GeneralLossMetric() <= 0, True),
+        (GeneralLossMetric() <= -1, False),
+    ],
+)
+def test_the_ends_of_the_lattice_decide(constraint, holds):
+    assert impossible(HUNDRED, [constraint]) == ([] if holds else [constraint])
+    problem = LatticeProblem(HUNDRED, [KAnonymity(), GeneralLossMetric()], constraints=[constraint])
+    found = [len(problem.front([x])) for x in (problem.xl.astype(int), problem.xu.astype(int))]
+    assert any(found) == holds

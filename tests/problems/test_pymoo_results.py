@@ -10,6 +10,7 @@ from pymoo.algorithms.soo.nonconvex.ga import GA
 from pymoo.constraints.eps import AdaptiveEpsilonConstraintHandling
 from pymoo.core.algorithm import Algorithm
 from pymoo.optimize import minimize
+from tasks import LEVELS
 
 from pymoo_anon.algorithms import (
     GENITOR,
@@ -24,7 +25,6 @@ from pymoo_anon.algorithms import (
 )
 from pymoo_anon.datasets import census_rows, load_hierarchy
 from pymoo_anon.objectives import EntropyLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
 from pymoo_anon.publishing import codebook, explain, release
 from pymoo_anon.table import Microdata
@@ -37,7 +37,6 @@ TABLE = Microdata.from_frame(FRAME, WAYS, sensitive="occupation")
 ASKED = {"objectives": [GeneralLossMetric()], "constraints": [KAnonymity() >= 5]}
 LATTICE = LatticeProblem(TABLE, suppression=0.01, **ASKED)
 STRINGS, LOCAL = BitStringProblem(TABLE, suppression=0.01, **ASKED), LocalRecodingProblem(TABLE, **ASKED)
-OPERATORS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
 
 SEARCHES = [
     (LATTICE, BranchAndBound()),
@@ -45,7 +44,7 @@ SEARCHES = [
     (LATTICE, ParetoLocalSearch()),
     (LATTICE, PBGEA(pop_size=20)),
     (LATTICE, SamaratiSearch()),
-    (LATTICE, GA(pop_size=20, **OPERATORS)),
+    (LATTICE, GA(pop_size=20, **LEVELS)),
     (STRINGS, BitStringLocalSearch(n_starts=2)),
     (LOCAL, TargetSweep()),
 ]

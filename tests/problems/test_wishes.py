@@ -5,15 +5,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
-from tasks import BOUNDED, found, minimal, tasks
+from tasks import BOUNDED, found, minimal, nsga2, tasks
 
 from pymoo_anon.algorithms import BranchAndBound, Datafly, ExhaustiveSearch, ParetoLocalSearch, SamaratiSearch
 from pymoo_anon.datasets.adult import census_rows, make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, NormalizedWeightedPenalty
-from pymoo_anon.operators import CornerSampling, LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.operators import CornerSampling, LatticeSampling, SingleStepMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.problems.arguments import safe_repr
 from pymoo_anon.problems.journal import fingerprint
@@ -93,7 +92,7 @@ LEVELS = {"age": (2, 4), "sex": (1, 1), "race": (0, 1)}
 @pytest.mark.parametrize("sampling", [LatticeSampling(), CornerSampling()])
 def test_operators_keep_to_levels(sampling):
     problem = census(LEVELS)
-    algorithm = NSGA2(12, sampling=sampling, crossover=LevelCrossover(), mutation=SingleStepMutation(prob_var=0.9))
+    algorithm = nsga2(12, sampling=sampling, mutation=SingleStepMutation(prob_var=0.9))
     # A level outside is refused where it is evaluated.
     assert len(minimize(problem, algorithm, ("n_gen", 8), seed=2).X)
 

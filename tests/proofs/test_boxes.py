@@ -33,7 +33,7 @@ from pymoo_anon.objectives import (
     SquaredValueCounts,
 )
 from pymoo_anon.objectives.bounds import AdditiveLoss
-from pymoo_anon.problems import LatticeProblem, lattice
+from pymoo_anon.problems import LatticeProblem, base
 from pymoo_anon.proofs.base import share_off
 from pymoo_anon.proofs.intervals import Interval, IntervalBounds, IntervalProof
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
@@ -332,7 +332,7 @@ def test_few_nodes_are_evaluated():
 
 
 def test_threads_find_the_same_front(monkeypatch):
-    monkeypatch.setattr(lattice, "_TUPLES_OF_A_THREAD", 1)
+    monkeypatch.setattr(base, "_TUPLES_OF_A_THREAD", 1)
     problem = LatticeProblem(CENSUS, [KAnonymity(), Discernibility(), GeneralLossMetric()], suppression=0.01)
     alone = solved(problem)
     problem = LatticeProblem(CENSUS, problem.objectives, suppression=0.01)

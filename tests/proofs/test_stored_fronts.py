@@ -17,7 +17,7 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
     SquaredValueCounts,
 )
-from pymoo_anon.problems import LatticeProblem, base, lattice
+from pymoo_anon.problems import LatticeProblem, base
 from pymoo_anon.proofs import stored
 from pymoo_anon.table import Below, Microdata
 
@@ -38,7 +38,7 @@ GOALS = {
 @pytest.fixture
 def threads_at_once(monkeypatch):
     """Let threads begin for the smallest batch."""
-    monkeypatch.setattr(lattice, "_TUPLES_OF_A_THREAD", 1)
+    monkeypatch.setattr(base, "_TUPLES_OF_A_THREAD", 1)
     monkeypatch.setattr(stored, "_FEWEST_IN_THREADS", 1)
 
 

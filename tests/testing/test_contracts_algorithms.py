@@ -4,11 +4,13 @@ import copy
 
 import numpy as np
 import pytest
+from errors import refused
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.problems import get_problem
 from pymoo.util.archive import MultiObjectiveArchive
+from tasks import nsga2
 
 from pymoo_anon import algorithms
 from pymoo_anon.algorithms import (
@@ -24,7 +26,6 @@ from pymoo_anon.algorithms import (
     TargetSweep,
 )
 from pymoo_anon.objectives import KAnonymity
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, PreferredPoint
 from pymoo_anon.testing import check_algorithm, small_problems
 
@@ -32,8 +33,6 @@ ALL = tuple(small_problems())
 SINGLE = ("one objective", "one objective, constraints")
 PAIRED = ("two objectives", *SINGLE, "nothing feasible", "one variable")
 TABLE = small_problems()["two objectives"].table
-
-LEVELS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
 
 #: Every algorithm of the package: how it is made, and the problems of a space that it is for. It refuses all others.
 MADE = [
@@ -53,7 +52,7 @@ MADE = [
     (SamaratiSearch(), LatticeProblem, ALL),
     (TargetSweep(n_targets=9), LocalRecodingProblem, ALL),
     (PBGEA(pop_size=5), LocalRecodingProblem, ("two objectives", "constraints")),
-    (NSGA2(pop_size=6, **LEVELS), LocalRecodingProblem, ("two objectives", "constraints")),
+    (nsga2(6), LocalRecodingProblem, ("two objectives", "constraints")),
     (GENITOR(pop_size=5), BitStringProblem, SINGLE),
     (GENITOR(pop_size=2, eliminate_duplicates=False), BitStringProblem, SINGLE),
 ]
@@ -111,10 +110,9 @@ def test_preferences_keep_the_contract(pop_size):
     ids=named,
 )
 def test_what_an_algorithm_is_not_for_it_refuses(algorithm, problem, sentence):
-    with pytest.raises(AssertionError) as caught:
-        check_algorithm(algorithm, problem)
+    said = refused(AssertionError, lambda: check_algorithm(algorithm, problem))
     start = f"{type(algorithm).__name__} must search {type(problem).__name__}, got "
-    assert str(caught.value).startswith((f"{start}ValueError: {sentence}", f"{start}TypeError: {sentence}"))
+    assert said.startswith((f"{start}ValueError: {sentence}", f"{start}TypeError: {sentence}"))
 
 
 def test_algorithms_of_others_keep_the_contract():
@@ -207,7 +205,8 @@ class CountsTwice(Own):
 
 class MovesParents(Own):
     def _advance(self, infills=None, **kwargs):
-        infills[0].X[0] = 0
+        if self.is_initialized:
+            infills[0].X[0] = 0
         super()._advance(infills, **kwargs)
 
 
@@ -348,7 +347,7 @@ BROKEN = [
     (Original(), "Original must run as a copy and stay as it was, got one that is set up"),
     (Behind(), "Behind must evaluate by its evaluator alone, which saw "),
     (ByItself(), "ByItself must evaluate by its evaluator, got no individual in it"),
-    (CountsTwice(), "CountsTwice must count every evaluation in its own evaluator, 21, got n_eval = 35"),
+    (CountsTwice(), "CountsTwice must count every evaluation in its own evaluator, 21, got n_eval = 42"),
     (MovesParents(), "MovesParents must not change individuals that are evaluated, got x = ["),
     (Dominated(), "Dominated must find rows that do not dominate each other, got F = ["),
     (WrongF(), "WrongF must give F as the problem has it for X, got ["),
@@ -381,9 +380,8 @@ ELSEWHERE = [
     ids=named,
 )
 def test_what_is_broken_is_found(algorithm, name, sentence):
-    with pytest.raises(AssertionError) as caught:
-        check_algorithm(algorithm, small_problems()[name])
-    assert str(caught.value).startswith(sentence)
+    said = refused(AssertionError, lambda: check_algorithm(algorithm, small_problems()[name]))
+    assert said.startswith(sentence)
 
 
 @pytest.mark.parametrize(
@@ -409,10 +407,3 @@ def test_what_cannot_be_checked_is_refused():
         check_algorithm(PBGEA(), "zdt1")
     with pytest.raises(ValueError, match=r"^algorithm must be a new one, got a PBGEA that is set up$"):
         check_algorithm(PBGEA().setup(problem, seed=1), problem)
-
-
-def test_swapped_algorithms_share_operators_without_harm():
-    """Share operator objects that a caller keeps among many algorithms."""
-    own = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-    for algorithm in (NSGA2(7, **own), PBGEA(7, **own)):
-        check_algorithm(algorithm, small_problems()["constraints"], n_gen=2, seed=5)

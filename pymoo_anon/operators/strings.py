@@ -1,7 +1,8 @@
-"""Crossovers and mutations of generalizations, and the repair of strings."""
+"""Operators of bit strings: sampling, crossovers, mutations, repair and neighborhood."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,42 +11,39 @@ from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
 from pymoo.core.problem import Problem
 from pymoo.core.repair import Repair
+from pymoo.core.sampling import Sampling
 from pymoo.core.variable import get
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.operators.sampling import check_levels, check_strings
+from pymoo_anon.operators.levels import Neighborhood
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.typing import Bools, Ints
 
 
-class LevelCrossover(Crossover):  # type: ignore[misc]
-    """Single-point crossover of levels (Dewri et al. 2010, section 6).
+def check_strings(problem: Problem) -> None:
+    """Raise unless a problem is a `BitStringProblem`."""
+    if not isinstance(problem, BitStringProblem):
+        raise TypeError(
+            f"problem must be a BitStringProblem, got {type(problem).__name__}; for a LatticeProblem there are "
+            "LatticeSampling, LevelCrossover and SingleStepMutation"
+        )
 
-    The point stands between two variables. With one variable the children are the parents.
 
-    Args:
-        prob: Probability that two parents are crossed at all.
+class BitStringSampling(Sampling):  # type: ignore[misc]
+    """Random valid bit strings, with both ends.
 
-    >>> from pymoo.core.problem import Problem
-    >>> lattice = Problem(n_var=4, xl=0, xu=9, vtype=int)
-    >>> parents = np.array([[[1, 2, 3, 4]], [[5, 6, 7, 8]]])  # one mating of two
-    >>> LevelCrossover()._do(lattice, parents, random_state=np.random.default_rng(1))
-    array([[[1, 2, 7, 8]],
-    <BLANKLINE>
-           [[5, 6, 3, 4]]])
+    The wholly generalized and the wholly specialized string come first. All valid strings are equally likely. Nearly
+    all of them are so special that k is 1, so that only the two ends span the trade-off. This package's own.
     """
 
-    def __init__(self, prob: float = 0.8, **kwargs: Any) -> None:
-        super().__init__(2, 2, prob=prob, **kwargs)
-
-    def _do(self, problem: Problem, X: Ints, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
-        check_levels(problem)
-        _, n_matings, n_var = X.shape
-        if n_var == 1:
-            return X.copy()
-        points = random_state.integers(1, n_var, size=(n_matings, 1))
-        return np.where(np.arange(n_var) >= points, X[::-1], X)
+    def _do(
+        self, problem: BitStringProblem, n_samples: int, *args: Any, random_state: Generator, **kwargs: Any
+    ) -> Bools:
+        check_strings(problem)
+        X = problem.sample(n_samples, random_state)
+        X[:2] = np.array([[False], [True]])[:n_samples]
+        return X
 
 
 class PartitionCrossover(Crossover):  # type: ignore[misc]
@@ -76,34 +74,6 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
         between = offsets[1:-1] if self.boundaries else offsets[:0]
         draws = random_state.random(X.shape[1:])
         return cross_at_shared_ones(X, between, self.n_points, draws)
-
-
-class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
-    """Two-point crossover of reduced surrogates (Booker 1987).
-
-    TRAD of Lunacek et al. 2006, section 3.1. The parents are reduced to the positions where they differ, and the part
-    between two points is swapped. Parents with fewer than two differences have themselves as children.
-
-    Args:
-        prob: Probability that two parents are crossed at all.
-    """
-
-    def __init__(self, prob: float = 1.0, **kwargs: Any) -> None:
-        super().__init__(2, 2, prob=prob, **kwargs)
-
-    def _do(self, problem: Problem, X: Bools, *args: Any, random_state: Generator, **kwargs: Any) -> Bools:
-        differ = X[0] != X[1]
-        n_differ = differ.sum(axis=1)
-        # Two different points, each before one of the differences. The second is drawn from one point less, and moved
-        # past the first.
-        draws = random_state.random((2, len(n_differ)))
-        first = (draws[0] * n_differ).astype(np.int64)
-        second = (draws[1] * np.maximum(n_differ - 1, 0)).astype(np.int64)
-        second += second >= first
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        place = np.cumsum(differ, axis=1) - 1
-        swapped = differ & (place >= low[:, np.newaxis]) & (place < high[:, np.newaxis])
-        return np.where(swapped & (n_differ >= 2)[:, np.newaxis], X[::-1], X)
 
 
 @njit()
@@ -155,25 +125,32 @@ def cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no-
     return children
 
 
-class SingleStepMutation(Mutation):  # type: ignore[misc]
-    """Mutation by one level up or down (Dewri et al. 2010, section 6).
+class ReducedSurrogateCrossover(Crossover):  # type: ignore[misc]
+    """Two-point crossover of reduced surrogates (Booker 1987).
 
-    Both directions are equally likely. A step beyond the hierarchy has no effect.
+    TRAD of Lunacek et al. 2006, section 3.1. The parents are reduced to the positions where they differ, and the part
+    between two points is swapped. Parents with fewer than two differences have themselves as children.
 
     Args:
-        prob_var: Probability for each variable; None is 1 / number of variables.
+        prob: Probability that two parents are crossed at all.
     """
 
-    def __init__(self, prob_var: float | None = None, **kwargs: Any) -> None:
-        super().__init__(prob_var=prob_var, **kwargs)
+    def __init__(self, prob: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(2, 2, prob=prob, **kwargs)
 
-    def _do(self, problem: Problem, X: Ints, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:
-        check_levels(problem)
-        prob_var = 1 / problem.n_var if self.prob_var is None else get(self.prob_var)
-        mutates = random_state.random(X.shape) < prob_var
-        steps = random_state.choice([-1, 1], size=X.shape)
-        low, high = problem.xl.astype(X.dtype), problem.xu.astype(X.dtype)
-        return np.where(mutates, np.clip(X + steps, low, high), X)
+    def _do(self, problem: Problem, X: Bools, *args: Any, random_state: Generator, **kwargs: Any) -> Bools:
+        differ = X[0] != X[1]
+        n_differ = differ.sum(axis=1)
+        # Two different points, each before one of the differences. The second is drawn from one point less, and moved
+        # past the first.
+        draws = random_state.random((2, len(n_differ)))
+        first = (draws[0] * n_differ).astype(np.int64)
+        second = (draws[1] * np.maximum(n_differ - 1, 0)).astype(np.int64)
+        second += second >= first
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        place = np.cumsum(differ, axis=1) - 1
+        swapped = differ & (place >= low[:, np.newaxis]) & (place < high[:, np.newaxis])
+        return np.where(swapped & (n_differ >= 2)[:, np.newaxis], X[::-1], X)
 
 
 class PerAttributeBitMutation(Mutation):  # type: ignore[misc]
@@ -231,3 +208,53 @@ class ClosestValidRepair(Repair):  # type: ignore[misc]
     ) -> Bools:
         check_strings(problem)
         return problem.closest(X, random_state)
+
+
+class BitStringNeighborhood(Neighborhood):
+    """The valid bit strings one merge or one split away.
+
+    Where an attribute has a taxonomy, the children of a node become one group, or a group becomes the children of its
+    node. Elsewhere one bit flips: two groups side by side become one, or a group becomes two. This package's own.
+
+    >>> from pymoo_anon.datasets import make_census
+    >>> from pymoo_anon.objectives import GeneralLossMetric
+    >>> problem = BitStringProblem(make_census(200), [GeneralLossMetric()])
+    >>> coarsest = np.zeros(problem.n_var, dtype=bool)
+    >>> len(BitStringNeighborhood().do(problem, coarsest, 1)) == problem.n_var  # every bit is a split
+    True
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(reach=1, **kwargs)
+
+    def _do(self, problem: BitStringProblem, x: Bools, distance: int, *args: Any, **kwargs: Any) -> Bools:
+        check_strings(problem)
+        neighbors = []
+        for name in problem.table.quasi_identifiers:
+            bits = problem.bits_of(name)
+            if name in problem.taxonomies:
+                changed = _neighboring_cuts(problem.taxonomies[name].spans, x[bits])
+            else:
+                changed = x[bits] ^ np.eye(bits.stop - bits.start, dtype=bool)
+            strings = np.repeat(x[np.newaxis], len(changed), axis=0)
+            strings[:, bits] = changed
+            neighbors.append(strings)
+        return np.concatenate(neighbors)
+
+
+def _neighboring_cuts(spans: Ints, bits: Bools) -> Bools:
+    edges = [0, *(np.flatnonzero(bits) + 1).tolist(), len(bits) + 1]
+    groups = set(pairwise(edges))
+    cuts = []
+    for node, (first, last, end) in enumerate(spans.tolist()):
+        children, child = [], node + 1
+        while child < end:
+            children.append((int(spans[child, 0]), int(spans[child, 1])))
+            child = int(spans[child, 2])
+        # A bit stands between the last value of a child and the first of the next.
+        between = [low - 1 for low, _ in children[1:]]
+        if between and ((first, last) in groups or groups.issuperset(children)):
+            cut = bits.copy()
+            cut[between] ^= True
+            cuts.append(cut)
+    return np.array(cuts, dtype=bool).reshape(len(cuts), len(bits))
