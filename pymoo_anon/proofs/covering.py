@@ -129,7 +129,7 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
 
 @kernel
 def _plain_bound(o, node, rules, nodes, scratch):  # type: ignore[no-untyped-def]
-    """Return the lower bound of a measure whatever is suppressed, -inf for a threshold."""
+    """Return the lower bound of a measure under any suppression, -inf for a threshold."""
     if rules.kinds[o] == ADDITIVE:
         return scratch.floors[rules.places[o]]
     bound = nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf

@@ -110,7 +110,7 @@ def recode(
 
 
 def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int) -> Ints:
-    """Make classes by numbers of rows alone, some numbers of which may be unused."""
+    """Choose the class of every tuple by numbers of rows alone, with unused numbers."""
     if method in RULES:
         return top_down(trees, sizes.k, price, method=method)
     trees, group_of = trees.narrowed(sizes.k)
