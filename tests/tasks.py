@@ -194,6 +194,11 @@ def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = Fa
     return Task(table.microdata, objectives, limits, limit, violating, smallest)
 
 
+def any_tasks() -> st.SearchStrategy[Task]:
+    """Draw tasks of all bounded objectives, constraints and suppression rules."""
+    return tasks(of=BOUNDED) | tasks(of=BOUNDED, violating=True) | tasks(of=BOUNDED, below=True)
+
+
 def found(res, problem):
     """Return a result's front in lexicographic order, empty if infeasible."""
     return np.empty((0, problem.n_obj)) if res.F is None else sorted_rows(np.reshape(res.F, (-1, problem.n_obj)))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.engine.numbering import SLOTS_OF_A_ROW
+from pymoo_anon.engine.classes import SLOTS_OF_A_ROW
 from pymoo_anon.table.frames import renamed, row_codes, rows_of
 from pymoo_anon.typing import Bools, Floats, Ints
 

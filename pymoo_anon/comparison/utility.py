@@ -19,9 +19,8 @@ import pandas as pd
 
 from pymoo_anon._messages import label_words, one_of, plain, positive_whole, whole_from_0
 from pymoo_anon.comparison.properties import released
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import EquivalenceClasses, row_ids
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.domain_values import Name, day_of, is_day

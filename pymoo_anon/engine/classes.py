@@ -14,8 +14,7 @@ import numpy as np
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import Grouping, grouped
-from pymoo_anon.typing import Bools, Floats, Ints
+from pymoo_anon.typing import Bools, Floats, Ints, Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,14 +217,11 @@ class Forest:
 
     def held(self, offsets: Ints, marginals: Ints) -> Ints:
         """(n_nodes,) int64 array of the rows below each node."""
-        held = np.empty(len(self.first), dtype=np.int64)
-        for j, offset in enumerate(offsets[:-1]):
-            own, nodes = slice(offset, offsets[j + 1]), slice(self.starts[j], self.starts[j + 1])
-            before = np.zeros(offsets[j + 1] - offset + 1, dtype=np.int64)
-            before[1 + self.places[own]] = marginals[own]
-            before = np.cumsum(before)
-            held[nodes] = before[self.stop[nodes]] - before[self.first[nodes]]
-        return held
+        in_tree_order = np.empty_like(marginals)
+        in_tree_order[np.repeat(offsets[:-1], np.diff(offsets)) + self.places] = marginals
+        before = np.append(0, np.cumsum(in_tree_order))
+        begins = np.repeat(offsets[:-1], np.diff(self.starts))
+        return before[begins + self.stop] - before[begins + self.first]
 
 
 @dataclass(frozen=True)
@@ -237,10 +233,10 @@ class Fewest:
 
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses:
-    """Equivalence classes of one or several generalizations, end to end.
+    """Equivalence classes of one or several generalizations, end to end, or of one local recoding.
 
-    A generalization has a group map for every quasi-identifier, or it is a local recoding, in which every class has a
-    node of each hierarchy of its own: then there are no maps, but nodes.
+    A generalization has a group map for every quasi-identifier. In a local recoding every class has a node of each
+    hierarchy of its own: then there are no maps, but nodes.
 
     The classes of generalization i are `starts[i]:starts[i + 1]` of every per-class array. Classes have no order: they
     are numbered as they first appear among the distinct tuples.
@@ -293,21 +289,17 @@ class EquivalenceClasses:
         if not 0 <= i < len(self):
             raise IndexError(f"index must be in 0..{len(self) - 1}, got {i}")
         a, b = self.starts[i], self.starts[i + 1]
-        columns = {name: counts.part(a, b) for name, counts in self.columns.items()}
-        return EquivalenceClasses(
-            self.tuples,
-            None if self.maps is None else self.maps[i : i + 1],
-            self.starts[i : i + 2] - a,
-            self.sizes[a:b],
-            self.representatives[a:b],
-            self.kept[a:b],
-            columns,
-            None if self.class_of is None else self.class_of[i : i + 1],
-            self.forest,
-            None if self.nodes is None else self.nodes[a:b],
-            self.beside,
-            {name: own[i : i + 1] for name, own in self.fewest.items()},
-            self.lease,
+        return replace(
+            self,
+            maps=None if self.maps is None else self.maps[i : i + 1],
+            starts=self.starts[i : i + 2] - a,
+            sizes=self.sizes[a:b],
+            representatives=self.representatives[a:b],
+            kept=self.kept[a:b],
+            columns={name: counts.part(a, b) for name, counts in self.columns.items()},
+            class_of=None if self.class_of is None else self.class_of[i : i + 1],
+            nodes=None if self.nodes is None else self.nodes[a:b],
+            fewest={name: own[i : i + 1] for name, own in self.fewest.items()},
         )
 
     def copy(self) -> EquivalenceClasses:
@@ -337,9 +329,9 @@ class EquivalenceClasses:
             assert self.nodes is not None
             return self.forest.starts[:-1] + self.nodes
         assert self.maps is not None
-        tuples, cells = self.tuples, np.empty((len(self.sizes), len(self.tuples.domain_sizes)), dtype=np.int64)
-        _write_cells(self.maps, tuples.offsets, tuples.codes, self.representatives, self.starts, cells)
-        return cells
+        firsts = self.tuples.offsets[:-1]
+        values = firsts + self.tuples.codes[self.representatives]
+        return firsts + self.maps[self.generalizations[:, np.newaxis], values]
 
     @cached_property
     def generalizations(self) -> Ints:
@@ -350,7 +342,7 @@ class EquivalenceClasses:
     def extents(self) -> Ints:
         """(n, m) int64 array: the number of values in each of m groups or nodes, less one."""
         if self.forest is not None:
-            return np.tile(self.forest.extents, (len(self), 1))
+            return self.forest.extents[np.newaxis]
         return sums_of_groups(self.maps, self.tuples.offsets, np.ones(self.tuples.offsets[-1], dtype=np.int64)) - 1
 
     @cached_property
@@ -358,24 +350,18 @@ class EquivalenceClasses:
         """(n, m) int64 array: the rows of the table with a value in each group or node."""
         tuples = self.tuples
         if self.forest is not None:
-            return np.tile(self.forest.held(tuples.offsets, tuples.marginals), (len(self), 1))
+            return self.forest.held(tuples.offsets, tuples.marginals)[np.newaxis]
         return sums_of_groups(self.maps, tuples.offsets, tuples.marginals)
 
     @cached_property
     def kept_rows(self) -> Ints:
         """(n, m) int64 array: the kept rows released as each group or node."""
-        if self.forest is None:
+        if self.forest is None and len(self) > 1:
             tuples, rows = self.tuples, self.held.copy()
-            assert self.maps is not None
-            if len(self) == 1:
-                values = tuples.offsets[:-1] + tuples.codes[self.representatives[~self.kept]]
-                cells, sizes = tuples.offsets[:-1] + self.maps[0, values], self.sizes[~self.kept]
-                np.subtract.at(rows[0], cells, sizes[:, np.newaxis])
-            else:
-                own = self.representatives, self.starts, self.sizes, self.kept
-                _take_suppressed(rows, self.maps, tuples.offsets, tuples.codes, *own)
+            own = self.representatives, self.starts, self.sizes, self.kept
+            _take_suppressed(rows, self.maps, tuples.offsets, tuples.codes, *own)
             return rows
-        rows, n = np.zeros_like(self.held), np.where(self.kept, self.sizes, 0)
+        rows, n = np.zeros_like(self.extents), np.where(self.kept, self.sizes, 0)
         np.add.at(rows, (self.generalizations[:, np.newaxis], self.cells), n[:, np.newaxis])
         return rows
 
@@ -391,12 +377,7 @@ class EquivalenceClasses:
     @cached_property
     def n_suppressed(self) -> Ints:
         """(n,) int64 array: the number of suppressed tuples of each generalization."""
-        # Loading compiled loops takes more memory than all else of a release, so one generalization does without.
-        if len(self) == 1:
-            return self.totals(np.where(self.kept, 0, self.sizes))
-        suppressed = np.empty(len(self), dtype=np.int64)
-        _add_suppressed(self.starts, self.sizes, self.kept, suppressed)
-        return suppressed
+        return self.totals(np.where(self.kept, 0, self.sizes))
 
     @property
     def n_released(self) -> Ints:
@@ -404,21 +385,11 @@ class EquivalenceClasses:
         return self.totals(self.kept.astype(np.int64)) + (self.n_suppressed > 0)
 
 
-@njit(allocates=False)
-def _add_suppressed(starts, sizes, kept, totals):  # type: ignore[no-untyped-def]
-    """Write the suppressed tuples of each generalization to `totals`."""
-    for i in range(len(totals)):
-        own, stays = sizes[starts[i] : starts[i + 1]], kept[starts[i] : starts[i + 1]]
-        total = np.int64(0)
-        for c in range(len(own)):
-            total += 0 if stays[c] else own[c]
-        totals[i] = total
-
-
 def sums_of_groups(maps: Ints | None, offsets: Ints, weights: Ints) -> Ints:
     """Sum an (n_codes,) array by group. (n, n_codes) int64 array, attribute after attribute."""
     assert maps is not None
     sums = np.zeros(maps.shape, dtype=np.int64)
+    # Loading compiled loops takes more memory than all else of a release, so one generalization does without.
     if len(maps) == 1:
         np.add.at(sums[0], np.repeat(offsets[:-1], np.diff(offsets)) + maps[0], weights)
     else:
@@ -435,20 +406,60 @@ def _add_to_groups(maps, offsets, weights, sums):  # type: ignore[no-untyped-def
 
 
 @njit(allocates=False)
-def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
-    for i in range(len(maps)):
-        for c in range(starts[i], starts[i + 1]):
-            for j in range(cells.shape[1]):
-                cells[c, j] = offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]
-
-
-@njit(allocates=False)
 def _take_suppressed(rows, maps, offsets, codes, representatives, starts, sizes, kept):  # type: ignore[no-untyped-def]
     for i in range(len(maps)):
         for c in range(starts[i], starts[i + 1]):
             if not kept[c]:
                 for j in range(len(offsets) - 1):
                     rows[i, offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]] -= sizes[c]
+
+
+#: Keys get a slot each where they have at most so many for every row.
+SLOTS_OF_A_ROW = 8
+
+
+def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
+    """Return each row's lexicographic number, and a row of each."""
+    keys, space = np.zeros(len(codes), dtype=np.int64), 1
+    # Invariant: the keys are in 0..space - 1 and order the rows by their columns before j.
+    for j, size in enumerate(sizes):
+        if space > np.iinfo(np.int64).max // max(size, 1):
+            # The next keys would not fit 64 bits. Numbers in the order of the keys are smaller.
+            distinct, keys = np.unique(keys, return_inverse=True)
+            space = len(distinct)
+        keys = keys * size + codes[:, j]
+        space *= size
+    if space > SLOTS_OF_A_ROW * len(keys):
+        _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
+        return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
+    # A slot for each key: several times as quick as sorting.
+    taken = np.zeros(space, dtype=bool)
+    taken[keys] = True
+    numbers = np.cumsum(taken)
+    ids, first = numbers[keys] - 1, np.empty(numbers[-1], dtype=np.int64)
+    # The last one written stays, which is the first row.
+    first[ids[::-1]] = np.arange(len(keys) - 1, -1, -1)
+    return ids, first
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Distinct tuples by their released cells."""
+
+    # (n_classes, n_attributes) int64 array, the cells of each class; classes are numbered as they first appear among
+    # the distinct tuples.
+    nodes: Ints
+    class_of: Ints  # (n_distinct,) int64 array, the class of each distinct tuple
+    representatives: Ints  # (n_classes,) int64 array, the first distinct tuple of each class
+
+
+def grouped(cells: Ints32 | Ints, n_nodes: tuple[int, ...]) -> Grouping:
+    """Merge distinct tuples with equal cells into classes."""
+    ids, first = row_ids(np.asarray(cells, dtype=np.int64), n_nodes)
+    order = np.argsort(first)
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.arange(len(order))
+    return Grouping(np.ascontiguousarray(cells[first[order]], dtype=np.int64), numbers[ids], first[order])
 
 
 def classes_of(

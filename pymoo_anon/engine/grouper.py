@@ -1,4 +1,4 @@
-"""Grouping of a table, and plans to group many nodes."""
+"""Grouping of a table: its join tree, workspaces, and plans to group many nodes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, Fewest, ValueCounts
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, Fewest, ValueCounts, row_ids
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.grouping import group
-from pymoo_anon.engine.numbering import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree, join_tree
+from pymoo_anon.engine.numbering import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than
@@ -25,9 +25,78 @@ _CELLS = 1 << 18
 # Room for layers of classes, in layers as large as the distinct tuples.
 _KEPT_LAYERS = 2.0
 
+# So many tuples tell well enough how to split the attributes.
+_SAMPLE = 10_000
 
 # Beyond this limit of suppressed tuples sizes are sorted and not tallied, so that a limit takes no memory of its own.
 _LONGEST_TALLY = 1 << 16
+
+
+def join_tree(codes: Ints, offsets: Ints) -> Tree:
+    """Build a join tree with few rows and short keys.
+
+    A leaf is an attribute; its rows are its domain values. A join has two children; its rows are the distinct
+    combinations of their attributes, each as a pair of rows of the children. The rows of the root are the distinct
+    tuples, in their own order.
+
+    Grouping goes up the tree. Two combinations become equal under a generalization exactly where both halves do. So a
+    node numbers its rows by the pairs of its children's numbers, and equal numbers are equal generalized combinations.
+    A key is one pair of numbers, which fits 64 bits whatever the number of attributes. And a combination that many
+    tuples share is read once instead of once per tuple.
+    """
+    n_attributes = codes.shape[1]
+    # The row of every tuple at each node that has no parent yet, and the number of rows of every node.
+    rows = {j: codes[:, j] for j in range(n_attributes)}
+    n_rows = np.diff(offsets).tolist()
+    joins: list[tuple[int, int]] = []
+    pairs: list[Ints] = []
+    tops = []
+    for half in _halves(codes, np.diff(offsets)):
+        nodes = set(half)
+        # Invariant: together the attributes below `nodes` are those of this half.
+        while len(nodes) > 1:
+            # The joins follow Huffman: long tables are joined last.
+            right, left = sorted(nodes, key=lambda node: (n_rows[node], node))[:2]
+            both = np.column_stack([rows.pop(left), rows.pop(right)])
+            ids, first = row_ids(both, (n_rows[left], n_rows[right]))
+            node = len(n_rows)
+            rows[node] = ids
+            n_rows.append(len(first))
+            nodes = nodes - {left, right} | {node}
+            joins.append((left, right))
+            pairs.append(both[first])
+        tops.append(nodes.pop())
+    joins.append((tops[0], tops[1]))
+    pairs.append(np.column_stack([rows[top] for top in tops]))
+    n_rows.append(len(codes))
+    left_rows, right_rows = np.concatenate(pairs).T.astype(np.uint32, order="C")
+    starts = np.concatenate([[0], np.cumsum(n_rows)]).astype(np.int64)
+    return Tree(np.array(joins, dtype=np.int64), starts, left_rows, right_rows)
+
+
+def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
+    """Halve the attributes by their distinct combinations.
+
+    Attributes go one by one, those with many values first, to the half with fewer combinations so far.
+    """
+    if codes.shape[1] == 1:
+        # The root pairs the only attribute with itself, so that every table has a root.
+        return [0], [0]
+    sample = codes[:: len(codes) // _SAMPLE + 1]
+    halves: tuple[list[int], list[int]] = [], []
+    ids = [np.zeros(len(sample), dtype=np.int64)] * 2
+    n_ids = [1, 1]
+    # Invariant: half h has n_ids[h] distinct combinations in the sample, and ids[h] numbers them.
+    for j in np.argsort(-sizes, kind="stable").tolist():
+        smaller = int(n_ids[1] < n_ids[0])
+        halves[smaller].append(j)
+        both = np.column_stack([ids[smaller], sample[:, j]])
+        ids[smaller], first = row_ids(both, (n_ids[smaller], int(sizes[j])))
+        n_ids[smaller] = len(first)
+    if not halves[1]:
+        # Every attribute went to the first half: its combinations stayed fewer. The root needs two children.
+        halves[1].append(halves[0].pop())
+    return halves
 
 
 class Workspace:
@@ -60,7 +129,7 @@ class Workspace:
             values=np.empty(0, dtype=np.uint32),
             counts=np.empty(0, dtype=np.int64),
         )
-        self._columns: tuple[Hashable, ...] | None = None
+        self._columns: tuple[Hashable, ...] = ()
         self.fit((), 0)
 
     def fit(self, columns: tuple[Hashable, ...], limit: int) -> None:
@@ -68,31 +137,39 @@ class Workspace:
         longest = min(limit, _LONGEST_TALLY)
         if self._columns == columns and longest < len(self._scratch.tally):
             return
-        wanted = [self._tuples.columns[name] for name in columns]
+        self._columns, wanted = columns, [self._tuples.columns[name] for name in columns]
         longest = max([longest, *(column.n_values for column in wanted)])
-        if longest >= len(self._scratch.tally):
-            self._scratch = self._scratch._replace(tally=np.zeros(longest + 1, dtype=np.int64))
-        if self._columns != columns:
-            self._entries = self._first_entries(wanted)
-            n_classes = max(_BATCH_CLASSES, len(self._tuples))
-            # There is room for one entry more, since an entry is written before it is known whether it counts.
-            longest = max([0, *(len(column.values) for column in wanted)])
-            n_entries = 1 + max(_BATCH_ENTRIES, longest)
-            self._scratch = self._scratch._replace(
-                values=np.empty(longest, dtype=np.uint32), counts=np.empty(longest, dtype=np.int64)
-            )
-            self.output = Output(
-                sizes=np.empty(n_classes, dtype=np.int64),
-                representatives=np.empty(n_classes + 1, dtype=np.int64),
-                kept=np.empty(n_classes, dtype=np.bool_),
-                value_starts=np.empty((len(columns), n_classes + 1), dtype=np.int64),
-                values=np.empty((len(columns), n_entries), dtype=np.int64),
-                value_counts=np.empty((len(columns), n_entries), dtype=np.int64),
-            )
-            self._columns = columns
-        # In the order of `arrays.named`, without those of `Request`.
+        n_entries = max([0, *(len(column.values) for column in wanted)])
+        self._scratch = self._scratch._replace(
+            tally=np.zeros(longest + 1, dtype=np.int64),
+            values=np.empty(n_entries, dtype=np.uint32),
+            counts=np.empty(n_entries, dtype=np.int64),
+        )
+        self._entries = self._first_entries(wanted, n_entries)
+        n_classes = max(_BATCH_CLASSES, len(self._tuples))
+        # There is room for one entry more, since an entry is written before it is known whether it counts.
+        room = len(columns), 1 + max(_BATCH_ENTRIES, n_entries)
+        self.output = Output(
+            sizes=np.empty(n_classes, dtype=np.int64),
+            representatives=np.empty(n_classes + 1, dtype=np.int64),
+            kept=np.empty(n_classes, dtype=np.bool_),
+            value_starts=np.empty((len(columns), n_classes + 1), dtype=np.int64),
+            values=np.empty(room, dtype=np.int64),
+            value_counts=np.empty(room, dtype=np.int64),
+        )
+        # In the order of `numbering.named`, without those of `Request`.
         groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
         self.arrays: tuple[Array, ...] = tuple(array for group in groups for array in group)
+
+    def classes(self, maps: Ints, starts: Ints, class_of: Ints | None, lease: _Lease) -> EquivalenceClasses:
+        """Return the classes in the output, as views."""
+        output, n, counted = self.output, starts[-1], {}
+        for c, name in enumerate(self._columns):
+            own, end = output.value_starts[c, : n + 1], output.value_starts[c, n]
+            n_values = self._tuples.columns[name].n_values
+            counted[name] = ValueCounts(own, output.values[c, :end], output.value_counts[c, :end], n_values)
+        classes = output.sizes[:n], output.representatives[:n], output.kept[:n]
+        return EquivalenceClasses(self._tuples, maps, starts, *classes, counted, class_of, lease=lease)
 
     def _first_layer(self) -> Layers:
         """Make the distinct tuples layer 0, with room for other layers."""
@@ -115,11 +192,10 @@ class Workspace:
         layers.tuples[:n_distinct] = np.arange(n_distinct)
         return layers
 
-    def _first_entries(self, wanted: list[ValueCounts]) -> Entries:
+    def _first_entries(self, wanted: list[ValueCounts], n_entries: int) -> Entries:
         """Return the tuples' value counts, with room for other layers."""
         n_distinct, n_columns = len(self._tuples), len(wanted)
-        longest = max([0, *(len(column.values) for column in wanted)])
-        room = n_columns, int((1 + _KEPT_LAYERS) * longest)
+        room = n_columns, int((1 + _KEPT_LAYERS) * n_entries)
         entries = Entries(
             n_values=np.array([column.n_values for column in wanted], dtype=np.int64),
             starts=np.empty((n_columns, len(self._layers.counts) + 1), dtype=np.int64),
@@ -128,18 +204,12 @@ class Workspace:
             counts=np.empty(room, dtype=np.int64),
         )
         for c, column in enumerate(wanted):
-            n_entries = len(column.values)
+            own = slice(len(column.values))
             entries.starts[c, : n_distinct + 1] = column.starts
-            entries.rows[c, :n_entries] = np.repeat(np.arange(n_distinct), np.diff(column.starts))
-            entries.values[c, :n_entries] = column.values
-            entries.counts[c, :n_entries] = column.counts
+            entries.rows[c, own] = np.repeat(np.arange(n_distinct), np.diff(column.starts))
+            entries.values[c, own] = column.values
+            entries.counts[c, own] = column.counts
         return entries
-
-
-# Unneeded arrays are skipped. Allocation is slow beside grouping a small table.
-_NO_NUMBERS = np.empty(0, dtype=np.int64)
-_NO_FLAGS = np.empty(0, dtype=np.bool_)
-_NO_CLASSES = np.empty((0, 0), dtype=np.int64)
 
 
 class Grouper:
@@ -247,31 +317,12 @@ class Grouper:
                 rows = before + np.flatnonzero(request.asked[before:done])
             maps = request.maps[rows]
             if len(maps) > 0:
-                class_of = request.class_of[rows] if len(request.class_of) > 0 else None
-                shown = self._shown(maps, class_of, request.starts[: len(maps) + 1], columns, space.output, lease)
+                class_of = request.class_of[rows] if request.class_of.size > 0 else None
+                shown = space.classes(maps, request.starts[: len(maps) + 1], class_of, lease)
                 if request.fewest.size > 0:
                     own = request.fewest[: len(maps)].T.copy()
                     shown = replace(shown, columns={}, fewest=dict(zip(groups, own, strict=True)))
                 yield shown
-
-    def _shown(
-        self,
-        maps: Ints,
-        class_of: Ints | None,
-        starts: Ints,
-        columns: tuple[Hashable, ...],
-        output: Output,
-        lease: _Lease,
-    ) -> EquivalenceClasses:
-        """Return the classes in the output, as views."""
-        n = starts[-1]
-        counted = {}
-        for c, name in enumerate(columns):
-            own, end = output.value_starts[c, : n + 1], output.value_starts[c, n]
-            n_values = self._tuples.columns[name].n_values
-            counted[name] = ValueCounts(own, output.values[c, :end], output.value_counts[c, :end], n_values)
-        classes = output.sizes[:n], output.representatives[:n], output.kept[:n]
-        return EquivalenceClasses(self._tuples, maps, starts, *classes, counted, class_of, lease=lease)
 
 
 class _Lease:
@@ -295,21 +346,21 @@ class _Lease:
 
 def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | None, n_distinct: int) -> Request:
     n = len(maps)
-    layers = _NO_NUMBERS
+    none = np.empty(0, dtype=np.int64)
+    layers = np.zeros(0 if sources is None else n, dtype=np.int64)
     if sources is not None:
-        layers = np.zeros(n, dtype=np.int64)
         layers[sources[sources >= 0]] = -1
     # Arrays in another order would be compiled for once more.
     return Request(
         np.require(maps, requirements=["C", "W"]),
         np.require(n_groups, requirements=["C", "W"]),
-        _NO_NUMBERS if sources is None else sources,
-        _NO_FLAGS if asked is None else asked,
+        none if sources is None else sources,
+        np.empty(0, dtype=np.bool_) if asked is None else asked,
         layers,
         np.empty(n + 1, dtype=np.int64),
-        np.empty((n, n_distinct), dtype=np.int64) if n_distinct > 0 else _NO_CLASSES,
-        _NO_NUMBERS,
-        _NO_CLASSES,
+        np.empty((n, n_distinct), dtype=np.int64),
+        none,
+        np.empty((0, 0), dtype=np.int64),
     )
 
 

@@ -300,9 +300,8 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
         b = a + n_classes
         ids = numbers.ids[tree.starts[len(tree.starts) - 2] :]
         _make_classes(a, n_classes, layer, ids, layers, output)
-        if len(request.class_of) > 0:
-            for t in range(request.class_of.shape[1]):
-                request.class_of[i, t] = ids[t]
+        for t in range(request.class_of.shape[1]):
+            request.class_of[i, t] = ids[t]
         if counts or is_source:
             count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
         if is_source:

@@ -1,14 +1,13 @@
-"""Numbers of rows and pairs, and the join tree of the distinct tuples."""
+"""Numbers of the rows of a join tree, from the bottom up, and the arrays of a grouping."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel
-from pymoo_anon.typing import Bools, Ints, Ints32, Numbers32
+from pymoo_anon.typing import Bools, Ints, Numbers32
 
 #: An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. Loops
 #: over rows and entries are a third faster.
@@ -27,7 +26,7 @@ class Request(NamedTuple):
     # Empty where none is a source.
     layers: Ints
     starts: Ints  # (n + 1,) int64, where the classes of each generalization that is asked for begin in the output
-    class_of: Ints  # (n, n_distinct) int64, the class of every distinct tuple. Empty where nobody wants it.
+    class_of: Ints  # (n, n_distinct) int64, the class of every distinct tuple; (n, 0) where nobody wants it
     readers: Ints  # (n_columns,) int64, the reader of each column, in the columns of `fewest`
     # (n, n_readers) int64, the fewest distinct values in a kept class of each reader's columns, for those that are
     # asked for. Empty where all values are counted.
@@ -130,124 +129,6 @@ def named(arrays: Any) -> Any:
         Scratch(*arrays[_SLOTS:_SCRATCH]),
         Output(*arrays[_SCRATCH:]),
     )
-
-
-# So many tuples tell well enough how to split the attributes.
-_SAMPLE = 10_000
-
-#: Keys get a slot each where they have at most so many for every row.
-SLOTS_OF_A_ROW = 8
-
-
-def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """Return each row's lexicographic number, and a row of each."""
-    keys, space = np.zeros(len(codes), dtype=np.int64), 1
-    # Invariant: the keys are in 0..space - 1 and order the rows by their columns before j.
-    for j, size in enumerate(sizes):
-        if space > np.iinfo(np.int64).max // max(size, 1):
-            # The next keys would not fit 64 bits. Numbers in the order of the keys are smaller.
-            distinct, keys = np.unique(keys, return_inverse=True)
-            space = len(distinct)
-        keys = keys * size + codes[:, j]
-        space *= size
-    if space > SLOTS_OF_A_ROW * len(keys):
-        _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
-        return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
-    # A slot for each key: several times as quick as sorting.
-    taken = np.zeros(space, dtype=bool)
-    taken[keys] = True
-    numbers = np.cumsum(taken)
-    ids, first = numbers[keys] - 1, np.empty(numbers[-1], dtype=np.int64)
-    # The last one written stays, which is the first row.
-    first[ids[::-1]] = np.arange(len(keys) - 1, -1, -1)
-    return ids, first
-
-
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """Distinct tuples by their released cells."""
-
-    # (n_classes, n_attributes) int64 array, the cells of each class; classes are numbered as they first appear among
-    # the distinct tuples.
-    nodes: Ints
-    class_of: Ints  # (n_distinct,) int64 array, the class of each distinct tuple
-    representatives: Ints  # (n_classes,) int64 array, the first distinct tuple of each class
-
-
-def grouped(cells: Ints32 | Ints, n_nodes: tuple[int, ...]) -> Grouping:
-    """Merge distinct tuples with equal cells into classes."""
-    ids, first = row_ids(np.asarray(cells, dtype=np.int64), n_nodes)
-    order = np.argsort(first)
-    numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = np.arange(len(order))
-    return Grouping(np.ascontiguousarray(cells[first[order]], dtype=np.int64), numbers[ids], first[order])
-
-
-def join_tree(codes: Ints, offsets: Ints) -> Tree:
-    """Build a join tree with few rows and short keys.
-
-    A leaf is an attribute; its rows are its domain values. A join has two children; its rows are the distinct
-    combinations of their attributes, each as a pair of rows of the children. The rows of the root are the distinct
-    tuples, in their own order.
-
-    Grouping goes up the tree. Two combinations become equal under a generalization exactly where both halves do. So a
-    node numbers its rows by the pairs of its children's numbers, and equal numbers are equal generalized combinations.
-    A key is one pair of numbers, which fits 64 bits whatever the number of attributes. And a combination that many
-    tuples share is read once instead of once per tuple.
-    """
-    n_attributes = codes.shape[1]
-    # The row of every tuple at each node that has no parent yet, and the number of rows of every node.
-    rows = {j: codes[:, j] for j in range(n_attributes)}
-    n_rows = np.diff(offsets).tolist()
-    joins: list[tuple[int, int]] = []
-    pairs: list[Ints] = []
-    tops = []
-    for half in _halves(codes, np.diff(offsets)):
-        nodes = set(half)
-        # Invariant: together the attributes below `nodes` are those of this half.
-        while len(nodes) > 1:
-            # The joins follow Huffman: long tables are joined last.
-            right, left = sorted(nodes, key=lambda node: (n_rows[node], node))[:2]
-            both = np.column_stack([rows.pop(left), rows.pop(right)])
-            ids, first = row_ids(both, (n_rows[left], n_rows[right]))
-            node = len(n_rows)
-            rows[node] = ids
-            n_rows.append(len(first))
-            nodes = nodes - {left, right} | {node}
-            joins.append((left, right))
-            pairs.append(both[first])
-        tops.append(nodes.pop())
-    joins.append((tops[0], tops[1]))
-    pairs.append(np.column_stack([rows[top] for top in tops]))
-    n_rows.append(len(codes))
-    left_rows, right_rows = np.concatenate(pairs).T.astype(np.uint32, order="C")
-    starts = np.concatenate([[0], np.cumsum(n_rows)]).astype(np.int64)
-    return Tree(np.array(joins, dtype=np.int64), starts, left_rows, right_rows)
-
-
-def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
-    """Halve the attributes by their distinct combinations.
-
-    Attributes go one by one, those with many values first, to the half with fewer combinations so far.
-    """
-    if codes.shape[1] == 1:
-        # The root pairs the only attribute with itself, so that every table has a root.
-        return [0], [0]
-    sample = codes[:: len(codes) // _SAMPLE + 1]
-    halves: tuple[list[int], list[int]] = [], []
-    ids = [np.zeros(len(sample), dtype=np.int64)] * 2
-    n_ids = [1, 1]
-    # Invariant: half h has n_ids[h] distinct combinations in the sample, and ids[h] numbers them.
-    for j in np.argsort(-sizes, kind="stable").tolist():
-        smaller = int(n_ids[1] < n_ids[0])
-        halves[smaller].append(j)
-        both = np.column_stack([ids[smaller], sample[:, j]])
-        ids[smaller], first = row_ids(both, (n_ids[smaller], int(sizes[j])))
-        n_ids[smaller] = len(first)
-    if not halves[1]:
-        # Every attribute went to the first half: its combinations stayed fewer. The root needs two children.
-        halves[1].append(halves[0].pop())
-    return halves
 
 
 _LARGEST_MARK = np.iinfo(np.uint32).max

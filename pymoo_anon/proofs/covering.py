@@ -59,7 +59,6 @@ class NodeScratch(NamedTuple):
 
     x: Ints  # (n_var,) int64, its levels above the least ones
     floors: Floats  # (n_additive,) float
-    squares: Floats  # (n_squares,) float, bounds of the sums of squares without the square of the suppressed rows
     thresholds: Floats  # (2, n_thresholds) float: each threshold is above the first; the proof ends at the second
     bounds: Floats  # (n_measures,) float, bounds of the measures above the thresholds
 
@@ -86,7 +85,6 @@ def node_scratch(rules: Rules) -> NodeScratch:
     return NodeScratch(
         x=np.zeros(len(rules.lengths), dtype=np.int64),
         floors=np.zeros(len(rules.terms)),
-        squares=np.zeros(np.count_nonzero(rules.kinds == SQUARES)),
         thresholds=np.zeros((2, len(rules.first))),
         bounds=np.empty(len(rules.kinds)),
     )
@@ -96,7 +94,7 @@ def node_scratch(rules: Rules) -> NodeScratch:
 def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Tell whether members cover a node, or it breaks a constraint.
 
-    `scratch` holds the levels, floors and sums of squares of the node.
+    `scratch` holds the levels and floors of the node.
 
     With several thresholds the first one rises while the others stay. In each of the others the proof then ends at the
     least reach of the members that were used, and is repeated from there on.
@@ -112,7 +110,7 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
             if m < 0:
                 return False
             for d in range(1, len(above)):
-                ends[d] = min(ends[d], _furthest_reach(m, d, rules, members, scratch))
+                ends[d] = min(ends[d], _furthest_reach(m, d, node, rules, nodes, members))
             above[0] = members.reaches[m, 0]
             continue
         # The first threshold is done. Go on where the proof ends.
@@ -130,21 +128,28 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
 
 
 @kernel
+def _plain_bound(o, node, rules, nodes, scratch):  # type: ignore[no-untyped-def]
+    """Return the lower bound of a measure under any suppression, -inf for a threshold."""
+    if rules.kinds[o] == ADDITIVE:
+        return scratch.floors[rules.places[o]]
+    bound = nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
+    # Suppressed rows may add the square of their number.
+    return bound - np.float64(rules.limit) ** 2 if rules.kinds[o] == SQUARES else bound
+
+
+@kernel
 def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
     """Return the lower bound of a measure above the thresholds."""
-    kind, place = rules.kinds[o], rules.places[o]
-    if kind == ADDITIVE:
-        floor, n_values = scratch.floors[place], nodes.tops.shape[1]
-        if len(above) == n_values or above[n_values] < 0:
-            return floor
-        # At least so many rows are suppressed, whichever they are.
-        added = 0.0
-        for j in range(len(scratch.x)):
-            added += rules.least[place, j, scratch.x[j]]
-        added *= above[n_values] + 1
-        # Rounding of the sum must not raise the bound.
-        return floor if added <= 0 else floor + added - 1e-12 * (abs(floor) + added)
-    return nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
+    bound, n_values = _plain_bound(o, node, rules, nodes, scratch), nodes.tops.shape[1]
+    if rules.kinds[o] != ADDITIVE or len(above) == n_values or above[n_values] < 0:
+        return bound
+    # At least so many rows are suppressed, whichever they are.
+    added = 0.0
+    for j in range(len(scratch.x)):
+        added += rules.least[rules.places[o], j, scratch.x[j]]
+    added *= above[n_values] + 1
+    # Rounding of the sum must not raise the bound.
+    return bound if added <= 0 else bound + added - 1e-12 * (abs(bound) + added)
 
 
 @kernel
@@ -160,27 +165,20 @@ def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
     if above[0] == np.inf or (len(above) > n_values and above[n_values] >= rules.limit):
         return False
     for o in range(len(rules.kinds)):
-        if rules.limits[o] == np.inf:
-            continue
-        bound = -np.inf
-        if rules.kinds[o] <= ADDITIVE:
-            bound = bound_of(o, node, above, rules, nodes, scratch)
-        elif rules.kinds[o] == SQUARES:
-            bound = -scratch.squares[rules.places[o]] - np.float64(rules.limit) ** 2
-        if bound > rules.limits[o]:
+        if rules.limits[o] < np.inf and bound_of(o, node, above, rules, nodes, scratch) > rules.limits[o]:
             return False
     return True
 
 
 @kernel
-def _furthest_reach(m, d, rules, members, scratch):  # type: ignore[no-untyped-def]
+def _furthest_reach(m, d, node, rules, nodes, members):  # type: ignore[no-untyped-def]
     if d < members.reaches.shape[1]:
         return members.reaches[m, d]
     # Suppressed rows add their square, and the sums of squares must stay covered.
     reach = np.inf
     for o in range(len(rules.kinds)):
         if rules.kinds[o] == SQUARES and members.needs[m, o] > -np.inf:
-            room = -members.needs[m, o] - scratch.squares[rules.places[o]]
+            room = nodes.bounds[node, rules.columns[o]] - members.needs[m, o]
             rows = np.floor(np.sqrt(room)) if room >= 0 else -1.0
             while rows > 0 and rows * rows > room:
                 rows -= 1
@@ -207,7 +205,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
         for d in range(1, len(above)):
             if not covers:
                 break
-            covers = _furthest_reach(m, d, rules, members, scratch) > above[d]
+            covers = _furthest_reach(m, d, node, rules, nodes, members) > above[d]
         if covers:
             return m
     return -1
@@ -242,17 +240,8 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
 def covers_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
     """Tell whether a member covers all but the thresholds."""
     for o in range(len(rules.kinds)):
-        kind = rules.kinds[o]
-        if kind == THRESHOLD:
-            continue
-        bound = -np.inf
-        if kind == ADDITIVE:
-            bound = scratch.floors[rules.places[o]]
-        elif rules.columns[o] >= 0:
-            bound = nodes.bounds[node, rules.columns[o]]
-        if kind == SQUARES:
-            bound -= np.float64(rules.limit) ** 2
-        if members.needs[m, o] > bound:
+        bound = _plain_bound(o, node, rules, nodes, scratch)
+        if rules.kinds[o] != THRESHOLD and members.needs[m, o] > bound:
             return False
     return True
 
@@ -280,9 +269,9 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
         x[0] = first
         _fill(np.int64(1), total - first, rules.lengths, x)
         # Hints begin anew, so that bounds do not depend on the number of levels of one thread.
-        changed, hint = np.int64(0), np.int64(0)
+        is_more, hint = True, np.int64(0)
         # Invariant: all nodes before x have their bounds, and the open ones among them were found.
-        while changed >= 0:
+        while is_more:
             node = np.int64(0)
             for j in range(len(x)):
                 node += x[j] * rules.strides[j]
@@ -295,7 +284,7 @@ def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-d
                 elif member == -1:
                     found[n_found] = node
                     n_found += 1
-            changed = _next(x, rules.lengths)
+            is_more = _next(x, rules.lengths)
     return n_found
 
 
@@ -334,19 +323,16 @@ def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
 
 @kernel
 def _next(x, lengths):  # type: ignore[no-untyped-def]
-    """Make x the next node of its level sum.
-
-    Returns the first attribute that changed, or -1 without a next node.
-    """
+    """Make x the next node of its level sum, and tell whether there is one."""
     behind = 0
     # Invariant: the levels after j have the sum `behind`, and the first of them are as high as possible.
     for j in range(len(x) - 1, 0, -1):
         if x[j] < lengths[j] and behind > 0:
             x[j] += 1
             _fill(j + 1, behind - 1, lengths, x)
-            return j
+            return True
         behind += x[j]
-    return -1
+    return False
 
 
 @njit(allocates=False)
@@ -366,9 +352,6 @@ def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def
             scratch.x[j] = rest // rules.strides[j]
             rest -= scratch.x[j] * rules.strides[j]
         _write_floors(rules, scratch)
-        for o in range(len(rules.kinds)):
-            if rules.kinds[o] == SQUARES:
-                scratch.squares[rules.places[o]] = -known.bounds[node, rules.columns[o]]
         if not is_covered(node, rules, known, members, scratch):
             found[n_open] = node
             n_open += 1

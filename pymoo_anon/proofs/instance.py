@@ -303,10 +303,7 @@ class StringSpace:
         self.spans = [*instance.spans, np.array([[0, 1]])]
         self.worths = [*instance.worths, np.zeros(1)]
         # By attribute, since a table reads one column after the other.
-        self._codes = [np.ascontiguousarray(own) for own in instance.codes.T] + [
-            np.zeros(len(instance.codes), np.int64)
-        ]
-        self._counts = np.ascontiguousarray(instance.counts)
+        self._codes = [*map(np.ascontiguousarray, instance.codes.T), np.zeros(len(instance.codes), dtype=np.int64)]
         # Free arrays of zeros, by their shape.
         self._zeros: dict[tuple[int, ...], list[Floats]] = {}
 
@@ -399,11 +396,11 @@ class StringSpace:
 
     def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Floats, int]:
         """Return ids and gains of classes, and the rows below k."""
-        ids, base, gone = np.zeros(len(self._counts), dtype=np.int64), np.zeros(1), 0
+        ids, base, gone = np.zeros(len(self.instance.counts), dtype=np.int64), np.zeros(1), 0
         for attribute, cut in cuts.items():
             spans = self.spans[attribute][cut]
             groups = np.repeat(np.arange(len(cut)), spans[:, 1] - spans[:, 0])[self._codes[attribute]]
-            ids, base, dropped = split_classes(ids, base, groups, self.worths[attribute][cut], self._counts, k)
+            ids, base, dropped = split_classes(ids, base, groups, self.worths[attribute][cut], self.instance.counts, k)
             gone += dropped
         return ids, base, gone
 
@@ -425,7 +422,7 @@ class StringSpace:
         self, ids: Ints, base: Floats, tabled: Sequence[int], worths: Floats, k: int, saved: float
     ) -> tuple[Floats, Bools]:
         kept = ids >= 0
-        columns = [ids, *(self._codes[attribute] for attribute in tabled), self._counts]
+        columns = [ids, *(self._codes[attribute] for attribute in tabled), self.instance.counts]
         tuples: Any = np.column_stack([own[kept] for own in columns])
         shape, spans = self._shape(tabled)
         table = self._take(tuple(shape[1].tolist()))

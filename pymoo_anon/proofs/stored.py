@@ -122,10 +122,6 @@ class MeasureRules(BoundsReader):
         steps: Ints = nodes[:, np.newaxis] // self.rules.strides % (self.rules.lengths + 1)
         return steps + self.problem.lowest
 
-    def steps(self, X: Ints) -> Ints:
-        """Return the levels above the least ones."""
-        return X - self.problem.lowest
-
     def first_floors(self, ahead: Ints) -> Floats:
         """Return the (n,) floors of the first additive measure."""
         additive = np.flatnonzero(self.rules.kinds == Kind.ADDITIVE)[:1]
@@ -261,7 +257,7 @@ class StoredLatticeProof(LatticeProof):
                 n_looked += self._look()
 
     def offer(self, X: Ints) -> None:
-        self._visit(np.unique(self.bounds.steps(X) @ self.bounds.rules.strides))
+        self._visit(np.unique((X - self.problem.lowest) @ self.bounds.rules.strides))
 
     def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
         self._members = None
@@ -378,7 +374,7 @@ class StoredLatticeProof(LatticeProof):
             self._apply(nodes, X, read)
         # Last, so that interrupted nodes stay open.
         self._nodes.done[nodes] = True
-        self._n_done += np.bincount(self.bounds.steps(X).sum(axis=1), minlength=len(self._n_done))
+        self._n_done += np.bincount((X - self.problem.lowest).sum(axis=1), minlength=len(self._n_done))
         self.n_evaluated += len(nodes)
 
     def _measured(self, X: Ints) -> tuple[Floats, Floats]:
@@ -413,7 +409,7 @@ class StoredLatticeProof(LatticeProof):
         varies = self.problem.lengths > 0
         shape = (self.problem.lengths[varies] + 1).tolist()
         all_tops, all_bounds = known.tops.reshape(*shape, n_values), known.bounds.reshape(*shape, n_columns)
-        for i, steps in enumerate(self.bounds.steps(X)[:, varies].tolist()):
+        for i, steps in enumerate((X - self.problem.lowest)[:, varies].tolist()):
             below, above = tuple(slice(step + 1) for step in steps), tuple(slice(step, None) for step in steps)
             own_tops = all_tops[below]
             np.minimum(own_tops, tops[i], out=own_tops)

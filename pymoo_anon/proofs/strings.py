@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heapify, heappop, heappush
 from math import prod
@@ -33,18 +33,16 @@ _REACH = 0.05
 _STARTS = 8
 
 
+@dataclass(slots=True, eq=False)
 class _Part:
     """Strings with the same paths of the first attributes."""
 
-    __slots__ = ("cuts", "floor", "gain", "multiplier", "walk")
-
-    def __init__(self, gain: float, cuts: tuple[bytes, ...], multiplier: float) -> None:
-        # Upper bound of their gains without the multiplier. Of a divided part it leaves out the strings of its parts.
-        self.gain = gain
-        self.cuts = cuts  # Their paths, each as the bytes of an int32 array of groups
-        self.multiplier = multiplier  # Best for the part before or, once begun, for the part itself
-        self.walk: StringWalk | None = None  # The walk that divides the part, once begun
-        self.floor = np.inf  # Upper bound of the gains that the walk leaves out
+    # Upper bound of their gains without the multiplier. Of a divided part it leaves out the strings of its parts.
+    gain: float
+    cuts: tuple[bytes, ...]  # Their paths, each as the bytes of an int32 array of groups
+    multiplier: float  # Best for the part before or, once begun, for the part itself
+    walk: StringWalk | None = None  # The walk that divides the part, once begun
+    floor: float = np.inf  # Upper bound of the gains that the walk leaves out
 
     def __lt__(self, other: _Part) -> bool:
         # The greatest gain first, and of equal ones the part nearest to a string.
@@ -322,7 +320,10 @@ class StringProof(Proof):
         if self._starts is None:
             self._starts = self._first_strings()
         if self._starts:
-            self._improve(self._starts[0])
+            search = PairSearch(self._space, self._k, self._goal.limit, self.random_state)
+            cuts = self._space.instance.cuts_of(self._starts[0])
+            found, self._multiplier = search.within(cuts, self._multiplier)
+            self.offer(np.array([self._space.instance.bits_of(one) for one in found]))
             # Last, so that an interruption loses nothing.
             del self._starts[0]
             return
@@ -345,12 +346,6 @@ class StringProof(Proof):
         if self._goal.privacy is not None:
             return general
         return [*general, *self.problem.sample(_STARTS, self.random_state)]
-
-    def _improve(self, start: Bools) -> None:
-        instance = self._space.instance
-        search = PairSearch(self._space, self._k, self._goal.limit, self.random_state)
-        found, self._multiplier = search.within(instance.cuts_of(start), self._multiplier)
-        self.offer(np.array([instance.bits_of(one) for one in found]))
 
     def _end(self) -> None:
         """Go on to the next threshold, if any."""

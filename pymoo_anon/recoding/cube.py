@@ -41,7 +41,6 @@ class Cube(NamedTuple):
     ends: Ints  # (n_attributes, room) int64, where they end
     n_nodes: Ints  # (n_attributes,) int64, how many nodes each depth has
     turn: Ints  # (n_attributes,) int64, the node of each depth that comes next
-    path: Ints  # (n_attributes,) int64, the node that is chosen at each depth
     spent: Floats  # (n_attributes + 1,) float, the cost of the nodes chosen before each depth
     stack: Ints  # (n_nodes, 2) int64, nodes that may hold more tuples, and where they begin
     keys: Ints32  # (2, n_tuples) int32, positions as they come, and sorted
@@ -69,7 +68,6 @@ class Cube(NamedTuple):
             ends=np.empty((n_attributes, room), dtype=ints),
             n_nodes=np.zeros(n_attributes, dtype=ints),
             turn=np.zeros(n_attributes, dtype=ints),
-            path=np.zeros(n_attributes, dtype=ints),
             spent=np.zeros(n_attributes + 1),
             stack=np.empty((int(widths.max()) + 1, 2), dtype=ints),
             keys=np.empty((2, n_tuples), dtype=np.int32),
@@ -160,13 +158,12 @@ def _search_cube(k, price, limit, left, budget, trees, cube):  # type: ignore[no
             depth -= 1
             continue
         cube.turn[depth] += 1
-        node, a, b = cube.nodes[depth, turn], cube.begins[depth, turn], cube.ends[depth, turn]
-        spent = cube.spent[depth] + trees.costs[node]
+        a, b = cube.begins[depth, turn], cube.ends[depth, turn]
+        spent = cube.spent[depth] + trees.costs[cube.nodes[depth, turn]]
         score = spent + price / (cube.sums[depth, b] - cube.sums[depth, a])
         members = cube.sorted[depth]
         if not _is_better(members, a, b, score, cube.best):
             continue
-        cube.path[depth] = node
         if depth == deepest:
             _store_cells(a, b, score, cube)
         else:
@@ -191,7 +188,7 @@ def _store_cells(a, b, score, cube):  # type: ignore[no-untyped-def]
     if n_cells == len(cube.cells):
         n_cells = _compact(cube)
     for depth in range(deepest + 1):
-        cube.cells[n_cells, cube.attributes[depth]] = cube.path[depth]
+        cube.cells[n_cells, cube.attributes[depth]] = cube.nodes[depth, cube.turn[depth] - 1]
     for i in range(a, b):
         r = cube.sorted[deepest, i]
         if score < cube.best[r]:
@@ -321,10 +318,9 @@ def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: 
     Earlier candidates may have taken tuples, so rows and cost are computed anew.
     """
     n_attributes = trees.positions.shape[1]
-    n_classes = np.int64(0)
+    n_classes, members = np.int64(0), cube.sorted[0]
     for r in range(len(class_of)):
         n_classes = max(n_classes, class_of[r] + 1)
-    members = cube.sorted[0]
     n_released = np.int64(0)
     for v in candidates:
         shortest, fewest = np.int64(0), np.int64(1 << 62)

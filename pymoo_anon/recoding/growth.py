@@ -80,7 +80,7 @@ def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Int
         _score(evenly, int(k), float(price), int(budget), trees, seeds)
         # Ties by place, which is that of the tuples' positions.
         turns = np.argsort(seeds.scores, kind="stable")[: np.isfinite(seeds.scores).sum()]
-        _make(turns, int(k), float(price), class_of, trees, seeds)
+        _make(turns, int(k), float(price), int(n_classes), class_of, trees, seeds)
     return class_of
 
 
@@ -101,14 +101,11 @@ def _score(order, k, price, budget, trees, seeds):  # type: ignore[no-untyped-de
 
 
 @njit(allocates=False)
-def _make(turns, k, price, class_of, trees, seeds):  # type: ignore[no-untyped-def]
+def _make(turns, k, price, n_classes, class_of, trees, seeds):  # type: ignore[no-untyped-def]
     """Make classes in the order of their scores.
 
     A seed with a member that is taken by then waits for the next round.
     """
-    n_classes = np.int64(0)
-    for r in range(len(class_of)):
-        n_classes = max(n_classes, class_of[r] + 1)
     for i in turns:
         if seeds.is_taken[i]:
             continue

@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.bound import Ascent, Items
-from pymoo_anon.recoding.moves import (
-    LEAST_SAVED,
-    Classes,
-    class_holds,
-    cost_with,
-    cost_without,
-    enter,
-    leave,
-)
+from pymoo_anon.recoding.moves import LEAST_SAVED, Classes, class_holds, cost_with, cost_without, enter, leave
 from pymoo_anon.recoding.tests import Tests, hold
 from pymoo_anon.recoding.trees import Trees, widen
 from pymoo_anon.typing import Floats, Ints
@@ -79,9 +71,9 @@ class Neighbourhoods(NamedTuple):
 
 
 def improved_classes(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
-    """Try n neighbourhoods, and keep those that lose less.
+    """Try n neighbourhoods, the same ones each time, and keep those that lose less.
 
-    The same ones each time. Some numbers of classes may be unused.
+    Some numbers of classes may be unused.
 
     Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
     the loss of its cells, in cells.

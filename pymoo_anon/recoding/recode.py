@@ -94,51 +94,33 @@ def recode(
         (n_tuples, n_attributes) int32 array, for every tuple of the table the numbers of its nodes in
         `Hierarchy.nodes`. Tuples with equal cells are one class.
     """
-
-    def improved(own: Tests, class_of: Ints) -> Ints:
-        return improved_classes(trees, own, class_of, price, n_improvements) if n_improvements else class_of
-
     class_of = trees.parts
     if tests.keeps_whole(trees.rows):
         sizes, direct = tests.by_sizes(), structure == "direct" and len(tests.kinds) > 0
         own, group_of = (trees, slice(None)) if units is None else trees.merged(units)
-        class_of = _by_sizes(own, sizes, price, method, n_threads)[group_of]
-        if not direct:
-            class_of = improved(sizes, class_of)
-        if len(tests.kinds) > 0:
-            class_of = repair(trees, tests, class_of)
+        class_of = _by_sizes(own, sizes, price, method, n_threads or os.cpu_count() or 1)[group_of]
         if direct:
+            class_of = repair(trees, tests, class_of)
             class_of = relocate(trees, tests, class_of, price, _COMPARED_OF_ALL * len(class_of))
-            class_of = improved(tests, class_of)
+        if n_improvements:
+            class_of = improved_classes(trees, tests if direct else sizes, class_of, price, n_improvements)
+        if len(tests.kinds) > 0 and not direct:
+            class_of = repair(trees, tests, class_of)
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
 
 
-def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int | None) -> Ints:
+def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int) -> Ints:
+    """Choose the class of every tuple by numbers of rows alone, with unused numbers."""
     if method in RULES:
         return top_down(trees, sizes.k, price, method=method)
-    return classes_by_sizes(trees, sizes, price, n_threads)
-
-
-def classes_by_sizes(trees: Trees, sizes: Tests, price: float, n_threads: int | None = None) -> Ints:
-    """Return the class of every tuple, made bottom-up by numbers of rows alone.
-
-    (n_tuples,) int64. Some numbers may be unused. A class costs a price beside the loss of its cells, in cells. The
-    number of threads does not matter.
-    """
-    n_threads = n_threads or os.cpu_count() or 1
     trees, group_of = trees.narrowed(sizes.k)
-    sizes = sizes._replace(starts=np.zeros(len(trees.rows) + 1, dtype=np.int64))
     if sizes.k * _RETRIED > trees.rows.sum() and not trees.parts.any():
         return _few_classes(trees, sizes, price, n_threads)[group_of]
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
-    inner = n_threads if len(blocks) == 1 else 1
-
-    def recoded(block: Ints) -> Ints:
-        return _recoded_block(trees if len(blocks) == 1 else trees.subset(block), sizes, price, inner)
-
+    recoded = partial(_recoded_block, sizes=sizes, price=price, n_threads=n_threads if len(blocks) == 1 else 1)
     with ThreadPoolExecutor(n_threads) as pool:
-        made = list(pool.map(recoded, blocks))
+        made = list(pool.map(lambda block: recoded(trees.subset(block)), blocks))
     return _laid_out(len(trees.rows), blocks, made)[group_of]
 
 
@@ -206,7 +188,6 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
 
 
 def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
-
     def grown(rest: Trees) -> Ints:
         return grow(rest, sizes.k, price, budget=_GROWN)
 

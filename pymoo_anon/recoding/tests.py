@@ -103,8 +103,8 @@ class Tests(NamedTuple):
         """
         of_values = self.bounds[self.kinds <= _RECURSIVE]
         k = max(self.k, int(np.ceil(of_values.max(initial=1))))
-        none = {name: own[:0] for name, own in self._asdict().items() if name not in ("k", "n_rows", "starts")}
-        return self._replace(k=k, starts=np.zeros_like(self.starts), **none)
+        none = {name: own[:0] for name, own in self._asdict().items() if name not in ("k", "n_rows")}
+        return self._replace(k=k, **none)
 
     def keeps_whole(self, rows: Ints) -> bool:
         """Return whether all tuples together, of (n_tuples,) int64 rows, hold the requirements."""

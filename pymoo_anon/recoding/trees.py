@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pymoo_anon.engine.classes import DistinctTuples
+from pymoo_anon.engine.classes import DistinctTuples, row_ids
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.typing import Floats, Ints, Ints32
+from pymoo_anon.typing import Array, Floats, Ints, Ints32
 
 #: Cost of a node that must not be released: more than all others together for any number of rows, and small enough
 #: to count with.
@@ -60,16 +60,32 @@ class Trees(NamedTuple):
             apart: (n_tuples,) int64 array, a part of each tuple; no class has tuples of two parts as long as each part
                 holds what is required. It becomes one more attribute, the last. None is one part.
         """
-        factors = np.ones(len(nodes)) if weights is None else np.asarray(weights, dtype=np.float64)
+        trees = [(own.first, own.stop, own.parent, own.losses) for own in nodes]
         positions = np.column_stack([own.order[codes] for own, codes in zip(nodes, tuples.codes.T, strict=True)])
-        trees = []
-        for own, factor in zip(nodes, factors, strict=True):
-            trees.append(_Tree(own.first, own.stop, own.parent, factor * own.losses, np.arange(len(own.first))))
         if apart is not None:
-            positions = np.column_stack([positions, apart])
-            trees.append(_tree_of_parts(int(apart.max()) + 1))
+            positions, parts = np.column_stack([positions, apart]), np.arange(apart.max() + 1)
+            first, stop, parent = np.append(0, parts), np.append(len(parts), parts + 1), np.append(-1, 0 * parts)
+            trees.append((first, stop, parent, np.append(FORBIDDEN, 0.0 * parts)))
         places = np.lexsort(positions.T[::-1])
-        return _joined(trees, positions[places], tuples.counts[places], places)
+        offsets = np.cumsum([0, *(len(first) for first, *_ in trees)])
+        position_offsets = np.cumsum([0, *(int(stop[0]) for _, stop, *_ in trees)])
+        begins, shifts = (np.repeat(own[:-1], np.diff(offsets)) for own in (offsets, position_offsets))
+        first, stop, parent, costs = map(np.concatenate, zip(*trees, strict=True))
+        made = cls(
+            offsets=offsets,
+            position_offsets=position_offsets,
+            parent=np.where(parent < 0, -1, parent + begins),
+            after=np.searchsorted(first + shifts, stop + shifts),
+            first=first + shifts,
+            stop=stop + shifts,
+            costs=costs,
+            leaves=np.flatnonzero(stop - first == 1),
+            positions=(positions[places] + position_offsets[:-1]).astype(np.int32),
+            rows=tuples.counts[places],
+            numbers=(np.arange(len(first)) - begins).astype(np.int32),
+            places=places,
+        )._reduced()
+        return made if weights is None else made.weighted(np.append(weights, [1.0] * (apart is not None)))
 
     @property
     def parts(self) -> Ints:
@@ -82,17 +98,15 @@ class Trees(NamedTuple):
     @property
     def heights(self) -> Ints:
         """(n_attributes,) int64 array of the heights of the trees in nodes."""
-        depths = np.ones(len(self.parent), dtype=np.int64)
-        for node, above in enumerate(self.parent.tolist()):
-            if above >= 0:
-                depths[node] = depths[above] + 1
-        heights: Ints = np.maximum.reduceat(depths, self.offsets[:-1])
+        n = len(self.leaves)
+        n_above = np.cumsum(np.bincount(self.first, minlength=n) - np.bincount(self.stop)[:n])
+        heights: Ints = np.maximum.reduceat(n_above, self.position_offsets[:-1])
         return heights
 
     def subset(self, chosen: Ints) -> Trees:
         """Return the trees of some tuples, (n,) int64 ascending, without needless nodes."""
-        positions = self.positions[chosen] - self.position_offsets[:-1]
-        return _joined(self._each(), positions, self.rows[chosen], self.places[chosen])
+        own = self._replace(positions=self.positions[chosen], rows=self.rows[chosen], places=self.places[chosen])
+        return own._reduced()
 
     def narrowed(self, k: int) -> tuple[Trees, Ints]:
         """Return the trees without nodes of fewer than k rows, and the new tuple of each tuple.
@@ -100,171 +114,95 @@ class Trees(NamedTuple):
         No class of k rows needs such a node. Tuples that differ in nothing else become one, which is far less work
         where k is large. Parts that must be apart stay.
         """
-        trees, columns = [], []
-        for j, tree in enumerate(self._each()):
-            positions = self.positions[:, j] - self.position_offsets[j]
-            apart = tree.costs[0] >= FORBIDDEN
-            kept, moved = (tree, positions) if apart else _narrowed_tree(tree, positions, self.rows, k)
-            trees.append(kept)
-            columns.append(moved)
-        keys, n_keys = np.zeros(len(self.rows), dtype=np.int64), 1
-        for own, tree in zip(columns, trees, strict=True):
-            width = int(tree.stop[0])
-            if n_keys > (1 << 62) // width:
-                named, keys = np.unique(keys, return_inverse=True)
-                n_keys = len(named)
-            keys, n_keys = keys * width + own, n_keys * width
-        _, first, group_of = np.unique(keys, return_index=True, return_inverse=True)
-        if len(first) == len(keys):
-            return self, np.arange(len(keys))
-        rows = np.bincount(group_of, self.rows).astype(np.int64)
-        return _joined(trees, np.column_stack(columns)[first], rows, np.arange(len(first))), group_of
+        rows = np.bincount(self.positions.ravel(), np.repeat(self.rows, self.positions.shape[1]))
+        before = np.append(0, np.cumsum(rows))
+        held = before[self.stop] - before[self.first]
+        if self.parts.any():
+            held[self.offsets[-2] :] = k
+        lowest = self.leaves.copy()
+        while (small := (held[lowest] < k) & (self.parent[lowest] >= 0)).any():
+            lowest[small] = self.parent[lowest[small]]
+        trees, group_of = self._moved(lowest[self.positions])
+        return (trees, group_of) if len(trees.rows) < len(self.rows) else (self, np.arange(len(self.rows)))
 
     def merged(self, unit_of: Ints) -> tuple[Trees, Ints]:
         """Return the trees with each unit of tuples as one tuple, and the new tuple of each tuple.
 
         Units are numbered from 0. Those in equal cells become one.
         """
-        cells = cells_of_classes(self, unit_of, int(unit_of.max()) + 1) - self.offsets[:-1]
-        positions, number_of = np.unique(cells, axis=0, return_inverse=True)
-        group_of = number_of.reshape(-1)[unit_of]
+        return self._moved(cells_of_classes(self, unit_of, int(unit_of.max()) + 1)[unit_of])
+
+    def _moved(self, cells: Array) -> tuple[Trees, Ints]:
+        """Move each tuple to its cells, so that equal ones become one."""
+        group_of, first = row_ids(cells - self.offsets[:-1], tuple(np.diff(self.offsets).tolist()))
         rows = np.bincount(group_of, self.rows).astype(np.int64)
-        return _joined([*map(_with_own_leaves, self._each())], positions, rows, np.arange(len(rows))), group_of
+        moved = self._with_own_leaves()._replace(positions=cells[first], rows=rows, places=np.arange(len(rows)))
+        return moved._reduced(), group_of
+
+    def _with_own_leaves(self) -> Trees:
+        """Give each node a leaf of its own, as dear as the node, at its number."""
+        places = np.arange(len(self.first))
+        is_inner = self.after - places > 1
+        new = places + np.cumsum(is_inner) - is_inner
+        nodes = np.repeat(places, 1 + is_inner)
+        is_leaf = np.diff(nodes, prepend=-1) == 0
+        above = self.parent[nodes]
+        return self._replace(
+            position_offsets=self.offsets,
+            parent=np.where(is_leaf, new[nodes], np.where(above < 0, -1, new[above])),
+            first=nodes,
+            stop=np.where(is_leaf, nodes + 1, self.after[nodes]),
+            costs=self.costs[nodes],
+            numbers=self.numbers[nodes],
+        )
+
+    def _reduced(self) -> Trees:
+        """Drop the positions of no tuple, and the nodes that are not needed then."""
+        occurs = np.bincount(self.positions.ravel(), minlength=self.position_offsets[-1]) > 0
+        before = np.append(0, np.cumsum(occurs))
+        first, stop = before[self.first], before[self.stop]
+        holds = np.flatnonzero(stop > first)
+        # Nodes that hold the same of these positions become one: the lowest of them.
+        _, number = np.unique(first[holds] * (before[-1] + 1) - stop[holds], return_inverse=True)
+        lowest, highest = np.empty((2, number.max() + 1), dtype=np.int64)
+        lowest[number] = holds
+        highest[number[::-1]] = holds[::-1]
+        new = np.full(len(first), -1)
+        new[holds] = number
+        # Above the highest of them stands a node that holds more, or nothing.
+        above = self.parent[highest]
+        first, stop, position_offsets = first[lowest], stop[lowest], before[self.position_offsets]
+        return self._replace(
+            offsets=np.searchsorted(first, position_offsets),
+            position_offsets=position_offsets,
+            parent=np.where(above < 0, -1, new[above]),
+            # In this order, the nodes below a node end where the next position begins.
+            after=np.searchsorted(first, stop),
+            first=first,
+            stop=stop,
+            costs=self.costs[lowest],
+            leaves=np.flatnonzero(stop - first == 1),
+            positions=before[self.positions].astype(np.int32),
+            numbers=self.numbers[lowest],
+        )
 
     def weighted(self, weights: ArrayLike) -> Trees:
         """Return the trees with the costs of each attribute times its weight."""
         return self._replace(costs=self.costs * np.repeat(weights, np.diff(self.offsets)))
 
-    def _each(self) -> list[_Tree]:
-        """Return the tree of each attribute, its nodes and positions counted from 0."""
-        trees = []
-        for a, b, shift in zip(self.offsets[:-1], self.offsets[1:], self.position_offsets[:-1], strict=True):
-            parent = np.where(self.parent[a:b] < 0, -1, self.parent[a:b] - a)
-            own = _Tree(self.first[a:b] - shift, self.stop[a:b] - shift, parent, self.costs[a:b], self.numbers[a:b])
-            trees.append(own)
-        return trees
-
-    def released(self, cells: NDArray[np.integer[Any]]) -> Ints32:
+    def released(self, cells: Array) -> Ints32:
         """Renumber cells within each attribute, and tuples in the order of the table."""
         numbered = np.empty(cells.shape, dtype=np.int32)
         numbered[self.places] = self.numbers[cells]
         return numbered
 
 
-class _Tree(NamedTuple):
-    """Tree of one attribute, its nodes and positions counted from 0."""
-
-    first: Ints
-    stop: Ints
-    parent: Ints
-    costs: Floats
-    numbers: NDArray[np.integer[Any]]
-
-
-def _tree_of_parts(n: int) -> _Tree:
-    parts = np.arange(n)
-    first, stop, parent = np.append(0, parts), np.append(n, parts + 1), np.append(-1, np.zeros_like(parts))
-    return _Tree(first, stop, parent, np.append(FORBIDDEN, np.zeros(n)), np.arange(n + 1))
-
-
-def _joined(trees: Sequence[_Tree], positions: Ints, rows: Ints, places: Ints) -> Trees:
-    """Concatenate the trees of all attributes, each without needless nodes."""
-    kept, moved = [], np.empty(positions.shape, dtype=np.int32)
-    n_nodes, n_positions = [0], [0]
-    for j, tree in enumerate(trees):
-        own, moved[:, j] = _reduced(tree, positions[:, j])
-        moved[:, j] += n_positions[-1]
-        above = np.where(own.parent < 0, -1, own.parent + n_nodes[-1])
-        kept.append(own._replace(first=own.first + n_positions[-1], stop=own.stop + n_positions[-1], parent=above))
-        n_nodes.append(n_nodes[-1] + len(own.first))
-        n_positions.append(n_positions[-1] + int(own.stop[0]))
-    first, stop, parent, costs, numbers = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-    return Trees(
-        offsets=np.array(n_nodes),
-        position_offsets=np.array(n_positions),
-        parent=parent,
-        # In this order, the nodes below a node end where the next position begins.
-        after=np.searchsorted(first, stop),
-        first=first,
-        stop=stop,
-        costs=costs,
-        leaves=np.flatnonzero(stop - first == 1),
-        positions=moved,
-        rows=np.ascontiguousarray(rows),
-        numbers=numbers.astype(np.int32),
-        places=places,
-    )
-
-
-def _reduced(tree: _Tree, positions: Ints) -> tuple[_Tree, Ints]:
-    """Reduce a tree to the positions that occur, and renumber these."""
-    occurs = np.bincount(positions, minlength=int(tree.stop[0])) > 0
-    before = np.concatenate([[0], np.cumsum(occurs)])
-    first, stop = before[tree.first], before[tree.stop]
-    holds = np.flatnonzero(stop > first)
-    # Nodes that hold the same of these positions become one: the lowest of them.
-    _, number = np.unique(first[holds] * (before[-1] + 1) - stop[holds], return_inverse=True)
-    lowest, highest = np.empty(number.max() + 1, dtype=np.int64), np.empty(number.max() + 1, dtype=np.int64)
-    lowest[number] = holds
-    highest[number[::-1]] = holds[::-1]
-    new = np.full(len(first), -1)
-    new[holds] = number
-    # Above the highest of them stands a node that holds more, or nothing.
-    above = tree.parent[highest]
-    parent = np.where(above < 0, -1, new[above])
-    kept = _Tree(first[lowest], stop[lowest], parent, tree.costs[lowest], tree.numbers[lowest])
-    return kept, before[positions]
-
-
-def _narrowed_tree(tree: _Tree, positions: Ints, rows: Ints, k: int) -> tuple[_Tree, Ints]:
-    """Drop the nodes of fewer than k rows, and renumber positions.
-
-    A position moves to its lowest node that is left. Where others are left below that, it stands before them, in a leaf
-    as dear as the node.
-    """
-    before = np.concatenate([[0], np.cumsum(np.bincount(positions, rows, int(tree.stop[0])))])
-    left = np.flatnonzero(before[tree.stop] - before[tree.first] >= k)
-    left = left if len(left) and left[0] == 0 else np.append(0, left)
-    lowest = np.zeros(int(tree.stop[0]), dtype=np.int64)
-    for node in left.tolist():
-        lowest[tree.first[node] : tree.stop[node]] = node
-    places = np.unique(lowest)
-    below = np.searchsorted(tree.first, tree.stop)[left]
-    first, stop = np.searchsorted(places, left), np.searchsorted(places, below)
-    # A node that holds more than its own leaf has that leaf after it.
-    own = np.flatnonzero(np.isin(left, places) & (stop - first > 1))
-    order = np.argsort(np.concatenate([left, left[own]]), kind="stable")
-    nodes = np.concatenate([left, left[own]])[order]
-    is_leaf = (order >= len(left)).astype(np.int64)
-    new = np.full(len(tree.first), -1)
-    new[nodes[is_leaf == 0]] = np.flatnonzero(is_leaf == 0)
-    above = np.where(is_leaf == 1, nodes, tree.parent[nodes])
-    first, stop = np.concatenate([first, first[own]])[order], np.concatenate([stop, first[own] + 1])[order]
-    parent = np.where(above < 0, -1, new[above])
-    kept = _Tree(first, stop, parent, tree.costs[nodes], tree.numbers[nodes])
-    return kept, np.searchsorted(places, lowest)[positions]
-
-
-def _with_own_leaves(tree: _Tree) -> _Tree:
-    """Return a tree in which each node has a leaf of its own, as dear as the node, at the position of its number."""
-    places, below = np.arange(len(tree.first)), np.searchsorted(tree.first, tree.stop)
-    is_inner = below - places > 1
-    new = places + np.cumsum(is_inner) - is_inner
-    nodes = np.repeat(places, 1 + is_inner)
-    is_leaf = np.diff(nodes, prepend=-1) == 0
-    parent = np.where(is_leaf, new[nodes], np.where(tree.parent[nodes] < 0, -1, new[tree.parent[nodes]]))
-    return _Tree(nodes, np.where(is_leaf, nodes + 1, below[nodes]), parent, tree.costs[nodes], tree.numbers[nodes])
-
-
 def by_first_step(trees: Trees) -> Ints:
     """Sort the attributes by the mean cost of the first step up."""
-    steps = np.zeros(trees.positions.shape[1])
-    for j in range(len(steps)):
-        above = trees.parent[trees.leaves[trees.positions[:, j]]]
-        # A value alone has nothing above it.
-        costs = np.where(above < 0, 0.0, trees.costs[np.maximum(above, 0)])
-        steps[j] = (costs * trees.rows).sum() / trees.rows.sum()
-    return np.argsort(-steps, kind="stable")
+    above = trees.parent[trees.leaves[trees.positions]]
+    # A value alone has nothing above it.
+    costs = np.where(above < 0, 0.0, trees.costs[above])
+    return np.argsort([-(own * trees.rows).sum() for own in costs.T], kind="stable")
 
 
 @kernel

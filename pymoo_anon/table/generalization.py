@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, positive_whole, repeated
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.engine.numbering import grouped
+from pymoo_anon.engine.classes import EquivalenceClasses, grouped
 from pymoo_anon.table.domain_values import ROOT, Name, label_text, meant
 from pymoo_anon.table.hierarchy import Hierarchy, Nodes
 from pymoo_anon.typing import Bools, Ints

@@ -20,8 +20,9 @@ from pymoo_anon.engine.classes import (
     ValueCounts,
     classes_of,
     classes_of_maps,
+    grouped,
+    row_ids,
 )
-from pymoo_anon.engine.numbering import grouped, row_ids
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
 from pymoo_anon.table.generalization import (
     ClassConstraint,

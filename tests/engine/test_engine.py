@@ -1,6 +1,8 @@
 """The kernel against the plain twin, on every path and limit."""
 
 import tracemalloc
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,17 +13,9 @@ from loops import leave_uncompiled
 from plain import assert_same_classes
 from strategies import nodes, policies, tables, unchanged
 
-from pymoo_anon.engine import (
-    DistinctTuples,
-    Grouper,
-    ValueCounts,
-    grouper,
-    grouping,
-    numbering,
-)
-from pymoo_anon.engine.classes import classes_of_maps, sums_of_groups
+from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, grouper, grouping, numbering, sums
+from pymoo_anon.engine.classes import classes_of_maps, row_ids, sums_of_groups
 from pymoo_anon.engine.grouper import plan_roll_up
-from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.objectives import KAnonymity, SquaredClassSizes, SquaredValueCounts
 
 COLUMNS = ("s0", "s1", "q0")
@@ -184,84 +178,23 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
 
 
 @pytest.mark.parametrize(
-    ("tiny", "path"),
+    ("n", "values", "n_groups", "counted"),
     [
-        (None, {"direct", "dense", "one batch"}),
-        ("_BATCH_CLASSES", {"direct", "dense", "many batches"}),
-        ("_BATCH_ENTRIES", {"direct", "dense", "many batches"}),
-        ("_FEWEST_SLOTS", {"open addressing", "dense", "one batch"}),
-        ("_CELLS", {"direct", "sorted by class", "one batch"}),
+        # Counts of value 1, which no tuple has, are written past the batch before they are known to be 0.
+        (5, [0], [1, 5], [[5], [1] * 5]),
+        # All values are in all classes.
+        (12, [0, 1, 2, 3], [8, 5], [[2] * 16 + [1] * 16, [3] * 8 + [2] * 12]),
     ],
 )
-def test_every_path_is_taken_and_gives_the_same(monkeypatch, tiny, path):
-    """Run the loops uncompiled, so that calls can be watched."""
-    rng = np.random.default_rng(1)
-    codes = np.unique(rng.integers(0, 12, size=(40, 3)), axis=0)
-    cells = rng.integers(0, 4, size=(len(codes), 5))
-    histogram = np.where(cells.any(axis=1)[:, None], cells, 1)
-    entries = np.nonzero(histogram)
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(histogram, axis=1))])
-    column = ValueCounts(starts, entries[1], histogram[entries], 5)
-    table = DistinctTuples(codes, histogram.sum(axis=1), (12, 12, 12), {"s": column})
-    maps = np.stack([np.tile(np.arange(12) // width, 3) for width in (1, 2, 3, 12)])
-    n_groups = np.repeat([[12], [6], [4], [1]], 3, axis=1)
-    asked = {"columns": ("s",), "limit": 5, "class_of": True}
-    expected, _ = copies(table, maps, n_groups, **asked)
-    finest = np.zeros((len(codes), 5), dtype=int)
-    finest[expected[0].class_of[0]] = histogram
-    np.testing.assert_array_equal(expected[0].columns["s"].histogram(), finest)
-
-    taken = set()
-
-    def watch(module, name, told):
-        own = getattr(module, name)
-
-        def watched(*arguments):
-            taken.add(told(*arguments))
-            return own(*arguments)
-
-        monkeypatch.setattr(module, name, watched)
-
-    if tiny is not None:
-        monkeypatch.setattr(grouper, tiny, 1)
-    leave_uncompiled(monkeypatch, numbering, grouping, grouper)
-    direct = lambda pairs, slots, *_: pairs.n_left * pairs.n_right <= len(slots.marks)  # noqa: E731
-    watch(numbering, "number_pairs", lambda *a: "direct" if direct(*a) else "open addressing")
-    watch(grouping, "add_values", lambda *a: "dense")
-    watch(grouping, "merge_values", lambda *a: "sorted by class")
-    # Keys are multiplied modulo 2^64. Compiled loops do this without a warning.
-    with np.errstate(over="ignore"):
-        got, n_batches = copies(Grouper(table), maps, n_groups, **asked)
-    taken.add("one batch" if n_batches == 1 else "many batches")
-    assert path <= taken
-    for ours, theirs in zip(got, expected, strict=True):
-        assert_equal_classes(ours, theirs)
-
-
-def test_a_batch_has_room_for_what_is_written_past_its_end(monkeypatch):
-    """Write counts of a value past the batch before they are zero.
-
-    Counts of value 1, which no tuple has, are written behind those of value 0 before they are known to be 0.
-    """
+def test_a_batch_has_room_for_all_that_is_written(monkeypatch, n, values, n_groups, counted):
     leave_uncompiled(monkeypatch, numbering, grouping, grouper)
     monkeypatch.setattr(grouper, "_BATCH_ENTRIES", 1)
-    five = np.arange(5)
-    column = ValueCounts(np.arange(6), 0 * five, 1 + five, 2)
-    table = DistinctTuples(five[:, None], 1 + five, (5,), {"s": column})
+    tuples, ones = np.arange(n), np.ones(n * len(values), dtype=int)
+    column = ValueCounts(len(values) * np.arange(n + 1), np.tile(values, n), ones, max(len(values), 2))
+    table = DistinctTuples(tuples[:, None], 0 * tuples + len(values), (n,), {"s": column})
     with np.errstate(over="ignore"):
-        got, _ = copies(table, np.stack([0 * five, five]), np.array([[1], [5]]), columns=("s",))
-    assert [one.columns["s"].counts.tolist() for one in got] == [[15], [1, 2, 3, 4, 5]]
-
-
-def test_a_batch_has_room_for_every_value_in_every_class(monkeypatch):
-    leave_uncompiled(monkeypatch, numbering, grouping, grouper)
-    monkeypatch.setattr(grouper, "_BATCH_ENTRIES", 1)
-    tuples = np.arange(12)
-    column = ValueCounts(4 * np.arange(13), np.tile(np.arange(4), 12), np.ones(48, dtype=int), 4)
-    table = DistinctTuples(tuples[:, None], 0 * tuples + 4, (12,), {"s": column})
-    with np.errstate(over="ignore"):
-        got, _ = copies(table, np.stack([tuples % 8, tuples % 5]), np.array([[8], [5]]), columns=("s",))
-    assert [len(one.columns["s"].counts) for one in got] == [32, 20]
+        got, _ = copies(table, tuples % np.array(n_groups)[:, None], np.array(n_groups)[:, None], columns=("s",))
+    assert [one.columns["s"].counts.tolist() for one in got] == counted
 
 
 def test_numbers_start_again_before_they_outgrow_their_slots():
@@ -329,15 +262,17 @@ def test_sums_of_squares_of_billions_are_exact(limit):
     assert batch.n_suppressed.tolist() == [limit, 0]
 
 
-@given(st.lists(st.integers(1, 10**4), min_size=1, max_size=20), st.data())
+@given(st.lists(st.integers(1, 10**4) | st.integers(1, 6), min_size=1, max_size=20), st.data())
 def test_the_smallest_kept_class_is_the_first_size_beyond_the_limit(counts, data):
-    limit = data.draw(st.integers(0, sum(counts) - 1))
+    limit = data.draw(st.sampled_from([sum(counts) - 1, sum(counts)]) | st.integers(0, 2 * sum(counts)))
     table = DistinctTuples(np.arange(len(counts))[:, None], counts, (len(counts),))
-    ((classes,), _) = copies(table, *identity(table), limit=limit)
-    k = next(k for k in sorted(counts) if sum(count for count in counts if count <= k) > limit)
-    assert classes.sizes[classes.kept].min() == k
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouper, "_LONGEST_TALLY", data.draw(st.sampled_from([3, 1 << 16])))
+        ((classes,), _) = copies(table, *identity(table), limit=limit)
+    # A limit that holds all tuples suppresses them all.
+    k = next((k for k in sorted(counts) if sum(count for count in counts if count <= k) > limit), np.inf)
+    assert sorted(classes.sizes[classes.kept]) == sorted(count for count in counts if count >= k)
     assert classes.n_suppressed.tolist() == [sum(count for count in counts if count < k)]
-    assert classes.n_suppressed[0] <= limit
 
 
 def test_a_large_limit_takes_no_memory_for_rows():
@@ -390,18 +325,79 @@ def test_tuples_that_no_loop_could_read_are_refused(codes, counts, said):
         DistinctTuples(codes, counts, (2,))
 
 
-def test_batches_overwrite_and_copies_stay():
-    table = billions()
-    maps, n_groups = np.array([[0, 1], [0, 0]]), np.array([[2], [1]])
-    own = Grouper(table)
-    kept = next(iter(own.classes(maps[:1], n_groups[:1]))).copy()
-    list(own.classes(maps[1:], n_groups[1:]))
-    assert kept.sizes.tolist() == [3 * 10**9 - 2, 2]
-    with pytest.raises(IndexError, match=r"^index must be in 0\.\.0, got 1$"):
-        kept[1]
+terms = st.lists(st.tuples(st.integers(-(10**6), 10**6).map(lambda i: i / 7), st.integers(0, 10**6)), max_size=20)
 
 
-def test_marginals_and_sums_of_groups_count_rows():
-    table = DistinctTuples([[0, 2], [1, 2], [1, 0]], [5, 1, 2], (2, 3))
-    assert table.marginals.tolist() == [5, 3, 2, 0, 6]
-    assert sums_of_groups(np.array([[0, 0, 0, 1, 0]]), table.offsets, table.marginals).tolist() == [[8, 0, 8, 0, 0]]
+@given(terms)
+def test_a_total_is_the_exact_sum_rounded_once_or_twice(pairs):
+    own = sums.total(np.array([value for value, _ in pairs], dtype=float), np.array([float(n) for _, n in pairs]))
+    exact = sum(Fraction(value) * n for value, n in pairs)
+    size = sum(abs(Fraction(value)) * n for value, n in pairs)
+    assert abs(Fraction(float(own)) - exact) <= abs(exact) / 2**51 + size / 2**95
+
+
+def test_a_total_holds_what_a_float_loses():
+    # A float loses 1 beside 1e17. It rounds the product of 1 / 3 and 3 to 1.
+    assert sums.total(np.array([1e17, 1.0, -1e17]), np.ones(3)) == 1
+    third = np.array([1 / 3, -1.0])
+    assert sums.total(third, np.array([3.0, 1.0])) == float(3 * Fraction(1 / 3) - 1)
+    assert sums.total(np.array([0.1]), np.array([10.0])) == float(10 * Fraction(0.1))
+    # Each of these terms alone vanishes beside the 1.
+    assert sums.total(np.array([1.0] + [2.0**-53] * 1024), np.ones(1025)) == 1 + 2.0**-43
+
+
+def test_repeated_terms_have_the_sum_of_their_counts():
+    rng = np.random.default_rng(0)
+    some, counts = rng.random(50), rng.integers(1, 60, 50)
+    repeated = rng.permutation(np.repeat(some, counts))
+    assert sums.total(some, counts.astype(float)) == sums.total(repeated, np.ones(len(repeated)))
+
+
+@given(st.data())
+def test_sums_of_groups_are_those_of_their_values(data):
+    sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    n = data.draw(st.sampled_from([1, 3]))
+    maps = [[data.draw(st.integers(0, size - 1)) for size in sizes for _ in range(size)] for _ in range(n)]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    weights = np.arange(1, offsets[-1] + 1)
+    got = sums_of_groups(np.array(maps), offsets, weights)
+    for row, groups in zip(got.tolist(), maps, strict=True):
+        for a, b in pairwise(offsets.tolist()):
+            assert row[a:b] == [sum(v + 1 for v in range(a, b) if groups[v] == group) for group in range(b - a)]
+
+
+def test_what_nodes_have_in_common_is_made_where_it_pays():
+    # Level 1 of the first attribute leaves a hundredth of the table, so all six nodes have one common source.
+    X = np.array([[1, level] for level in (1, 2, 3, 4, 5, 6)])
+    weights = np.array([[0, np.log(100), 0, 0, 0, 0, 0], np.linspace(0, 1, 7)])
+    steps, sources, given_rows = plan_roll_up(X, weights)
+    assert steps[0].tolist() == [1, 1]
+    assert given_rows[0] == 0
+    assert sources[0] == -1
+    assert (sources[1:] >= 0).all()
+    # Three nodes of different attributes have only the table in common.
+    steps, sources, given_rows = plan_roll_up(np.eye(3, dtype=np.int64), np.tile([0.0, 5.0], (3, 1)))
+    assert sources.tolist() == [-1, -1, -1]
+    assert sorted(given_rows) == [0, 1, 2]
+
+
+def test_the_most_general_level_splits_like_any_other():
+    X = np.array([[level, other] for level in (2, 0) for other in range(3)])
+    weights = np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 0.0]])
+    steps, sources, given_rows = plan_roll_up(X, weights)
+    place = {int(row): i for i, row in enumerate(given_rows) if row >= 0}
+    # The nodes at the top of the first attribute read a hundredth of the table, from the lowest of them.
+    assert [sources[place[row]] for row in (1, 2)] == [place[0]] * 2
+    assert steps[place[0]].tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(("n", "pays"), [(3, False), (4, True)])
+def test_a_common_specialization_pays_from_four_nodes_on(n, pays):
+    """Add a cheap specialization if n > 2 + 1.
+
+    Reading it costs next to nothing. It is not one of the n nodes.
+    """
+    X = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 2], [1, 2, 0]])[:n]
+    weights = np.array([[0.0, 50.0, 50.0], [0.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
+    steps, _, given_rows = plan_roll_up(X, weights)
+    assert (steps[0].tolist() == [1, 0, 0] and given_rows[0] == -1) == pays

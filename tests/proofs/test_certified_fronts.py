@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from tasks import BOUNDED, found, minimal, sorted_rows, tasks
+from strategies import promised
+from tasks import BOUNDED, any_tasks, found, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.fronts.archive import boxes
@@ -17,6 +18,7 @@ from pymoo_anon.objectives import (
     SquaredClassSizes,
     SquaredValueCounts,
 )
+from pymoo_anon.proofs import IntervalProof
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -57,15 +59,46 @@ def test_the_certified_front_is_that_of_exhaustive_search(kinds, rule, data, see
     np.testing.assert_array_equal(found(minimize(problem, ExhaustiveSearch()), problem), task.front)
 
 
-@every_rule
-@given(data=st.data(), epsilon=st.sampled_from([1.0, 3.0, 10.0]))
-def test_boxes_give_one_feasible_node_of_each_that_is_not_dominated(rule, data, epsilon):
-    task = data.draw(tasks(of=BOUNDED, **rule))
+@promised(180, 1.5)
+@given(any_tasks())
+def test_a_lattice_that_is_not_stored_has_the_same_front(task):
     problem = task.problem
-    res = minimize(problem, BranchAndBound(epsilon=epsilon), seed=0)
-    assert res.algorithm.certified
+    proof = minimize(problem, BranchAndBound(max_bytes=1), seed=0).algorithm.proof
+    assert proof.certified
+    assert isinstance(proof, IntervalProof)
+    assert proof.n_undecided == len(proof.open_bounds()) == 0
+    np.testing.assert_array_equal(sorted_rows(proof.F), task.front)
+    if len(proof.X):
+        np.testing.assert_array_equal(problem.compute(proof.X), proof.F)
+
+
+stored_or_not = pytest.mark.parametrize("max_bytes", [2 << 30, 1], ids=["stored", "intervals"])
+
+
+@st.composite
+def tolerances(draw, n):
+    """Draw a share or a side per objective, but not all sides."""
+    drawn = draw(st.lists(st.sampled_from([0, "1%", "10%", "60%", 0.5, 3]), min_size=n, max_size=n))
+    return drawn if any(one == 0 or isinstance(one, str) for one in drawn) else [0, *drawn[1:]]
+
+
+@stored_or_not
+@given(st.data(), any_tasks())
+def test_members_stand_for_every_node_within_the_tolerance(max_bytes, data, task):
+    epsilon = data.draw(tolerances(len(task.objectives)))
+    proof = minimize(task.problem, BranchAndBound(epsilon, max_bytes=max_bytes), seed=0).algorithm.proof
+    assert proof.certified
+    for point in proof.tolerance.widened(task.front):
+        assert (point + 1e-9 * np.abs(point) >= proof.F).all(axis=1).any()
+    assert {tuple(f) for f in proof.F} <= {tuple(f) for f in task.F[(task.G <= 0).all(axis=1)]}
+
+
+@stored_or_not
+@given(any_tasks(), st.sampled_from([1.0, 3.0, 10.0]))
+def test_boxes_give_one_feasible_node_of_each_that_is_not_dominated(max_bytes, task, epsilon):
+    proof = minimize(task.problem, BranchAndBound(epsilon, max_bytes=max_bytes), seed=0).algorithm.proof
+    assert proof.certified
     maximize = [objective.maximize for objective in task.objectives]
-    expected = minimal(boxes(task.front, epsilon, maximize))
-    np.testing.assert_array_equal(sorted_rows(boxes(found(res, problem), epsilon, maximize)), expected)
-    for f in found(res, problem):
-        assert (task.F[(task.G <= 0).all(axis=1)] == f).all(axis=1).any()
+    own = boxes(proof.F, epsilon, maximize) if len(proof.F) else proof.F
+    np.testing.assert_array_equal(sorted_rows(own), minimal(boxes(task.front, epsilon, maximize)))
+    assert {tuple(f) for f in proof.F} <= {tuple(f) for f in task.F[(task.G <= 0).all(axis=1)]}

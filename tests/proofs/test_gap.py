@@ -6,30 +6,20 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from limits import limited
 from pymoo.optimize import minimize
-from strategies import tables
 from tasks import sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes, first_non_dominated
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    SquaredClassSizes,
-)
+from pymoo_anon.objectives import ClassificationMetric, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.base import gap, least_covered, share_off, tolerance
 from pymoo_anon.proofs.stored import StoredLatticeProof
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
-KINDS = (KAnonymity(), DistinctLDiversity("s0"), SquaredClassSizes(), GeneralLossMetric(), ClassificationMetric("s1"))
 CENSUS = make_census(500, seed=2)
 
 
@@ -51,54 +41,6 @@ def test_the_gap_is_what_bounds_leave_open(n_obj):
         # Small whole numbers, so that equality is common.
         F, bounds = rng.integers(-3, 4, (5, n_obj)).astype(float), rng.integers(-3, 4, (4, n_obj)).astype(float)
         np.testing.assert_array_equal(gap(F, bounds), true_gap(F, bounds))
-
-
-@st.composite
-def problems(draw):
-    table = draw(tables())
-    objectives = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3, unique_by=repr))
-    limit = draw(st.integers(0, max(len(table.frame) // 3, 0)))
-    return LatticeProblem(table.microdata, objectives, suppression=min(limit, len(table.frame) - 1))
-
-
-@given(problems(), st.sampled_from(["1%", "10%", "60%"]), st.booleans())
-def test_a_share_is_kept_in_every_objective(problem, share, mixed):
-    epsilon = [share, *[0] * (problem.n_obj - 1)] if mixed else share
-    res = minimize(problem, BranchAndBound(epsilon=epsilon), seed=0)
-    assert res.algorithm.certified
-    F, front = np.atleast_2d(res.F), problem.pareto_front()
-    shares = np.zeros(problem.n_obj)
-    shares[: 1 if mixed else None] = float(share[:-1]) / 100
-    for point in front:
-        assert (point + shares * np.abs(point) >= F - 1e-9).all(axis=1).any()
-
-
-@pytest.mark.parametrize(
-    "objectives",
-    [
-        [KAnonymity(), GeneralLossMetric()],
-        [KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")],
-        [GeneralLossMetric()],
-        [KAnonymity()],
-    ],
-    ids=str,
-)
-def test_stopped_early_nothing_open_is_better_than_the_gap_says(objectives):
-    front = LatticeProblem(CENSUS, objectives, suppression=0.01).pareto_front()
-    for n_gen in (1, 2, 4, 10_000):
-        res = minimize(
-            LatticeProblem(CENSUS, objectives, suppression=0.01),
-            BranchAndBound(sampling=np.array([[1] * 8, [2] + [1] * 7])),
-            ("n_gen", n_gen),
-            seed=1,
-        )
-        found, open_ = res.algorithm.opt.get("F"), res.algorithm.open_bounds
-        assert res.algorithm.gap.shape == found.shape
-        assert (res.algorithm.gap >= true_gap(found, front)).all()
-        for point in front:
-            assert (found == point).all(axis=1).any() or (open_ <= point).all(axis=1).any()
-    assert res.algorithm.certified
-    assert not res.algorithm.gap.any()
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,20 @@
-"""Bounds of stored lattices in many small cases, beside slow twins."""
+"""Bounds and node order of stored lattices in many small cases, beside slow twins."""
 
-from itertools import product
+from itertools import pairwise, product
 from math import isqrt
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from loops import with_a_way_in
 from pymoo.optimize import minimize
 from tasks import found, sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, SquaredClassSizes
+from pymoo_anon.objectives.bounds import _SMALL, _write_fewest
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs import covering
 from pymoo_anon.proofs.base import tolerance
@@ -26,7 +29,7 @@ from pymoo_anon.proofs.covering import (
     find_open,
     node_scratch,
 )
-from pymoo_anon.proofs.stored import MeasureRules
+from pymoo_anon.proofs.stored import MeasureRules, layer_sizes
 from pymoo_anon.table import Hierarchy, Microdata
 
 # Two thresholds, two losses, a bound that stands as it is, and perhaps two sums of squares, which make the number of
@@ -37,6 +40,7 @@ N_ROWS, N_VAR, N_MEMBERS = 6, 2, 4
 is_covered = with_a_way_in(covering.is_covered)
 is_plainly_covered = with_a_way_in(covering.is_plainly_covered)
 reach = with_a_way_in(covering._furthest_reach)
+fill, following = with_a_way_in(covering._fill), with_a_way_in(covering._next)
 
 
 def drawn(seed):
@@ -67,7 +71,6 @@ def drawn(seed):
     scratch = node_scratch(rules)
     scratch.x[:] = rng.integers(0, 2, N_VAR)
     scratch.floors[:] = rng.integers(0, 6, 2)
-    scratch.squares[:] = -bounds[0, columns[kinds == SQUARES]]
     return rules, nodes, members_for(rng, rules, nodes, scratch), scratch
 
 
@@ -170,13 +173,13 @@ def test_a_node_is_plainly_covered_where_one_member_stands_for_all_bounds():
 
 
 def test_numbers_beyond_53_bits_are_not_rounded_to_a_better_bound():
-    rules, _, members, scratch = drawn(1)
+    rules, nodes, members, _ = drawn(1)
     # sqrt(r * r - 1) is r in floats.
     room = 94_906_265**2 - 1
-    scratch.squares[:] = 0
+    nodes.bounds[:] = 0
     members.needs[0, rules.kinds == SQUARES] = -float(room), -np.inf
     members.needs[1, rules.kinds == SQUARES] = 1, -25
-    assert [reach(m, 2, rules, members, scratch) for m in (0, 1)] == [isqrt(room), -1]
+    assert [reach(m, 2, 0, rules, nodes, members) for m in (0, 1)] == [isqrt(room), -1]
 
 
 def tall(seed):
@@ -218,3 +221,43 @@ def test_rules_and_members_say_what_table_and_front_allow():
     members = own.members_of(F, tolerance(None, 2))
     assert members.reaches.tolist() == [[4], [3]]
     assert members.needs.tolist() == [[-4, 7, -np.inf], [-3, 5, -np.inf]]
+
+
+# Whole numbers that are counted one by one, others, and those beyond both.
+VALUES = st.sampled_from([-1.0, 0.0, 1.0, 1.5, 2.0, 3.0, _SMALL - 1.0, float(_SMALL), _SMALL + 0.5, np.inf])
+WHOLE = st.integers(0, 5).map(float)
+
+
+@given(st.data())
+def test_fewest_are_the_least_values_that_too_many_rows_have(data):
+    lengths = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+    starts = np.cumsum([0, *lengths])
+    n = int(starts[-1])
+    sizes = np.array(data.draw(st.lists(st.integers(1, 5), min_size=n, max_size=n)))
+    values = np.array(data.draw(st.lists(data.draw(st.sampled_from([VALUES, WHOLE])), min_size=n, max_size=n)))
+    limit = data.draw(st.integers(0, int(sizes.sum())))
+    gone = np.minimum(data.draw(st.lists(st.sampled_from([0, 0, 1, 5]), min_size=n, max_size=n)), sizes)
+    fewest = np.empty(len(lengths))
+    _write_fewest(values, starts, sizes, gone, limit, np.empty(_SMALL, dtype=np.int64), fewest)
+    for own, (a, b) in zip(fewest, pairwise(starts.tolist()), strict=True):
+        left, out = (sizes - gone)[a:b], int(gone[a:b].sum())
+        too_many = [v for v in [-np.inf, *values[a:b]] if out + left[values[a:b] <= v].sum() > limit]
+        assert own == min(too_many, default=np.inf)
+
+
+@pytest.mark.parametrize("lengths", [[2, 1, 3], [1], [4, 0, 2], [0, 0]], ids=str)
+def test_layers_hold_every_node_once_in_the_order_of_numbers(lengths):
+    lengths = np.array(lengths)
+    every = np.array(np.unravel_index(np.arange(np.prod(lengths + 1)), tuple(lengths + 1))).T
+    sizes = layer_sizes(lengths)
+    for total in range(lengths.sum() + 1):
+        seen = []
+        for first in range(max(total - lengths[1:].sum(), 0), min(lengths[0], total) + 1):
+            x = np.full(len(lengths), first)
+            fill(1, total - first, lengths, x)
+            is_more = True
+            while is_more:
+                seen.append(x.tolist())
+                is_more = following(x, lengths)
+        assert seen == every[every.sum(axis=1) == total].tolist()
+        assert len(seen) == sizes[total]

@@ -19,7 +19,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import LatticeProblem, base
 from pymoo_anon.proofs import stored
-from pymoo_anon.table import Below, Microdata
+from pymoo_anon.table import Microdata
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -94,10 +94,3 @@ def shuffled(seed, order):
     """Return a table of `invented` with its distinct tuples in another order."""
     frame = invented_frame(seed).sample(frac=1, random_state=order)
     return Microdata.from_frame(frame, invented(seed).quasi_identifiers, sensitive=["s0", "s1"])
-
-
-def test_without_limit_small_classes_go_for_sure():
-    own = LatticeProblem(make_census(2000, seed=2), [GeneralLossMetric()], suppression=Below(10))
-    res = minimize(own, BranchAndBound(), seed=1)
-    assert res.algorithm.certified
-    np.testing.assert_array_equal(np.atleast_2d(res.F), own.pareto_front())

@@ -14,13 +14,7 @@ from tasks import sorted_rows
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    GeneralLossMetric,
-    KAnonymity,
-    TCloseness,
-)
+from pymoo_anon.objectives import ClassificationMetric, Discernibility, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem, journaled
 

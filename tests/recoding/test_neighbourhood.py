@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recodings import lost, trees_of
 from strategies import more
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LocalRecodingProblem
-from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, Trees
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements
 from pymoo_anon.recoding.neighbourhood import Neighbourhoods, improved_classes, try_all
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
@@ -42,13 +43,6 @@ def table_of(n, seed):
     return Microdata.from_frame(frame, hierarchies, sensitive="s")
 
 
-def losses(trees, class_of, price):
-    """Compute loss and price of each class plainly."""
-    cells = cells_of_classes(trees, class_of, int(class_of.max()) + 1)
-    rows = np.bincount(class_of, trees.rows, len(cells))
-    return np.where(rows > 0, trees.costs[cells].sum(axis=1) * rows + price, 0)
-
-
 @more(2)
 @given(
     st.integers(20, 200),
@@ -59,7 +53,7 @@ def losses(trees, class_of, price):
 )
 def test_classes_hold_what_they_held_and_lose_less(n, seed, k, name, price):
     table = table_of(n, seed)
-    trees = Trees.of(table.tuples, [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()])
+    trees = trees_of(table)
     tests = Requirements(k, REQUIREMENTS[name]).tests(table.tuples, trees)
     if not tests.keeps_whole(trees.rows):
         return
@@ -68,7 +62,7 @@ def test_classes_hold_what_they_held_and_lose_less(n, seed, k, name, price):
     if name == "none":
         begun = np.minimum(np.arange(len(begun)) // k, len(begun) // k - 1)
     made = improved_classes(trees, tests, begun, price, 60)
-    assert losses(trees, made, price).sum() <= losses(trees, begun, price).sum() + 1e-9
+    assert lost(trees, made, price)[1].sum() <= lost(trees, begun, price)[1].sum() + 1e-9
     for c in np.unique(made):
         chosen = np.flatnonzero(made == c)
         rows = trees.rows[chosen]
@@ -80,7 +74,7 @@ def test_classes_hold_what_they_held_and_lose_less(n, seed, k, name, price):
 @pytest.mark.parametrize("price", [0.0, 2.0])
 def test_what_the_search_knows_of_its_classes_is_so(price):
     table = table_of(300, 5)
-    trees = Trees.of(table.tuples, [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()])
+    trees = trees_of(table)
     tests = Requirements(3).tests(table.tuples, trees)
     begun = np.minimum(np.arange(len(trees.rows)) // 4, len(trees.rows) // 4 - 1)
     search = Neighbourhoods.of(trees, tests, begun, np.zeros(len(begun)))

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recodings import members_of
+from recodings import column, drawn, lost, members_of, trees_of
 from strategies import nested
 
 from pymoo_anon.engine.compiled import njit
@@ -24,10 +24,10 @@ from pymoo_anon.objectives import (
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, Trees, recode
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, recode
 from pymoo_anon.recoding import cube as cubes
 from pymoo_anon.recoding.cube import bottom_up
-from pymoo_anon.recoding.moves import Classes, enter, leave, nearest_class, nearest_to_class, relocate, repair
+from pymoo_anon.recoding.moves import Classes, enter, fill, leave, nearest_class, nearest_to_class, relocate, repair
 from pymoo_anon.recoding.top_down import best_node, first_split, top_down
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
@@ -57,33 +57,25 @@ def microdata(draw, max_rows=24, max_attributes=3, sizes=(1, 2, 3, 4, 5, 6)):
 PAIRS = Hierarchy([list(VALUES), ["ab", "ab", "cd", "cd"], ["*"] * 4])
 
 
-def requirement(kind, column, bound, table):
+def requirement(kind, of, bound, table):
     """Return a requirement and the equivalent constraint on a measure."""
-    values = table.domain_of(column)
-    if kind == "distinct":
-        return ColumnRequirement(RequirementKind.DISTINCT, column, bound[0]), DistinctLDiversity(column) >= bound[0]
-    if kind == "entropy":
-        return ColumnRequirement(RequirementKind.ENTROPY, column, bound[0]), EntropyLDiversity(column) >= bound[0]
-    if kind == "recursive":
-        return ColumnRequirement(RequirementKind.RECURSIVE, column, bound[0], (3, 2)), RecursiveCLDiversity(
-            column, 1.5
-        ) >= bound[0]
-    if kind == "alpha":
-        return ColumnRequirement(RequirementKind.ALPHA, column, bound[1]), AlphaDeassociation(column) <= bound[1]
-    if kind == "t":
-        return ColumnRequirement(RequirementKind.TREE, column, bound[1]), TCloseness(column) <= bound[1]
-    if kind == "hierarchical t":
-        groups = PAIRS.groups[:2, PAIRS.encode(values)]
-        return ColumnRequirement(RequirementKind.TREE, column, bound[1], groups=groups), TCloseness(
-            column, PAIRS
-        ) <= bound[1]
-    if kind == "ordered t":
-        places = np.array([[VALUES.index(value) for value in values]])
-        own = ColumnRequirement(RequirementKind.ORDER, column, bound[1], groups=places, n_places=4)
-        return own, TCloseness(column, tuple(VALUES)) <= bound[1]
-    if kind == "beta":
-        return ColumnRequirement(RequirementKind.BETA, column, bound[0]), BasicBetaLikeness(column) <= bound[0]
-    return ColumnRequirement(RequirementKind.ENHANCED_BETA, column, bound[0]), EnhancedBetaLikeness(column) <= bound[0]
+    values = table.domain_of(of)
+    least, most = bound
+    pairs, places = PAIRS.groups[:2, PAIRS.encode(values)], np.array([[VALUES.index(value) for value in values]])
+    order = {"groups": places, "n_places": 4}
+    number, limit, asked, measure = {
+        "distinct": (RequirementKind.DISTINCT, least, {}, lambda: DistinctLDiversity(of)),
+        "entropy": (RequirementKind.ENTROPY, least, {}, lambda: EntropyLDiversity(of)),
+        "recursive": (RequirementKind.RECURSIVE, least, {"c": (3, 2)}, lambda: RecursiveCLDiversity(of, 1.5)),
+        "alpha": (RequirementKind.ALPHA, most, {}, lambda: AlphaDeassociation(of)),
+        "t": (RequirementKind.TREE, most, {}, lambda: TCloseness(of)),
+        "hierarchical t": (RequirementKind.TREE, most, {"groups": pairs}, lambda: TCloseness(of, PAIRS)),
+        "ordered t": (RequirementKind.ORDER, most, order, lambda: TCloseness(of, tuple(VALUES))),
+        "beta": (RequirementKind.BETA, least, {}, lambda: BasicBetaLikeness(of)),
+        "enhanced beta": (RequirementKind.ENHANCED_BETA, least, {}, lambda: EnhancedBetaLikeness(of)),
+    }[kind]
+    constraint = measure() >= limit if measure().maximize else measure() <= limit
+    return ColumnRequirement(number, of, limit, **asked), constraint
 
 
 KINDS = ["distinct", "entropy", "recursive", "alpha", "t", "hierarchical t", "ordered t", "beta", "enhanced beta"]
@@ -99,9 +91,8 @@ some_requirements = st.lists(
 )
 
 
-def setting(table):
-    nodes = [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
-    return nodes, Trees.of(table.tuples, nodes)
+def nodes_of(table):
+    return [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
 
 
 def cells_by_tuple(table, cells):
@@ -156,7 +147,7 @@ def plainly_holds(kind, column, bound, table, members):
 @given(tables=microdata(), k=st.integers(1, 6), price=st.sampled_from([0.0, 0.7, 5.0]), asked=some_requirements)
 def test_every_class_holds_what_is_required(method, structure, tables, k, price, asked):
     table, other = tables
-    nodes, trees = setting(table)
+    nodes, trees = nodes_of(table), trees_of(table)
     tests = Requirements(k, [requirement(*one, table)[0] for one in asked]).tests(table.tuples, trees)
     cells = recode(trees, tests, price, method, structure)
     assert cells.dtype == np.int32
@@ -173,7 +164,7 @@ def test_every_class_holds_what_is_required(method, structure, tables, k, price,
         assert min(table.tuples.counts[members].sum() for members in classes) >= k
         assert not any(plainly_holds(*one, table, members) is False for one in asked for members in classes)
     # Rows in another order.
-    _, again = setting(other)
+    again = trees_of(other)
     tests = Requirements(k, [requirement(*one, other)[0] for one in asked]).tests(other.tuples, again)
     assert cells_by_tuple(other, recode(again, tests, price, method, structure)) == cells_by_tuple(table, cells)
 
@@ -182,7 +173,7 @@ def test_every_class_holds_what_is_required(method, structure, tables, k, price,
 def test_requirements_decide_as_the_measures_do(tables, asked):
     """Compare kernels on one class with the constraint on the top node."""
     table, _ = tables
-    _, trees = setting(table)
+    trees = trees_of(table)
     for rows in (slice(None), slice(0, 3)):
         own, constraint = requirement(*asked[0], table)
         tests = Requirements(1, [own]).tests(table.tuples, trees)
@@ -200,7 +191,7 @@ def test_requirements_decide_as_the_measures_do(tables, asked):
 def test_no_recoding_beats_brute_force(tables, k):
     """Enumerate all maps from tuples to node vectors, and find nothing better."""
     table, _ = tables
-    nodes, trees = setting(table)
+    nodes, trees = nodes_of(table), trees_of(table)
     n = len(table.tuples)
     choices = []
     for codes in table.tuples.codes:
@@ -235,7 +226,7 @@ def test_no_recoding_beats_brute_force(tables, k):
 def test_the_cube_releases_cells_that_are_cheapest(tables, k):
     """Check that the first class is a cheapest cell with k rows."""
     table, _ = tables
-    nodes, trees = setting(table)
+    nodes, trees = nodes_of(table), trees_of(table)
     if table.tuples.n_rows < k:
         return
     class_of, _ = bottom_up(trees, k)
@@ -255,9 +246,7 @@ def test_the_cube_releases_cells_that_are_cheapest(tables, k):
 
 @given(tables=microdata(), k=st.integers(1, 6), weights=st.lists(st.sampled_from([0.1, 1.0, 3.0]), min_size=3))
 def test_a_part_of_the_trees_recodes_as_a_table_of_its_own(tables, k, weights):
-    table, _ = tables
-    nodes, _ = setting(table)
-    trees = Trees.of(table.tuples, nodes, weights[: len(nodes)])
+    trees = trees_of(tables[0], weights[: len(tables[0].quasi_identifiers)])
     chosen = np.arange(0, len(trees.rows), 2)
     part = trees.subset(chosen)
     own = top_down(part, k)
@@ -307,7 +296,7 @@ def plain_mondrian(table, rows, k, relaxed):
 @given(tables=microdata(), k=st.integers(1, 5), relaxed=st.booleans())
 def test_mondrian_is_a_plain_one(tables, k, relaxed):
     table, _ = tables
-    _, trees = setting(table)
+    trees = trees_of(table)
     tests = Requirements(k).tests(table.tuples, trees)
     cells = recode(trees, tests, method="mondrian-relaxed" if relaxed else "mondrian")
     assert cells_by_tuple(table, cells) == plain_mondrian(table, list(range(len(table.tuples))), k, relaxed)
@@ -317,7 +306,7 @@ def test_mondrian_is_a_plain_one(tables, k, relaxed):
 def test_parts_stay_apart(tables, k):
     """Release nothing coarser than any full-domain node with valid classes."""
     table, _ = tables
-    nodes, _ = setting(table)
+    nodes = nodes_of(table)
     for levels in product(*(range(h.length + 1) for h in table.quasi_identifiers.values())):
         at = np.column_stack(
             [own.ancestors[level][codes] for own, level, codes in zip(nodes, levels, table.tuples.codes.T, strict=True)]
@@ -325,7 +314,7 @@ def test_parts_stay_apart(tables, k):
         _, parts = np.unique(at, axis=0, return_inverse=True)
         if np.bincount(parts, table.tuples.counts).min() < k:
             continue
-        trees = Trees.of(table.tuples, nodes, apart=parts)
+        trees = trees_of(table, apart=parts)
         for method in ("top-down", "bottom-up"):
             cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
             for own, level, cell in zip(nodes, levels, cells.T[:-1], strict=True):
@@ -352,9 +341,7 @@ def change(r, c, trees, classes):
 def test_the_nearest_class_is_that_of_a_plain_search(seed):
     """Move tuples after the classes are sorted, and find the changes."""
     random = np.random.default_rng(seed)
-    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 60)] for j in range(4)})
-    table = Microdata.from_frame(frame, {name: nested(5) for name in frame})
-    _, trees = setting(table)
+    table, trees = drawn(random, 60, 4, 5)
     n_tuples, tests = len(trees.rows), Requirements(1).tests(table.tuples, trees)
     class_of = top_down(trees, 2)
     classes = Classes.of(trees, tests, class_of)
@@ -392,7 +379,7 @@ def part_of(members, k, limit, attributes, trees):
 
 @given(tables=microdata(), k=st.integers(1, 4), seed=st.integers(0, 99))
 def test_tuples_are_parted_by_the_best_of_all_nodes(tables, k, seed):
-    _, trees = setting(tables[0])
+    trees = trees_of(tables[0])
     random = np.random.default_rng(seed)
     n = len(trees.rows)
     members = random.permutation(n)[: random.integers(1, n + 1)].astype(np.int64)
@@ -413,9 +400,7 @@ def test_tuples_are_parted_by_the_best_of_all_nodes(tables, k, seed):
 
 
 def test_classes_that_no_tuple_can_leave_are_parted_anew():
-    frame = pd.DataFrame({"q": ["v0", "v7", "v1", "v6"]})
-    table = Microdata.from_frame(frame, {"q": nested(8)})
-    _, trees = setting(table)
+    table, trees = column(0, 7, 1, 6)
     made = relocate(trees, Requirements(2).tests(table.tuples, trees), np.array([0, 1, 1, 0]))
     assert made[0] == made[1] != made[2] == made[3]
 
@@ -424,7 +409,7 @@ def test_classes_that_no_tuple_can_leave_are_parted_anew():
 def test_the_best_of_all_ladders_is_kept(seed):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({f"q{j}": [f"v{min(v, 8) - 1}" for v in random.geometric(0.3, 400)] for j in range(5)})
-    _, trees = setting(Microdata.from_frame(frame, {name: nested(8) for name in frame}))
+    trees = trees_of(Microdata.from_frame(frame, {name: nested(8) for name in frame}))
     losses = []
     for factors in ((1.0,), (1.4,), (1.0, 1.4), (1.4, 1.0)):
         with patch.object(cubes, "_FACTORS", factors):
@@ -440,9 +425,7 @@ def test_the_best_of_all_ladders_is_kept(seed):
 
 
 def test_a_class_may_lose_rows_down_to_k():
-    frame = pd.DataFrame({"q": ["v0"] * 2 + ["v6"] + ["v7"] * 2})
-    table = Microdata.from_frame(frame, {"q": nested(8)})
-    _, trees = setting(table)
+    table, trees = column(0, 0, 6, 7, 7)
     assert relocate(trees, Requirements(2).tests(table.tuples, trees), np.array([0, 0, 1])).tolist() == [0, 1, 1]
 
 
@@ -450,57 +433,29 @@ def test_a_class_may_lose_rows_down_to_k():
 def test_no_relocation_costs_anything(price):
     random = np.random.default_rng(1)
     for _ in range(5):
-        frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 60)] for j in range(3)})
-        table = Microdata.from_frame(frame, {name: nested(5) for name in frame})
-        _, trees = setting(table)
+        table, trees = drawn(random, 60, 3, 5)
         before = random.permutation(np.arange(len(trees.rows)) // 4)
         after = relocate(trees, Requirements(2).tests(table.tuples, trees), before.copy(), price)
-        costs = []
-        for class_of in (before, after):
-            n_classes = int(class_of.max()) + 1
-            cells, rows = cells_of_classes(trees, class_of, n_classes), np.bincount(class_of, trees.rows, n_classes)
-            losses = np.where(cells < 0, 0.0, trees.costs[cells]).sum(axis=1)
-            costs.append(rows @ losses + price * np.count_nonzero(rows))
+        rows, losses = lost(trees, after, price)
         assert rows[rows > 0].min() >= 2
-        assert costs[1] < costs[0]
+        assert losses.sum() < lost(trees, before, price)[1].sum()
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_after_relocation_no_move_of_a_tuple_saves_anything(seed):
     """Compute the loss of every single move that leaves k rows."""
     random = np.random.default_rng(seed)
-    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 8, 80)] for j in range(3)})
-    table = Microdata.from_frame(frame, {name: nested(8) for name in frame})
-    _, trees = setting(table)
+    table, trees = drawn(random, 80, 3, 8)
     before = random.permutation(np.arange(len(trees.rows)) // 5)
-
-    def loss(class_of):
-        rows = np.bincount(class_of, trees.rows)
-        cells = cells_of_classes(trees, class_of, len(rows))
-        return rows, rows @ np.where(cells < 0, 0.0, trees.costs[cells]).sum(axis=1)
-
     made = relocate(trees, Requirements(3).tests(table.tuples, trees), before)
-    rows, least = loss(made)
+    rows, losses = lost(trees, made)
     for r in range(len(made)):
         for c in np.flatnonzero(rows) if rows[made[r]] - trees.rows[r] >= 3 else ():
-            assert loss(np.where(np.arange(len(made)) == r, c, made))[1] >= least - 1e-8
-
-
-def test_persons_are_counted_and_not_rows():
-    """Take four rows of two persons as a class of two."""
-    frame = pd.DataFrame({"q": ["a", "a", "b", "b", "c", "d"], "who": [1, 1, 2, 2, 3, 4]})
-    table = Microdata.from_frame(frame, {"q": Hierarchy.flat("abcd")}, person="who")
-    _, trees = setting(table)
-    tests = Requirements(1, [ColumnRequirement(RequirementKind.DISTINCT, "who", 2)]).tests(table.tuples, trees)
-    for members in members_of(recode(trees, tests)):
-        assert len({who for q, who in zip(frame.q, frame.who, strict=True) if "abcd".index(q) in members}) >= 2
-    assert recode(trees, Requirements(1).tests(table.tuples, trees)).tolist() == [[1], [2], [3], [4]]
+            assert lost(trees, np.where(np.arange(len(made)) == r, c, made))[1].sum() >= losses.sum() - 1e-8
 
 
 def test_what_is_left_over_joins_the_class_that_takes_it_at_least_loss():
-    frame = pd.DataFrame({"q": ["v0"] * 4 + ["v6"] * 4 + ["v7"]})
-    table = Microdata.from_frame(frame, {"q": nested(8)})
-    _, trees = setting(table)
+    table, trees = column(*[0] * 4, *[6] * 4, 7)
     own = repair(trees, Requirements(4).tests(table.tuples, trees), np.array([0, 1, -1]))
     assert own.tolist() == [0, 1, 1]
 
@@ -521,9 +476,67 @@ def test_a_search_without_local_recoding_does_not_load_it():
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 6))
 def test_the_first_split_of_a_tree_of_one_level_is_all_of_top_down(values, k):
     table = Microdata.from_frame(pd.DataFrame({"q": values}), {"q": Hierarchy.flat(range(6))})
-    trees = Trees.of(table.tuples, [own.nodes for own in table.quasi_identifiers.values()])
+    trees = trees_of(table)
     gain, part_of = first_split(trees, k)
     assert (gain > 0) == (part_of >= 0).any()
     assert np.array_equal(pd.factorize(part_of)[0], pd.factorize(top_down(trees, k))[0])
     if gain > 0:
         assert pd.Series(trees.rows).groupby(part_of).sum().min() >= k
+
+
+def numbered(trees, cells):
+    """Return cells as numbers of nodes in the hierarchies, and their costs."""
+    return trees.numbers[cells].tolist(), trees.costs[cells].tolist()
+
+
+@given(tables=microdata(max_rows=40), k=st.integers(1, 20), seed=st.integers(0, 99))
+def test_sets_have_the_same_cells_in_narrowed_and_in_merged_trees(tables, k, seed):
+    """Take random sets, and those below each node."""
+    trees, rng = trees_of(tables[0]), np.random.default_rng(seed)
+    units = np.unique(rng.integers(0, k, len(trees.rows)), return_inverse=True)[1]
+    (narrow, _), (_, of_units) = made = trees.narrowed(k), trees.merged(units)
+    at, nodes = trees.positions, zip(trees.first, trees.stop, strict=True)
+    below = [((first <= at) & (at < stop)).any(axis=1) for first, stop in nodes]
+    for (moved, group_of), least in zip(made, (k, 1), strict=True):
+        assert np.bincount(group_of, trees.rows).tolist() == moved.rows.tolist()
+        n = len(moved.rows)
+        for chosen in [rng.random(n) < 0.5, *(np.bincount(group_of[own], minlength=n) > 0 for own in below)]:
+            if moved.rows[chosen].sum() >= least:
+                own = cells_of_classes(moved, np.where(chosen, 0, -1), 1)
+                whole = cells_of_classes(trees, np.where(chosen[group_of], 0, -1), 1)
+                assert numbered(moved, own) == numbered(trees, whole)
+    assert all(len(set(of_units[units == unit])) == 1 for unit in units)
+    # No node has fewer rows but leaves that are as dear as the node above, if anything became less at all.
+    for j in range(trees.positions.shape[1] if narrow is not trees else 0):
+        before = np.concatenate([[0], np.cumsum(np.bincount(narrow.positions[:, j], narrow.rows, len(narrow.leaves)))])
+        for node in range(narrow.offsets[j], narrow.offsets[j + 1]):
+            above = narrow.parent[node]
+            if before[narrow.stop[node]] - before[narrow.first[node]] < k and above >= 0:
+                assert narrow.costs[node] == narrow.costs[above]
+    assert trees_of(tables[1]).narrowed(k)[0].rows.tolist() == narrow.rows.tolist()
+    # Parts stay apart, however few rows they have.
+    apart = trees_of(tables[0], apart=units)
+    narrow, group_of = apart.narrowed(k)
+    assert np.array_equal(narrow.parts[group_of], apart.parts)
+
+
+@given(tables=microdata(max_rows=40), k=st.integers(1, 8), n_classes=st.integers(1, 3), seed=st.integers(0, 99))
+def test_a_rest_is_filled_up_from_classes_that_keep_k_rows(tables, k, n_classes, seed):
+    trees = trees_of(tables[0])
+    tests = Requirements(k).tests(tables[0].tuples, trees)
+    class_of = np.random.default_rng(seed).integers(-1, n_classes, len(trees.rows))
+    class_of = np.unique(class_of, return_inverse=True)[1] - (class_of.min() < 0)
+    before = Classes.of(trees, tests, class_of).rows
+    made = fill(trees, tests, class_of)
+    classes = Classes.of(trees, tests, made, len(before) + 1)
+    assert made.min() >= 0
+    assert classes.rows.sum() == trees.rows.sum()
+    # Whoever gives keeps k rows, and nothing else changes.
+    assert all(after == own or k <= after < own for own, after in zip(before, classes.rows[: len(before)], strict=True))
+    if len(before) < len(classes.rows) and (class_of < 0).any() and classes.rows[len(before)] < k:
+        surplus = [
+            table_rows
+            for c, table_rows in zip(made, trees.rows, strict=True)
+            if c < len(before) and classes.rows[c] - table_rows >= k
+        ]
+        assert not surplus

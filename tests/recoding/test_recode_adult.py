@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from recodings import trees_of
 
 from pymoo_anon.datasets import fetch_adult
-from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, Trees, recode
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, recode
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +16,7 @@ def table(adult_rows):
 def loss_and_sizes(table, k, *others, **options):
     """Return the general loss metric per cell and the class sizes."""
     nodes = [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
-    trees = Trees.of(table.tuples, nodes)
+    trees = trees_of(table)
     cells = recode(trees, Requirements(k, others).tests(table.tuples, trees), **options)
     _, class_of = np.unique(cells, axis=0, return_inverse=True)
     sizes = np.bincount(class_of.ravel(), table.tuples.counts)

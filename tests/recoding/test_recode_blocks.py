@@ -3,29 +3,22 @@
 from unittest.mock import patch
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recodings import blocks, members_of, small_blocks
-from strategies import nested
-from test_recode import cells_by_tuple, microdata, setting
+from recodings import blocks, column, drawn, lost, members_of, small_blocks, trees_of
+from test_recode import cells_by_tuple, microdata
 
-from pymoo_anon.recoding import Requirements, Trees, growth, recode
+from pymoo_anon.recoding import Requirements, growth, recode
 from pymoo_anon.recoding.cube import Cube, bottom_up
 from pymoo_anon.recoding.growth import Seeds, grow
 from pymoo_anon.recoding.moves import repair
 from pymoo_anon.recoding.top_down import top_down
-from pymoo_anon.recoding.trees import FORBIDDEN, by_first_step, cells_of_classes
-from pymoo_anon.table import Microdata
+from pymoo_anon.recoding.trees import FORBIDDEN, by_first_step
 
 
-def random_trees(seed, n, n_columns, n_values, apart=None):
-    random = np.random.default_rng(seed)
-    columns = {f"q{j}": [f"v{v}" for v in random.integers(0, n_values, n)] for j in range(n_columns)}
-    table = Microdata.from_frame(pd.DataFrame(columns), {name: nested(n_values) for name in columns})
-    nodes, trees = setting(table)
-    return table, trees if apart is None else Trees.of(table.tuples, nodes, apart=apart(len(trees.rows)))
+def random_trees(seed, n, n_columns, n_values):
+    return drawn(np.random.default_rng(seed), n, n_columns, n_values)
 
 
 @given(
@@ -36,12 +29,12 @@ def random_trees(seed, n, n_columns, n_values, apart=None):
 )
 def test_blocks_hold_what_is_required_with_any_number_of_threads(tables, k, price, sizes):
     table, other = tables
-    _, trees = setting(table)
+    trees = trees_of(table)
     tests = Requirements(k).tests(table.tuples, trees)
     with small_blocks(*sizes):
         cells = recode(trees, tests, price, n_threads=1)
         assert np.array_equal(recode(trees, tests, price, n_threads=3), cells)
-        _, again = setting(other)
+        again = trees_of(other)
         twin = recode(again, Requirements(k).tests(other.tuples, again), price, n_threads=2)
     assert cells_by_tuple(other, twin) == cells_by_tuple(table, cells)
     classes = [table.tuples.counts[members].sum() for members in members_of(cells)]
@@ -108,7 +101,7 @@ def plain_growth(trees, k, price, tried=None):
     price=st.sampled_from([0.0, 0.5]),
 )
 def test_growth_takes_what_a_plain_search_takes(tables, k, price):
-    _, trees = setting(tables[0])
+    trees = trees_of(tables[0])
     assert grow(trees, k, price).tolist() == plain_growth(trees, k, price).tolist()
 
 
@@ -217,7 +210,8 @@ def test_blocks_of_fewer_than_two_classes_are_one_class_and_nothing_grows():
 
 
 def test_tuples_that_must_be_apart_are_no_class_however_few_they_are():
-    _, trees = random_trees(4, 30, 3, 5, apart=lambda n: np.arange(n) % 2)
+    table, trees = random_trees(4, 30, 3, 5)
+    trees = trees_of(table, apart=np.arange(len(trees.rows)) % 2)
     k = int(trees.rows.sum() * 0.45)
     made = grow(trees, k)
     parts = trees.positions[:, -1]
@@ -233,25 +227,14 @@ def test_the_better_of_small_and_large_blocks_is_kept(k, price):
 
     def loss(left, classes):
         with patch.multiple(blocks, _CUBE_LOOKS=5, _LEFT=left, _CLASSES=classes):
-            return plain_loss(trees, repair(trees, tests, blocks._recoded_in_blocks(trees, tests, price)), price)
+            return lost(trees, repair(trees, tests, blocks._recoded_in_blocks(trees, tests, price)), price)[1].sum()
 
     small, large, both = loss(60, 0), loss(int(8 * k / trees.rows.mean()), 0), loss(60, 8)
     assert both == pytest.approx(min(small, large))
 
 
-def plain_loss(trees, class_of, price):
-    total = 0.0
-    for c in set(class_of.tolist()):
-        own = np.flatnonzero(class_of == c)
-        cells = cells_of_classes(trees, np.where(class_of == c, 0, -1), 1)[0]
-        total += trees.rows[own].sum() * trees.costs[cells].sum() + price
-    return total
-
-
 def test_blocks_are_the_parts_of_splits_from_the_top():
-    random = np.random.default_rng(0)
-    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 5, 200)] for j in range(3)})
-    _, trees = setting(Microdata.from_frame(frame, {name: nested(5) for name in frame}))
+    _, trees = random_trees(0, 200, 3, 5)
     for k in (2, 30):
         made = blocks._blocks(trees, k, 20)
         by_splits = top_down(trees, max(k, int(trees.rows.mean() * 20 / 4)), enough=20)
@@ -262,8 +245,7 @@ def test_blocks_are_the_parts_of_splits_from_the_top():
 
 
 def test_what_grows_is_numbered_after_what_the_cube_released():
-    table = Microdata.from_frame(pd.DataFrame({"q": ["v0", "v1", "v6", "v7"]}), {"q": nested(8)})
-    _, trees = setting(table)
+    table, trees = column(0, 1, 6, 7)
     tests = Requirements(2).tests(table.tuples, trees)
     with patch.object(blocks, "bottom_up", lambda *_, **__: (np.array([0, 0, -1, -1]), False)):
         assert blocks._recoded_block(trees, tests, 0.0).tolist() == [0, 0, 1, 1]
@@ -271,9 +253,7 @@ def test_what_grows_is_numbered_after_what_the_cube_released():
 
 def test_cells_that_are_nobodys_best_make_room_for_others(monkeypatch):
     """Release the same with room for hardly more cells than tuples."""
-    random = np.random.default_rng(1)
-    frame = pd.DataFrame({f"q{j}": [f"v{v}" for v in random.integers(0, 6, 60)] for j in range(4)})
-    _, trees = setting(Microdata.from_frame(frame, {name: nested(6) for name in frame}))
+    _, trees = random_trees(1, 60, 4, 6)
     (roomy, _), of, n = bottom_up(trees, 4), Cube.of, len(trees.rows) + 1
 
     def tight(trees):

@@ -137,26 +137,6 @@ def test_a_walk_of_the_verifier_meets_every_point():
         assert sorted(map(str, space.walk())) == sorted(str(space.at(x)) for x in cuts)
 
 
-def test_violating_suppresses_what_breaks_a_constraint_and_nothing_else():
-    """Use classes of 2, 6 and 4 persons. Smallest first would keep the second, of one value."""
-    made = {
-        **random_instance(np.random.default_rng(0)),
-        "space": "levels",
-        "attributes": [{"name": "a", "values": 3, "levels": [[0, 1, 2], [0, 0, 0]]}],
-        "rows": {"a": [0, 0, 1, 2, 2]},
-        "columns": {"s": [0, 1, 0, 0, 1], "t": [0, 0, 0, 0, 1]},
-        "counts": [1, 1, 6, 1, 3],
-        "objectives": [{"measure": "k"}, {"measure": "GLM"}, {"measure": "CM", "column": "t"}],
-        "constraints": [{"measure": "k", "at least": 3}, {"measure": "l", "column": "s", "at least": 2}],
-        "suppression": {"rule": "violating", "limit": 7},
-        "unit": 2,
-    }
-    values, excess = suite.Instance(made).evaluate([[0], [1]])
-    assert values.tolist() == [[4, 16, 9], [12, 24, 3]]
-    assert excess.tolist() == [[-1, 0, 1], [-9, 0, -7]]
-    assert [Space(made).at([level]) for level in (0, 1)] == [([4, 16, 9], [-1, 0, 1]), ([12, 24, 3], [-9, 0, -7])]
-
-
 def test_strings_that_are_no_cuts_break_a_constraint():
     """Use nine drugs with the nodes 0–3, 4–8 and 6–8."""
     problem = suite.load("pharmacy-trees-k-l-GLM-CM-s20-v1")

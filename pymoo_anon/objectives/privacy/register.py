@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, row_ids
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import row_ids
 from pymoo_anon.objectives.base import Objective, WorstClassObjective
 from pymoo_anon.objectives.bounds import Bounding, Monotone, SuppressionBudget
 from pymoo_anon.table.domain_values import same_as
