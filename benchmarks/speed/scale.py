@@ -158,7 +158,7 @@ def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
     if engine == "polars":
         made.frame.sink_parquet(written)
     else:
-        write_table(made.frame, written)
+        write_table(made.frame, written, made.counted)
     told = {**watch.read(), "bytes": written.stat().st_size}
     if name == "count again":
         watch.read()

@@ -23,7 +23,7 @@ from pymoo_anon.study.tables import by_column, check_known, columns_of, csv_file
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.findings import check_hierarchy
-from pymoo_anon.table.frames import coded, combinations_of
+from pymoo_anon.table.frames import at_hand, coded, combinations_of
 from pymoo_anon.table.guesses import TELLING
 from pymoo_anon.table.hierarchy import Hierarchy
 
@@ -40,7 +40,7 @@ def run_draft(request: DraftRequest, console: Console) -> None:
     read = [] if reading.source.path is None else [reading.source.path]
     drafts, why = {}, {}
     with working("Reading the table") as show:
-        frame = open_table(reading, names)
+        frame = at_hand(open_table(reading, names))
         for place, name in enumerate(names):
             show(f"Drafting hierarchies: column {place + 1} of {len(names)}")
             drafts[name], why[name] = _draft(request, frame, name)
@@ -119,7 +119,7 @@ def run_check(request: CheckRequest, console: Console) -> None:
             source = source_of(str(request.data), Path())
             found = by_column(files, request.data, columns_of(source))
             check_known(source, found, columns_of(source))
-            frame = open_table(Reading(source), list(found))
+            frame = at_hand(open_table(Reading(source), list(found)))
         known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]
     n_found = dict.fromkeys(("error", "warning", "note"), 0)
     for file, values in known:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import pandas as pd
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import counted, examples, repeated
 from pymoo_anon.study.databases import (
     POSTGRES,
     check_installed,
@@ -33,7 +33,7 @@ from pymoo_anon.study.databases import (
     read_workbook,
     write_workbook,
 )
-from pymoo_anon.study.names import Reading, Source, checksum
+from pymoo_anon.study.names import FIRST_COLUMN, Reading, Source, checksum
 from pymoo_anon.table.delimited import (
     PACKED,
     ZIPPED,
@@ -90,7 +90,7 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, enc
         raise ValueError(
             f"{path} must name each of its columns once, got {examples(twice)} more than once; rename all but one there"
         )
-    return Dialect(separator, header, True)
+    return Dialect(separator, [header[0] or FIRST_COLUMN, *header[1:]], True)
 
 
 def head_of(path: Path, encoding: str | None = None) -> str:
@@ -198,7 +198,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     """
     if has_nul(path):
         return False
-    sign = dialect.separator
+    sign = re.escape(dialect.separator)
     field = f'(?:[^"\r{sign}]*|"(?:[^"\r]|"")*")'
     # A regular expression repeats something up to 1,000 times.
     whole, rest = divmod(len(dialect.names) - 1, 1000)
@@ -240,18 +240,23 @@ def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[l
     rows = csv_rows(text, dialect.separator, str(path))
     if dialect.has_header:
         next(rows)
-    uneven: dict[int, int] = {}
+    uneven: list[int] = []
+    # Numbers of fields, and whether the last one holds something.
+    shapes: set[tuple[int, bool]] = set()
     for number, row in enumerate(rows, start=1 + dialect.has_header):
         if len(row) == n_fields:
             yield row
         elif row:
-            uneven[number] = len(row)
+            uneven.append(number)
+            shapes.add((len(row), row[-1] != ""))
     if uneven:
-        counts = " or ".join(map(str, sorted(set(uneven.values()))[:5]))
+        counts = " or ".join(map(str, sorted({n for n, _ in shapes})[:5]))
         header = "as in its header, which is row 1" if dialect.has_header else "one for each of the names"
+        # R's write.table names no column for the names of rows.
+        hint = "; if the first field names the row, name that column, too" * (shapes == {(n_fields + 1, True)})
         raise ValueError(
-            f"{path} must have {n_fields} fields in every row, {header}; got {counts} "
-            f"fields in {len(uneven)} of its rows: rows {examples(list(uneven))}"
+            f"{path} must have {counted(n_fields, 'field', 'fields')} in every row, {header}; got {counts} "
+            f"fields in {len(uneven)} of its rows: rows {examples(uneven)}{hint}"
         )
 
 
@@ -496,12 +501,12 @@ def write_table(frame: Any, path: Path, counted: Callable[[], tuple[Any, Any] | 
             _write_pandas(frame, path, kind)
         elif nw.from_native(frame).implementation.is_pyspark():
             _write_spark(frame, path, kind)
-        elif kind == "csv":
-            distinct = None if counted is None else counted()
-            if distinct is None or not _repeated(*distinct, path):
-                frame.write_csv(str(path))
         else:
-            frame.write_parquet(str(path))
+            distinct = None if counted is None else counted()
+            if kind == "parquet":
+                _write_parquet(frame, path, distinct is not None)
+            elif distinct is None or not _repeated(*distinct, path):
+                frame.write_csv(str(path))
     except (OSError, MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -520,6 +525,20 @@ def _repeated(rows: Any, counts: Any, path: Path) -> bool:
         are_lines = next(lines, None) is None
     once.unlink()
     return are_lines
+
+
+def _write_parquet(relation: Any, path: Path, are_few: bool) -> None:
+    """Write a relation of DuckDB, repeated rows by one thread.
+
+    Several threads would keep all rows that come of one block of distinct rows in memory.
+    """
+    ((n_threads,),) = relation.query("pymoo_anon_rows", "SELECT current_setting('threads')").fetchall()
+    if are_few:
+        relation.query("pymoo_anon_rows", "SET threads TO 1")
+    try:
+        relation.write_parquet(str(path))
+    finally:
+        relation.query("pymoo_anon_rows", f"SET threads TO {n_threads}")
 
 
 def _write_pandas(frame: pd.DataFrame, path: Path, kind: str) -> None:

@@ -94,6 +94,7 @@ _FORMATS = (
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of before 2007 or with a password", "save it as .xlsx"),
     (0, b"SQLite format 3\0", "an SQLite database", "let its name end in .sqlite"),
     (0, b"PAR1", "a Parquet file", "let its name end in .parquet"),
+    (0, b"sep=", "one with a first line for Excel", "delete that line"),
     (8, b"DUCK", "a DuckDB database", "name its table, duckdb:FILE:TABLE"),
 )
 
@@ -117,6 +118,9 @@ _UNREAD = {
     (".xml", ".html", ".htm", ".feather", ".arrow", ".orc", ".xlsb", ".mdb", ".accdb"): ("another format", _AS_CSV),
     (".tar", ".tgz", ".tar.gz", ".bz2", ".xz", ".zst", ".7z", ".rar"): ("an archive", "unpack it and name the file"),
 }
+
+#: Name of a first column without one: R and pandas write the names of rows there.
+FIRST_COLUMN = "column 1"
 
 #: Schemes of the addresses of databases that Ibis connects to.
 DATABASES = (

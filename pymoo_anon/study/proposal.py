@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -110,7 +111,9 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
                 "--names NAME,NAME,... names the columns of a file without such a row"
             )
         if not all(header):
-            raise ValueError(f"{source} must name every column, got no name for column {header.index('') + 1}")
+            raise ValueError(
+                f"{source} must name every column, got no name for column {header.index('') + 1}; name it there"
+            )
     elif source.kind == "sqlite":
         source.check()
         try:
@@ -142,9 +145,7 @@ class Proposer:
         #: The table, read once.
         self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
         profiles = profiles_of(self.frame, nw.from_native(self.frame).collect_schema().names())
-        self._empty = [
-            text for text in ("", *WORDS["never values"]) if any(text in profile.values for profile in profiles)
-        ]
+        self._empty = _never_values(profiles)
         #: Counts of the values of each column.
         self.profiles = self._without(profiles)
         self._drafts: dict[int, tuple[str | None, str, Draft | None]] = {}
@@ -240,10 +241,12 @@ class Proposer:
         equal = equal_columns(self.frame, sorted(free, key=lambda own: order.index(roles[own.name])))
         found = {a: (EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
         used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
-        known = [own.name for own in used if roles[own.name] == "quasi-identifier"]
         person = next((name for name, role in roles.items() if role == "person"), None)
-        decided = decided_columns(self.frame, used, known, person)
-        found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
+        # A column of another role may be left out, and generalized ones tell less.
+        for role in ("quasi-identifier", "sensitive", "other"):
+            alike = [own.name for own in used if roles[own.name] == role]
+            decided = decided_columns(self.frame, used, alike, person)
+            found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
         return {name: told for name, told in found.items() if name not in asked}
 
     def _columns(
@@ -279,7 +282,8 @@ class Proposer:
         path = (source.address or str(source)) if source.path is None else path_from(project.parent, source.path)
         is_key = source.table is not None and source.kind in ("excel", "sqlite", "database")
         file = f"duckdb:{path}:{source.table}" if source.kind == "duckdb" else path
-        used = [own.profile for own in columns if own.role in ("quasi-identifier", "sensitive", "label", "person")]
+        # A column that is not decided may be used, too.
+        used = [own.profile for own in columns if own.role not in ("identifier", "keep", "drop")]
         n_rows, n_columns = counted(columns[0].profile.n_rows, "row", "rows"), len(columns)
         reading = [
             f"# {plain(f'{name}: {words}')} If it is a value, take it out of empty."
@@ -372,12 +376,32 @@ def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
     return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
 
 
+def _never_values(profiles: Sequence[Profile]) -> list[str]:
+    """Return the texts in a table that no column has as values.
+
+    The "NA" of programs is a value where it stands among codes of two letters, as Namibia does among countries.
+    """
+    found = [
+        text
+        for text in ("", *WORDS["never values"], *WORDS["values of programs"])
+        if any(text in profile.values for profile in profiles)
+    ]
+    if "NA" in found and any("NA" in own.values and _are_pairs_of_letters(own.values) for own in profiles):
+        found.remove("NA")
+    return found
+
+
+def _are_pairs_of_letters(values: Sequence[Any]) -> bool:
+    pairs = [re.fullmatch("[A-Za-z]{2}", str(value)) is not None for value in values if value not in (None, "", "NA")]
+    return len(pairs) > 1 and sum(pairs) >= 0.9 * len(pairs)
+
+
 def _proposed(columns: Sequence[ColumnProposal]) -> list[str]:
     """Return the odd texts that may stand for no value.
 
     Texts that another column has as values are left out.
     """
-    odd = {column.profile.name: dict(column.draft.odd) for column in columns if column.draft is not None}
+    odd = {column.profile.name: _odd_of(column) for column in columns}
 
     def likely(text: Any, count: int) -> bool:
         if not isinstance(text, str) or any(map(str.isdigit, text)) or not (says_missing(text) or count >= _SEVERAL):
@@ -387,6 +411,20 @@ def _proposed(columns: Sequence[ColumnProposal]) -> list[str]:
         return (says_missing(text) and len(text) > 2) or not any(text in values for values in others)
 
     return list(dict.fromkeys(text for texts in odd.values() for text, count in texts.items() if likely(text, count)))
+
+
+def _odd_of(column: ColumnProposal) -> dict[Any, int]:
+    """Return the odd values of a draft, or else texts among numbers that say "missing"."""
+    if column.draft is not None and column.draft.odd:
+        return dict(column.draft.odd)
+    if column.profile.is_sampled:
+        return {}
+    counts = dict(zip(column.profile.values, column.profile.counts, strict=True))
+    texts = {value: n for value, n in counts.items() if isinstance(value, str) and not value[-1:].isdigit()}
+    if not 0 < len(texts) <= _SEVERAL or not all(map(says_missing, texts)):
+        return {}
+    others = [value for value in counts if value is not None and value not in texts]
+    return texts if others and all(is_number(spelled(value, float)) for value in others) else {}
 
 
 def _questions(columns: Sequence[ColumnProposal], texts: Sequence[str] | None = None) -> dict[str, str]:

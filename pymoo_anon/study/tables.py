@@ -125,7 +125,7 @@ def _check_there(source: Source, found: Sequence[str], wanted: Sequence[str]) ->
 
 def _check_same(source: Source, found: list[str], columns: Sequence[str]) -> None:
     if nameless := [place for place, column in enumerate(found, start=1) if not column]:
-        raise ValueError(f"{source} must name every column, got no name for column {examples(nameless)}")
+        raise ValueError(f"{source} must name every column, got no name for column {examples(nameless)}; name it there")
     _check_there(source, found, columns)
     if undecided := [column for column in found if column not in columns]:
         raise ValueError(

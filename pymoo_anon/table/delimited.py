@@ -26,7 +26,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.table.domain_values import ROOT
 
 #: The separators that are recognised.
-SEPARATORS = (",", ";", "\t")
+SEPARATORS = (",", ";", "\t", "|")
 
 # A file is recognised by so many of its first rows.
 _FIRST_ROWS = 1000

@@ -86,6 +86,8 @@ def _add_abbreviations(found: dict[str, dict[str, Any]]) -> None:
 _SHORTEST, _LONG = 3, 7
 # Endings of inflected words.
 _INFLECTIONS = ("s", "es", "en")
+# Letters behind a word that stand for father, husband, mother, partner and wife.
+_RELATIVES = "fhmpw"
 
 #: Tables of the data file, each by word: roles ("joined", "begins", "ends", "whole"), values, scales and lists.
 #: "kinds" has the roles of columns with such values, and "scales" the names of all scales.
@@ -111,17 +113,17 @@ def role_of_word(word: str) -> str | None:
 
 
 def role_of_lettered(word: str) -> str | None:
-    """Return the role of a word behind one letter.
+    """Return the role of a word behind or before one letter.
 
-    Surveys put a letter before a word: "Medu" is the education of the mother.
+    Surveys add a letter to a word: "Medu" is the education of the mother, "agew" the age of the wife.
 
-    >>> role_of_lettered("medu"), role_of_lettered("mileage")
-    ('quasi-identifier', None)
+    >>> role_of_lettered("medu"), role_of_lettered("agew"), role_of_lettered("mileage")
+    ('quasi-identifier', 'quasi-identifier', None)
     """
-    known = (
-        role_of_word(word) is None and word not in WORDS["joined"] and len(word) > _SHORTEST and _known_parts(word[1:])
-    )
-    return role_of_word(word[1:]) if known else None
+    if role_of_word(word) is not None or word in WORDS["joined"] or len(word) <= _SHORTEST:
+        return None
+    bare = [word[1:], *([word[:-1]] if word[-1] in _RELATIVES else [])]
+    return next((role_of_word(part) for part in bare if _known_parts(part)), None)
 
 
 def _known_parts(word: str) -> tuple[str, ...]:

@@ -31,8 +31,10 @@ _MEANINGS = {
     "quasi-identifier": "others may know of a person",
     "sensitive": "nobody should learn of a person",
 }
-# Persons weigh more. Weights of rows in a sample seldom do.
-_LEAST_PERSON_WEIGHT = 10
+# Persons weigh so much, also newborns in grams. Weights of rows in a sample are mostly smaller or larger.
+_PERSON_WEIGHTS = range(10, 10_000)
+# Fewer whole numbers that repeat are counts or codes, and name nobody.
+_FEW_NUMBERS = 20
 _RECENT_YEARS = range(1900, 2036)
 
 
@@ -302,13 +304,18 @@ def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[st
         return None
     whole = WORDS["whole"].get("".join(words))
     if whole == "identifier" and words[0] == "id" and not profile.is_nearly_unique and profile.n_rows >= TELLING:
-        return "person", "the name says 'id', and values repeat: it tells whose row it is"
-    if whole is not None:
+        # Two values tell no persons apart.
+        return (
+            ("person", "the name says 'id', and values repeat: it tells whose row it is")
+            if not _are_two(profile)
+            else None
+        )
+    if whole is not None and not (whole == "identifier" and _name_nobody(profile, looks)):
         return whole, f"the name is {profile.name!r}, which {_MEANINGS[whole]}"
     said = {word: role for word in words if (role := role_of_word(word)) is not None}
     # Numbers of persons and things have no decimals.
     if not _is_count(words, looks) and (not looks.numbers or looks.are_whole):
-        found = _role_by_number(profile, words, said) or _role_by_identifier(profile, words, said)
+        found = _role_by_number(profile, words, said) or _role_by_identifier(profile, words, said, looks)
         if found is not None:
             return found
     if _repeats(profile):
@@ -326,9 +333,9 @@ def _role_by_attribute(
     # The purpose of a loan or of a visit tells little about a person.
     if words[-1] in WORDS["purposes"]:
         return None
-    few = profile.n_distinct <= 2 and profile.n_rows >= TELLING
+    few = _are_two(profile)
     counts = _is_count(words, looks) and words[0] != "total"
-    is_light = bool(looks.numbers) and max(looks.numbers) < _LEAST_PERSON_WEIGHT
+    of_rows = bool(looks.numbers) and ceil(max(looks.numbers)) not in _PERSON_WEIGHTS
     for word, after in zip(reversed(words), ["", *reversed(words[1:])], strict=True):
         role = said.get(word)
         if role == "sensitive" and looks.are_dates:
@@ -336,7 +343,7 @@ def _role_by_attribute(
         idle = (
             (word in WORDS["times"] and (few or after in WORDS["units"]))
             or (word in WORDS["weak"] and "sensitive" in said.values())
-            or (word in WORDS["weights"] and is_light)
+            or (word in WORDS["weights"] and of_rows)
             or (role == "quasi-identifier" and counts and not word.startswith(tuple(WORDS["family"])))
         )
         if role in ("quasi-identifier", "sensitive") and not idle:
@@ -350,7 +357,8 @@ def _is_count(words: list[str], looks: _Looks) -> bool:
 
 
 def _role_by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    ids = [word for word in words if word in WORDS["numbers"] or word.endswith(tuple(WORDS["number ends"]))]
+    ends = tuple(WORDS["number ends"])
+    ids = [word for word in words if word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word)]
     if not ids:
         return None
     person = next((word for word, role in said.items() if role == "person"), None)
@@ -368,13 +376,30 @@ def _role_by_number(profile: Profile, words: list[str], said: dict[str, str]) ->
     return "identifier", f"the name says {ids[0]!r}: a number of a person or of something that is theirs"
 
 
+def _ends_in_id(word: str) -> bool:
+    return word.endswith("id") and role_of_word(word[:-2]) is not None
+
+
 def _repeats(profile: Profile) -> bool:
     return profile.n_rows >= TELLING and profile.n_rows - profile.n_missing >= 5 * profile.n_distinct
 
 
-def _role_by_identifier(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    # Two values name nobody: they say, for example, whether there is a telephone.
-    if profile.n_distinct <= 2 and profile.n_rows >= TELLING:
+def _are_two(profile: Profile) -> bool:
+    return profile.n_distinct <= 2 and profile.n_rows >= TELLING
+
+
+def _name_nobody(profile: Profile, looks: _Looks) -> bool:
+    """Return whether values are too few for names.
+
+    Two say, for example, whether there is a telephone.
+    """
+    return _are_two(profile) or (looks.are_whole and profile.n_distinct <= _FEW_NUMBERS and _repeats(profile))
+
+
+def _role_by_identifier(
+    profile: Profile, words: list[str], said: dict[str, str], looks: _Looks
+) -> tuple[str, str] | None:
+    if _name_nobody(profile, looks):
         return None
     named = next((word for word in words if said.get(word) == "identifier"), None)
     described = (

@@ -19,7 +19,7 @@ from servers import PASSWORD, postgres_server
 
 from pymoo_anon.study import databases, names
 from pymoo_anon.study.databases import new_database_table
-from pymoo_anon.study.engines import content_checksum, first_line, open_frame, registered
+from pymoo_anon.study.engines import content_checksum, first_line, open_frame, registered, write_table
 from pymoo_anon.study.names import Reading, Source, source_of
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.releasing import is_there
@@ -515,3 +515,13 @@ def test_what_ibis_connects_to_is_read(monkeypatch):
         connection.execute("CREATE TABLE t AS SELECT 9007199254740993 AS a, DATE '2020-02-29' AS b, 'x' AS \"c d\"")
     monkeypatch.setattr(names, "DATABASES", ("duckdb",))
     assert opened(Reading(source_of("duckdb://my.duckdb", Path(), "t"))) == [(2**53 + 1, date(2020, 2, 29), "x")]
+
+
+def test_repeated_rows_become_parquet_in_order_and_threads_stay():
+    """Write by one thread what would else be held in memory whole."""
+    connection = duckdb.connect()
+    relation = connection.sql("SELECT a, unnest(range(n)) AS again FROM (VALUES ('x', 3), ('y', 2)) rows(a, n)")
+    threads = connection.sql("SELECT current_setting('threads')").fetchall()
+    write_table(relation, Path("t.parquet"), lambda: (relation, [3, 2]))
+    assert duckdb.sql("SELECT a FROM 't.parquet'").fetchall() == [("x",)] * 3 + [("y",)] * 2
+    assert connection.sql("SELECT current_setting('threads')").fetchall() == threads

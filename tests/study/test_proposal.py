@@ -1,0 +1,132 @@
+"""Tables of other programs: names of rows, and how each program writes that there is no value."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import tomlkit
+from command import run
+
+from pymoo_anon.study.names import source_of
+from pymoo_anon.study.project import read_project
+from pymoo_anon.study.proposal import Proposer, reading_of
+from pymoo_anon.study.tables import table_of
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def patients():
+    """Return 40 rows without a column that counts them."""
+    return pd.DataFrame({"age": [20 + i % 5 for i in range(40)], "sex": ["F", "M"] * 20})
+
+
+def proposed(frame, **roles):
+    """Write a table, and return the columns and texts of its proposal."""
+    frame.to_csv("t.csv", index=False)
+    made = Proposer(reading_of(source_of("t.csv", Path()), "auto", None))
+    own = made.propose(Path("t.toml"), [f"{name}={role}" for name, role in roles.items()])
+    text = tomlkit.parse(own.texts["t.toml"]).unwrap()
+    return {column.profile.name: column for column in own.columns}, text["data"]["empty"]
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.xlsx"])
+def test_names_of_rows_are_a_column_without_a_name_that_is_left_out(file):
+    """Read what pandas and R write by default."""
+    if file == "t.csv":
+        patients().to_csv(file)
+    else:
+        patients().to_excel(file, engine="xlsxwriter")
+    assert "Not released (1): column 1\n" in run("init", file)
+    assert read_project(Path("t.toml")).with_role("drop") == ["column 1"]
+    if file == "t.xlsx":
+        return
+    run("search", "t.toml")
+    run("pick", "t.toml", "--require", "k>=2")
+    run("release", "t.toml", "--output", "public.csv")
+    assert list(pd.read_csv("public.csv")) == ["age", "sex"]
+
+
+def test_no_other_column_may_lack_a_name():
+    patients().assign(**{"": 1}).to_csv("t.csv", index=False)
+    assert "t.csv must name every column, got no name for column 3; name it there" in run("init", "t.csv", code=2)
+
+
+@pytest.mark.parametrize("text", ["NA", "N/A", "NaN", "NULL", "<NA>"])
+def test_what_programs_write_for_no_value_is_none_in_any_column(text):
+    frame = patients().astype(object)
+    frame.iloc[::4, 0] = frame.iloc[::5, 1] = text
+    columns, empty = proposed(frame)
+    assert empty == [text]
+    assert [columns[name].profile.n_missing for name in ("age", "sex")] == [10, 8]
+    assert columns["age"].levels == "numbers, 2 levels above the values"
+
+
+def test_a_code_of_two_letters_is_a_value():
+    """Keep Namibia among countries, and ask about the same text among numbers."""
+    frame = patients().astype(object).assign(country=["NA", "DE", "FR", "ES"] * 10)
+    frame.iloc[0, 0] = "NA"
+    columns, empty = proposed(frame)
+    assert empty == []
+    assert columns["country"].profile.n_missing == 0
+    assert columns["age"].draft.question == "'NA' in 1 row is no number: is it a missing value?"
+
+
+def test_a_text_among_numbers_says_missing_whatever_the_role():
+    """Take the point of SAS for no value also where a column gets no hierarchy."""
+    frame = patients().astype(object).assign(x1=[0, 1, ".", 1] * 10, x2=[3, 4, 5, "."] * 10)
+    columns, empty = proposed(frame)
+    assert (columns["x1"].role, empty) == ("other", ["."])
+    assert columns["x1"].profile.n_missing == columns["x2"].profile.n_missing == 10
+    # It is a value where other texts are.
+    columns, empty = proposed(frame.assign(x3=["a", ".", "b", "c"] * 10))
+    assert empty == []
+
+
+def test_signs_between_fields_may_be_bars():
+    """Read what agencies separate by "|", a file that would else be one column."""
+    patients().to_csv("t.csv", index=False, sep="|")
+    run("init", "t.csv")
+    project = read_project(Path("t.toml"))
+    assert project.with_role("quasi-identifier") == ["age", "sex"]
+    table = table_of(project)
+    assert (table.n_rows, table.quasi_identifiers["sex"].domain) == (40, ("F", "M"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sep=;\na;b\n1;2\n", "t.csv must be a CSV file, got one with a first line for Excel; delete that line"),
+        ('"a","b"\n"1",1,2\n"2",3,4\n', "rows 2, 3; if the first field names the row, name that column, too"),
+        (
+            "# of 2024\na,b\n1,2\n",
+            "t.csv must have 1 field in every row, as in its header, which is row 1; got 2 fields",
+        ),
+    ],
+)
+def test_what_programs_put_before_or_beside_a_table_is_named(text, message):
+    Path("t.csv").write_text(text)
+    assert message in run("init", "t.csv", code=2)
+
+
+def test_gaps_in_a_column_that_is_not_decided_are_kept():
+    """Let a search run after the role is decided."""
+    patients().assign(x1=[1.5, 2.5, None, 3.5] * 10).to_csv("t.csv", index=False)
+    run("init", "t.csv")
+    text = Path("t.toml").read_text()
+    Path("t.toml").write_text(text.replace('role = "other"', 'role = "sensitive"'))
+    assert 'missing = "keep"' in text
+    run("search", "t.toml")
+
+
+def test_dummies_of_a_column_are_left_out_and_those_of_another_role_stay():
+    """Find what one undecided or one sensitive column decides, and keep what a quasi-identifier decides."""
+    frame = pd.concat([patients()] * 5, ignore_index=True)
+    frame["x"] = [(i * i + i // 3) % 4 for i in range(200)]
+    frame["income"] = [(i * i + i // 7) % 3 for i in range(200)]
+    frame = frame.assign(x1=frame.x == 1, income1=frame.income == 1, old=frame.age > 22)
+    columns, _ = proposed(frame)
+    assert {name: own.reason for name, own in columns.items() if own.role == "drop"} == {
+        "x1": "'x' decides it: where 'x' is the same, it is",
+        "income1": "'income' decides it: where 'income' is the same, it is",
+    }
+    assert columns["old"].role == "other"
