@@ -69,6 +69,7 @@ def test_every_generalization_keeps_what_is_required(algorithm):
     found = front()
     assert list(found)[-5:-1] == ["k", "GLM", "t", "precision"]
     assert len(found) > 1
+    assert found.k.is_monotonic_decreasing
     assert found.k.min() >= 10
     assert found.t.max() <= 0.6
     assert found.precision.min() >= 0.1
