@@ -2,6 +2,7 @@
 
 import datetime
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import strategies as st
@@ -105,6 +106,17 @@ def test_marked_rows_that_are_enough_hold():
     assert made.claims.promised.tolist()[:2] == [4, 3]
     assert made.claims.recounted.tolist()[:2] == [4, 3]
     assert (made.frame[["age", "sex"]] == "*").all(axis=1).sum() == 4
+
+
+def test_columns_and_rows_come_out_plain():
+    made = release(
+        HOSPITAL.set_index(HOSPITAL.index[::-1]), hospital(), [2, 1], anyway="it is only a test", **ROLES
+    ).frame
+    assert list(made) == ["age", "born", "sex", "diagnosis", "weight"]
+    assert made.index.tolist() == list(range(12))
+    assert made.age.tolist() == ["20–59"] * 11 + ["60–99"]
+    assert np.signbit(made.weight.to_numpy()).sum() == 0
+    assert made.weight.tolist() == [weight + 0.0 for weight in made.sort_values(["age", "born"]).weight]
 
 
 @pytest.mark.parametrize(
