@@ -17,6 +17,9 @@ from pymoo_anon.study.proposal import DECIDED, EQUAL, Proposal, Proposer, readin
 # Most questions that are printed.
 _MOST_QUESTIONS = 3
 
+# More undecided columns than these are many.
+_MANY = 10
+
 # Headings of the columns with some roles.
 _CALLED = {
     "Quasi-identifiers": ("quasi-identifier",),
@@ -94,6 +97,8 @@ def _say(console: Console, made: Proposal, project: Path) -> None:
     n_drafts = sum(column.text is not None for column in columns)
     drafts = f", {counted(n_drafts, 'draft', 'drafts')} in {project.parent / HIERARCHIES}" if n_drafts else ""
     console.print(plain(f"Written: {project}{drafts}"))
-    others = any(column.role == "other" for column in columns)
-    first = 'decide each role "other" there' if others else "read and edit both"
+    n_others = sum(column.role == "other" for column in columns)
+    first = 'decide each role "other" there' if n_others else "read and edit both"
+    if n_others > _MANY:
+        first += ", or many at once by init --force --role 'PATTERN=ROLE'"
     console.print(plain(f"Next: {first}, then: pymoo-anon search {project}"))

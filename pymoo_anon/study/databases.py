@@ -75,14 +75,15 @@ def _sqlite(source: Source, mode: str = "ro") -> sqlite3.Connection:
     return sqlite3.connect(f"{source.path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None)
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """Return a name as SQL quotes it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def read_sqlite(source: Source, connection: sqlite3.Connection | None = None) -> pd.DataFrame:
     """Read a table of SQLite, columns of several types as text."""
     with closing(_sqlite(source)) as own:
-        rows = (connection or own).execute(f"SELECT * FROM {_identifier(only_table(source))}")
+        rows = (connection or own).execute(f"SELECT * FROM {identifier(only_table(source))}")
         return typed_frame([name for name, *_ in rows.description], rows)
 
 
@@ -162,10 +163,10 @@ def new_database_table(target: Source, frame: Any) -> Iterator[Any]:
 
 @contextmanager
 def _new_in_sqlite(target: Source, frame: Any) -> Iterator[pd.DataFrame]:
-    own, (*names,) = _identifier(str(target.table)), frame.columns
+    own, (*names,) = identifier(str(target.table)), frame.columns
     with closing(_sqlite(target, "rw")) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute(f"CREATE TABLE {own} ({', '.join(map(_identifier, names))})")
+        connection.execute(f"CREATE TABLE {own} ({', '.join(map(identifier, names))})")
         connection.executemany(f"INSERT INTO {own} VALUES ({', '.join('?' * len(names))})", _row_tuples(frame))
         yield read_sqlite(target, connection)
         connection.execute("COMMIT")

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -28,6 +28,7 @@ from pymoo_anon.study.databases import (
     POSTGRES,
     check_installed,
     connected,
+    identifier,
     read_database,
     read_sqlite,
     read_workbook,
@@ -130,7 +131,7 @@ def open_frame(reading: Reading, choose: Callable[[list[str]], Sequence[str]]) -
         # A text that means "no value" may be one of the categories.
         frame = nw.from_native(frame).with_columns([as_text(column).alias(column) for column in coded]).to_native()
     texts = [column for column in columns if schema[column] == nw.String] + coded
-    return _cleaned(frame, columns, texts, reading.empty)
+    return _cleaned(frame, {name: name for name in columns}, texts, reading.empty)
 
 
 def engine_of(reading: Reading) -> str:
@@ -164,16 +165,24 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
     assert path is not None
     dialect = dialect_of(path, reading.names, reading.strip, reading.encoding)
     columns = list(dict.fromkeys(choose(dialect.names)))
-    frame = (_spark_table if engine == "spark" else _duckdb_table)(path, dialect, reading.encoding)
+    empty = "", *reading.empty
+    # DuckDB binds a long expression for each column slowly.
+    by_reader = empty if engine == "duckdb" and not reading.strip and reading.decimal == "." else ()
+    if engine == "spark":
+        frame = _spark_table(path, dialect, reading.encoding)
+    else:
+        frame = _duckdb_table(path, dialect, reading.encoding, by_reader)
     # Any text may name a column of the file, so positions do until here.
     places = [f"column {dialect.names.index(name)}" for name in columns]
-    frame = _cleaned(frame, places, places, ("", *reading.empty), reading.strip, reading.decimal)
-    if engine == "duckdb" and not _are_names_of_duckdb(columns):
-        return frame.df().set_axis(columns, axis="columns")
     if engine == "spark":
         _check_names_of_spark(columns)
-    named = [nw.col(place).alias(name) for place, name in zip(places, columns, strict=True)]
-    return nw.from_native(frame).select(named).to_native()
+    has_names = engine == "spark" or _are_names_of_duckdb(columns)
+    called = dict(zip(places, columns if has_names else places, strict=True))
+    if by_reader:
+        frame = frame.project(", ".join(f"{identifier(own)} AS {identifier(name)}" for own, name in called.items()))
+    else:
+        frame = _cleaned(frame, called, places, empty, reading.strip, reading.decimal)
+    return frame if has_names else frame.df().set_axis(columns, axis="columns")
 
 
 def _are_names_of_duckdb(columns: Sequence[str]) -> bool:
@@ -262,23 +271,24 @@ def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[l
 
 def _cleaned(
     frame: Any,
-    columns: Sequence[str],
+    columns: Mapping[str, str],
     texts: Sequence[str],
     empty: Sequence[str],
     strip: bool = False,
     decimal: str = ".",
 ) -> Any:
+    """Return columns under other names. In one step, as DuckDB compares each expression with all columns."""
     made = []
-    for name in columns:
+    for name, called in columns.items():
         cell = nw.col(name)
         if name in texts and strip:
             cell = cell.str.strip_chars(BLANKS)
         if name in texts and decimal != ".":
             with_point = cell.str.replace_all(decimal, ".", literal=True)
-            cell = nw.when(cell.str.contains(_COMMA_NUMBER)).then(with_point).otherwise(cell).alias(name)
+            cell = nw.when(cell.str.contains(_COMMA_NUMBER)).then(with_point).otherwise(cell)
         if name in texts and empty:
-            cell = nw.when(~cell.is_in(empty)).then(cell).alias(name)
-        made.append(cell)
+            cell = nw.when(~cell.is_in(empty)).then(cell)
+        made.append(cell.alias(called))
     return opened(frame)[0].select(*made).to_native()
 
 
@@ -378,7 +388,15 @@ def _path(path: Path) -> str:
     return _quoted(re.sub(r"([*?\[])", r"[\1]", str(path)))
 
 
-def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header: bool, **others: str) -> str:
+def _read_csv(
+    path: Path,
+    separator: str,
+    quote: str,
+    n_columns: int,
+    has_header: bool,
+    empty: Sequence[str] = (),
+    **others: str,
+) -> str:
     columns = ", ".join(f"'column {i}': 'VARCHAR'" for i in range(n_columns))
     options = {
         "auto_detect": "false",
@@ -390,18 +408,20 @@ def _read_csv(path: Path, separator: str, quote: str, n_columns: int, has_header
         "max_line_size": str(_LONGEST_LINE),
         "compression": "'gzip'" if begins_with(path, PACKED) else "'none'",
         "hive_partitioning": "false",
+        **({"nullstr": f"[{', '.join(map(_quoted, empty))}]"} if empty else {}),
         **others,
     }
     return f"read_csv({_path(path)}, {', '.join(f'{name}={value}' for name, value in options.items())})"
 
 
-def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
+def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None, empty: Sequence[str]) -> Any:
+    """Return the columns of a CSV file, `column 0`, ..., with some texts as missing values."""
     with _as_utf8(path, encoding) as plain:
         if plain is not None and _is_plain(plain, dialect):
-            frame = _duckdb_csv(plain, dialect)
+            frame = _duckdb_csv(plain, dialect, empty)
             return frame if plain == path else _held(frame)
     # To read row by row raises if the file is wrong.
-    return _duckdb_rows(_even_rows(path, dialect, encoding), dialect)
+    return _duckdb_rows(_even_rows(path, dialect, encoding), dialect, empty)
 
 
 def _held(relation: Any) -> Any:
@@ -411,19 +431,19 @@ def _held(relation: Any) -> Any:
     return _connect().table(table)
 
 
-def _duckdb_csv(path: Path, dialect: Dialect) -> Any:
-    called = _read_csv(path, dialect.separator, '"', len(dialect.names), dialect.has_header)
+def _duckdb_csv(path: Path, dialect: Dialect, empty: Sequence[str]) -> Any:
+    called = _read_csv(path, dialect.separator, '"', len(dialect.names), dialect.has_header, empty)
     return _connect().sql(f"SELECT * FROM {called}")
 
 
-def _duckdb_rows(rows: Iterator[list[str]], dialect: Dialect) -> Any:
+def _duckdb_rows(rows: Iterator[list[str]], dialect: Dialect, empty: Sequence[str]) -> Any:
     """Return rows as a table of DuckDB, which reads them from a temporary file."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "rows.csv")
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
         # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
-        called = _read_csv(path, ",", '"', len(dialect.names), False, parallel="false", new_line=r"'\n'")
+        called = _read_csv(path, ",", '"', len(dialect.names), False, empty, parallel="false", new_line=r"'\n'")
         return _held(_connect().sql(f"SELECT * FROM {called}"))
 
 

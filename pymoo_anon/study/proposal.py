@@ -45,6 +45,8 @@ EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another
 
 # Rows that decide whether blanks belong to the fields.
 _HEAD_ROWS = 1000
+# More whole numbers or texts than these may name persons or groups.
+_MOST_CODES = 50
 # Another odd text in fewer rows may be a mistake, or name somebody.
 _SEVERAL = 5
 
@@ -110,6 +112,10 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
                 f"{source} must name its columns in its first row, got {examples(numbers)} there; "
                 "--names NAME,NAME,... names the columns of a file without such a row"
             )
+        if len(header) == 1 and _are_parted_by_blanks(head_of(source.path, encoding).splitlines()[:_HEAD_ROWS]):
+            raise ValueError(
+                f"{source} must have a comma, a semicolon, a tab or a bar between fields, got blanks; save it anew"
+            )
         if not all(header):
             raise ValueError(
                 f"{source} must name every column, got no name for column {header.index('') + 1}; name it there"
@@ -122,6 +128,11 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
         except (ValueError, sqlite3.Error) as error:
             raise ValueError(f"{source} cannot be read: {error}") from None
     return Reading(source, engine, (), names, strip, encoding)
+
+
+def _are_parted_by_blanks(lines: Sequence[str]) -> bool:
+    n_words = {len(line.split()) for line in lines if line}
+    return len(lines) > 1 and len(n_words) == 1 and max(n_words) > 1
 
 
 def is_padded(path: Path, names: Sequence[str] | None, encoding: str | None = None) -> bool:
@@ -244,7 +255,7 @@ class Proposer:
         person = next((name for name, role in roles.items() if role == "person"), None)
         # A column of another role may be left out, and generalized ones tell less.
         for role in ("quasi-identifier", "sensitive", "other"):
-            alike = [own.name for own in used if roles[own.name] == role]
+            alike = [own.name for own in used if roles[own.name] == role and not (role == "other" and _may_be_key(own))]
             decided = decided_columns(self.frame, used, alike, person)
             found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
         return {name: told for name, told in found.items() if name not in asked}
@@ -374,6 +385,11 @@ def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
         # It would not be read as it was written.
         return None, "its values fit into no hierarchy file", None
     return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
+
+
+def _may_be_key(profile: Profile) -> bool:
+    """Return whether a column may number persons or groups, whose attributes it decides."""
+    return profile.n_distinct > _MOST_CODES and not any("." in str(value) for value in profile.values[:_MOST_CODES])
 
 
 def _never_values(profiles: Sequence[Profile]) -> list[str]:

@@ -166,7 +166,8 @@ def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
         raise ValueError("the table must have at least one row, got none")
     made = []
     for name, alias in zip(names, aliases, strict=True):
-        n_missing, values, counts = counted_values(native, alias, MOST_VALUES)
+        own = native[[alias]] if isinstance(native, pd.DataFrame) else native
+        n_missing, values, counts = counted_values(own, alias, MOST_VALUES)
         n_distinct = len(values)
         if n_distinct > MOST_VALUES:
             n_missing, n_distinct, values = sampled_values(native, alias, _SAMPLED)

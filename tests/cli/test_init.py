@@ -148,6 +148,7 @@ def test_few_lines_are_said_of_any_table(n_columns):
     n_shown = 1 if n_others == 1 else 27
     names = ["team", *(f"Q{i}" for i in range(n_shown - 1))]
     more = f" and {n_others - n_shown} more" * (n_others > n_shown)
+    hint = ", or many at once by init --force --role 'PATTERN=ROLE'" * (n_others > 10)
     assert lines == [
         "Quasi-identifiers (3): birth date, zip, sex",
         "Sensitive (1): icd",
@@ -155,7 +156,7 @@ def test_few_lines_are_said_of_any_table(n_columns):
         f"Not decided ({n_others}): {', '.join(names)}{more}",
         "With missing values: sex",
         "Written: patients.toml, 3 drafts in hierarchies",
-        'Next: decide each role "other" there, then: pymoo-anon search patients.toml',
+        f'Next: decide each role "other" there{hint}, then: pymoo-anon search patients.toml',
     ]
 
 

@@ -130,3 +130,19 @@ def test_dummies_of_a_column_are_left_out_and_those_of_another_role_stay():
         "income1": "'income' decides it: where 'income' is the same, it is",
     }
     assert columns["old"].role == "other"
+
+
+def test_blanks_between_fields_are_refused():
+    patients().to_csv("t.csv", index=False, sep=" ")
+    message = "t.csv must have a comma, a semicolon, a tab or a bar between fields, got blanks; save it anew"
+    assert message in run("init", "t.csv", code=2)
+    Path("t.csv").write_text("first name\nAnn Lee\nBob\nEve Ann Roe\n")
+    assert "first name" in run("init", "t.csv")
+
+
+def test_attributes_of_what_may_be_a_key_stay():
+    """Keep what an undecided number of persons decides."""
+    frame = pd.DataFrame({"x": [i // 4 for i in range(400)], "age": [20 + i % 9 for i in range(400)]})
+    frame["size"] = frame.x * frame.x // 3 % 5
+    columns, _ = proposed(frame)
+    assert (columns["x"].role, columns["size"].role) == ("other", "other")
