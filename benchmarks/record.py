@@ -7,11 +7,12 @@ import os
 import platform
 import re
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -56,8 +57,14 @@ def median_seconds(work: Callable[[], object], repeats: int, clock: Callable[[],
     return median(seconds)
 
 
-def line(of: dict[str, Any]) -> str:
-    """Describe the machine in one line."""
+def processes(n: int = 2) -> ProcessPoolExecutor:
+    """Return a pool of new processes, which share nothing with this one."""
+    return ProcessPoolExecutor(n, mp_context=get_context("spawn"))
+
+
+def line(of: dict[str, Any] | None = None) -> str:
+    """Describe a machine in one line, by default this one."""
+    of = machine() if of is None else of
     versions = ", ".join(f"{name} {of[name]}" for name in ("python", "numpy", "numba", "pandas", "pymoo"))
     # More processes than cores: seconds are too long. Results of before this was noted have no load.
     load = f" with a load of {of['load']}" if "load" in of else ""
@@ -88,9 +95,26 @@ def claim(section: str, says: str, paper: str, here: str, found: str | Sequence[
     return {"section": section, "claim": says, "paper": paper, "here": here, "verdict": told}
 
 
+def said_by(paper: str) -> Callable[..., dict[str, str]]:
+    """Return a function that writes a claim of a paper, by its key in `papers/said.json`, with names put into it."""
+    known = json.loads((Path(__file__).parent / "papers" / "said.json").read_text(encoding="utf-8"))[paper]
+
+    def told(key: str, here: str, found: str | Sequence[bool], **names: object) -> dict[str, str]:
+        section, says, figures = known[key]
+        return claim(section, says.format(**names), figures.format(**names), here, found)
+
+    return told
+
+
 def claims_table(claims: Sequence[dict[str, str]]) -> str:
     """Write the claims of one paper in markdown."""
-    return markdown(CLAIM, [[one[column] for column in CLAIM] for one in claims])
+    return table({column: f"{{{column}}}" for column in CLAIM}, claims)
+
+
+def table(columns: Mapping[str, str | Callable[[Any], str]], rows: Sequence[Any]) -> str:
+    """Write figures in markdown, each column by a format of the row's names such as "{seconds:.1f}", or a function."""
+    shown = [own.format_map if isinstance(own, str) else own for own in columns.values()]
+    return markdown(list(columns), [[show(row) for show in shown] for row in rows])
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -105,10 +129,17 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([fill(head), f"|{rule}|", *map(fill, rows)])
 
 
-def write(name: str, figures: dict[str, Any], text: str) -> None:
+def stored(name: str) -> dict[str, Any]:
+    """Return the figures of an earlier run, or none."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def write(name: str, figures: dict[str, Any], *paragraphs: str) -> None:
     """Write `results/name.json`, lists of numbers on one line, and `results/name.md`, and print the latter."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     plain = re.sub(r"\[[-+\d.eE,\snul]*\]", lambda own: " ".join(own[0].split()), json.dumps(figures, indent=1))
+    text = "\n\n".join(paragraphs)
     (RESULTS / f"{name}.json").write_text(plain + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
-    print(text, file=sys.stdout)
+    print(text)

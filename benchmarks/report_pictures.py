@@ -13,31 +13,20 @@ import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
 import pandas as pd
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.datasets import fetch_adult, fetch_adult_frame, make_census
+from pymoo_anon.datasets import census_rows, fetch_adult, fetch_adult_frame, make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import evidence, release, write_report
 from pymoo_anon.table import Microdata
 
 CHROMIUM = os.environ.get("PYMOO_ANON_CHROMIUM", "/usr/bin/chromium")
-VIEWS = {
-    "front": "front",
-    "decision": "decision",
-    "sizes": "classes",
-    "inference": "inference",
-    "utility": "utility",
-    "changes": "changes",
-    "bias": "bias",
-    "codebook": "codebook",
-    "evidence": "evidence",
-}
+VIEWS = ("front", "decision", "sizes", "inference", "utility", "changes", "bias", "codebook", "evidence")
 
 # The most bytes of a picture, and the most of a view that it shows, in pixels.
 MOST_BYTES, MOST_PIXELS = 150_000, 1500
@@ -47,17 +36,8 @@ def data() -> tuple[Microdata, pd.DataFrame]:
     """Return the table and its rows."""
     if Path(os.environ.get("PYMOO_ANON_DATA", ""), "adult", "adult.data").is_file():
         table = fetch_adult()
-        rows = fetch_adult_frame()[[*table.quasi_identifiers, *table.sensitive]]
-        return table, rows
-    table = make_census()
-    tuples, column = table.tuples, table.tuples.columns["occupation"]
-    members = np.repeat(np.repeat(np.arange(len(tuples)), np.diff(column.starts)), column.counts)
-    rows = {
-        name: np.array(table.domain_of(name), dtype=object)[tuples.codes[members, j]]
-        for j, name in enumerate(table.quasi_identifiers)
-    }
-    occupations = np.array(table.domain_of("occupation"), dtype=object)
-    return table, pd.DataFrame({**rows, "occupation": occupations[np.repeat(column.values, column.counts)]})
+        return table, fetch_adult_frame()[[*table.quasi_identifiers, *table.sensitive]]
+    return make_census(), next(census_rows())
 
 
 def make_report(path: Path) -> None:
@@ -69,14 +49,8 @@ def make_report(path: Path) -> None:
     front = problem.front(res)
     choice = front.choose(risk=0.09)
     made = release(rows, problem, choice.x)
-    told = evidence(
-        problem,
-        res,
-        choice,
-        made,
-        checksums={},
-        search={"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified},
-    )
+    searched = {"algorithm": "BranchAndBound", "seed": 1, "certified": front.certified}
+    told = evidence(problem, res, choice, made, checksums={}, search=searched)
     about = {"owner": "a census bureau", "recipients": "the public", "purpose": "research on incomes"}
     write_report(path, front, choice, evidence=told, population_size=1_000_000, **about)
 
@@ -111,8 +85,8 @@ def main() -> None:
         page.wait_for_selector("html.ready")
         # Sticky elements would cover the view.
         page.add_style_tag(content=".shown{position:static !important} section{padding:.5rem 1rem 1rem}")
-        for view, name in VIEWS.items():
-            target = folder / f"report_{name}.png"
+        for view in VIEWS:
+            target = folder / f"report_{'classes' if view == 'sizes' else view}.png"
             take(page, view, target)
             print(f"{target.name}: {target.stat().st_size:,} bytes")
         browser.close()

@@ -1,19 +1,63 @@
-"""Tables that several benchmarks read, from Adult."""
+"""Tables from Adult, objectives and operators that several benchmarks share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pymoo_anon.datasets import fetch_adult_frame, load_hierarchy, load_taxonomy
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS, TAXONOMIES
-from pymoo_anon.objectives import Constraint, GeneralLossMetric, Objective
-from pymoo_anon.problems import BitStringProblem
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    Constraint,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    Objective,
+    SquaredClassSizes,
+    SquaredValueCounts,
+)
+from pymoo_anon.operators import (
+    BitStringSampling,
+    ClosestValidRepair,
+    LatticeSampling,
+    LevelCrossover,
+    PartitionCrossover,
+    PerAttributeBitMutation,
+    SingleStepMutation,
+)
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Suppression
 
 BELOW_15 = Below(15)
+
+k, s_k, glm = KAnonymity(), SquaredClassSizes(), GeneralLossMetric()
+l, s_l, cm = DistinctLDiversity("occupation"), SquaredValueCounts("occupation"), ClassificationMetric("salary-class")  # noqa: E741
+
+#: Of Dewri et al. 2010: objectives, class label, and the nodes that its algorithm evaluates.
+SETS: dict[str, Any] = {
+    "k, GLM": ([k, glm], None, 916),
+    "k, l, GLM": ([k, l, glm], None, 946),
+    "S_k, GLM": ([s_k, glm], None, 1136),
+    "S_k, S_l, GLM": ([s_k, s_l, glm], None, 1197),
+    "k, GLM, CM": ([k, glm, cm], "salary-class", 1073),
+}
+
+
+def operators_of(problem: AnonymizationProblem) -> dict[str, Any]:
+    """Return this package's operators of a search space."""
+    if not isinstance(problem, BitStringProblem):
+        return {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
+    own = {"sampling": BitStringSampling(), "crossover": PartitionCrossover(), "mutation": PerAttributeBitMutation()}
+    # Flipped bits need not be a cut of a taxonomy. Without one every string is valid.
+    return {**own, "repair": ClosestValidRepair()} if problem.taxonomies else own
+
+
+def cells(table: Microdata) -> int:
+    return table.n_rows * len(table.quasi_identifiers)
 
 
 def recoded(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], x: np.ndarray) -> pd.DataFrame:
@@ -28,22 +72,13 @@ def recoded(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], x: np.nda
 def preference_table() -> Microdata:
     """Adult as in Dewri et al. 2009: nine quasi-identifiers, age in 20 intervals of width 5, 105 bits."""
     frame = fetch_adult_frame()
-    packaged = ["workclass", "education", "marital-status", "race", "sex", "native-country", "salary-class"]
-    hierarchies = {name: load_hierarchy(name) for name in packaged}
-    hierarchies["age"] = Hierarchy.intervals(0, 100, widths=[], step=5)
-    hierarchies["occupation"] = Hierarchy.flat(sorted(frame["occupation"].unique()))
-    order = [
-        "age",
-        "workclass",
-        "education",
-        "marital-status",
-        "occupation",
-        "race",
-        "sex",
-        "native-country",
-        "salary-class",
-    ]
-    return Microdata.from_frame(frame, {name: hierarchies[name] for name in order})
+    hierarchies = {
+        "age": Hierarchy.intervals(0, 100, widths=[], step=5),
+        **{name: load_hierarchy(name) for name in ("workclass", "education", "marital-status")},
+        "occupation": Hierarchy.flat(sorted(frame["occupation"].unique())),
+        **{name: load_hierarchy(name) for name in ("race", "sex", "native-country", "salary-class")},
+    }
+    return Microdata.from_frame(frame, hierarchies)
 
 
 def crossover_problem(
@@ -108,38 +143,27 @@ def immense_table() -> Microdata:
     together first: fewer than 10, 20, 30, 50, 100, 200, ...
     """
     frame = fetch_adult_frame()
-    categories = [
-        "workclass",
-        "education",
-        "marital-status",
-        "occupation",
-        "relationship",
-        "race",
-        "sex",
-        "native-country",
-    ]
-    hierarchies = {name: _rare_together(frame[name]) for name in categories}
-    hierarchies["age"] = _doubling(frame["age"], 2)
-    hierarchies["fnlwgt"] = _doubling(frame["fnlwgt"], 2)
-    hierarchies["education-num"] = _doubling(frame["education-num"], 2)
-    hierarchies["hours-per-week"] = _doubling(frame["hours-per-week"], 2)
-    hierarchies["capital-gain"] = _amounts(frame["capital-gain"], _widths(frame["capital-gain"], 2))
-    hierarchies["capital-loss"] = _amounts(frame["capital-loss"], _widths(frame["capital-loss"], 2))
+    categories = ("workclass", "education", "marital-status", "occupation", "relationship", "race", "sex")
+    hierarchies = {name: _rare_together(frame[name]) for name in (*categories, "native-country")}
+    for name in ("age", "fnlwgt", "education-num", "hours-per-week"):
+        hierarchies[name] = _doubling(frame[name])
+    for name in ("capital-gain", "capital-loss"):
+        hierarchies[name] = _amounts(frame[name], _widths(frame[name]))
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in frame.columns if name in hierarchies})
 
 
-def _widths(column: pd.Series, first: int) -> list[int]:
+def _widths(column: pd.Series) -> list[int]:
     """Widths that double up to the greatest value."""
-    widths = [first]
+    widths = [2]
     while 2 * widths[-1] <= column.max():
         widths.append(2 * widths[-1])
     return widths
 
 
-def _doubling(column: pd.Series, first: int) -> Hierarchy:
+def _doubling(column: pd.Series) -> Hierarchy:
     """Return the numbers of a column in ever wider intervals."""
     values = sorted(column.unique().tolist())
-    bins = [[f"{v // w * w}–{v // w * w + w - 1}" for v in values] for w in _widths(column, first)]
+    bins = [[f"{v // w * w}–{v // w * w + w - 1}" for v in values] for w in _widths(column)]
     return Hierarchy([values, *bins, ["*"] * len(values)])
 
 

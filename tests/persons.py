@@ -44,6 +44,13 @@ def contents(table):
     }
 
 
+def cells(frame):
+    """Return the rows of any frame with the types of Arrow, with None for missing values."""
+    table = nw.from_native(frame)
+    table = table.collect("pyarrow") if isinstance(table, nw.LazyFrame) else table
+    return [tuple(None if pd.isna(cell) else cell for cell in row) for row in table.rows()]
+
+
 def rows_of(frame):
     """Return the rows of any frame, with None for missing values."""
     table = nw.from_native(frame)

@@ -52,8 +52,11 @@ def hierarchies():
     }
 
 
-def table(rows=None):
-    return Microdata.from_frame(frame() if rows is None else rows, hierarchies(), sensitive="illness")
+def table(rows=None, *names):
+    """Return the table of rows, with all quasi-identifiers or those of names."""
+    own = hierarchies()
+    named = {name: own[name] for name in names or own}
+    return Microdata.from_frame(frame() if rows is None else rows, named, sensitive="illness")
 
 
 def problem(rows=None, suppression=RULE, constraints=()):
@@ -191,9 +194,11 @@ def read(text):
 
 
 def payload(text):
-    """Return the data that the script of a page reads."""
+    """Return the data that the script of a page reads, which must be plain JSON."""
     (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
-    return json.loads(found)
+    data = json.loads(found)
+    json.dumps(data, allow_nan=False)
+    return data
 
 
 def rows_of(data, name, row=CHOSEN):

@@ -23,6 +23,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from benchmarks import record
+from benchmarks.tables import cells
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LocalRecodingProblem
@@ -162,12 +163,11 @@ def minimality(table: Microdata, n_values: int) -> list[dict[str, object]]:
     """Attack both structures at one l, and return loss and findings."""
     goals = [KAnonymity(), GeneralLossMetric()]
     asked = [DistinctLDiversity("occupation") >= n_values]
-    cells = table.n_rows * len(table.quasi_identifiers)
     values, rng = table.tuples.columns["occupation"].histogram(), np.random.default_rng(0)
     rows: list[dict[str, object]] = []
 
     def loss(problem: LocalRecodingProblem) -> float:
-        return float(GeneralLossMetric().evaluate(problem.equivalence_classes(problem.x_of(K)))[0]) / cells
+        return float(GeneralLossMetric().evaluate(problem.equivalence_classes(problem.x_of(K)))[0]) / cells(table)
 
     def few(own: Ints) -> Callable[[Ints], Masks]:
         return lambda drawn: ~(((own @ drawn) > 0).sum(axis=2) >= n_values).any(axis=1)
@@ -345,38 +345,35 @@ def drawn_table(n_rows: int) -> Microdata:
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
-def minimality_rows(found: list[dict[str, object]]) -> list[list[str]]:
-    """Write the table of minimality."""
-    return [
-        [
-            f"l >= {one['l']}, {one['structure']}",
-            f"{one['loss']:.4f}",
-            f"{one['classes']:,}",
-            f"{one['persons']:,}",
-            f"{one['studied']:,}",
-            f"{one['unexplained']:,}",
-            f"{one['before']:.3f} → {one['after']:.3f}",
-            f"{one['rise 0.1']:.1%}",
-            f"{one['rise 0.25']:.1%}",
-            f"{one['sure']:,}",
-            f"{one['right before']:.1%} → {one['right after']:.1%}",
-        ]
-        for one in found
-    ]
+MINIMALITY = {
+    "k >= 5": "l >= {l}, {structure}",
+    "loss": "{loss:.4f}",
+    "classes": "{classes:,}",
+    "persons": "{persons:,}",
+    "studied": "{studied:,}",
+    "unexplained": "{unexplained:,}",
+    "confidence": "{before:.3f} → {after:.3f}",
+    "rise > 0.1": lambda one: f"{one['rise 0.1']:.1%}",
+    "> 0.25": lambda one: f"{one['rise 0.25']:.1%}",
+    "sure": "{sure:,}",
+    "guessed right": "{right before:.1%} → {right after:.1%}",
+}
 
 
-def refinement_rows(found: list[dict[str, object]]) -> list[list[str]]:
-    """Write the table of refinement."""
-    rows = []
-    for one in found:
-        row = [f"{one['release']}, k = {one['k']}", str(one["known"]), f"{one['rules']:,}", f"{one['broken']:,}"]
-        if one["feasible"]:
-            row += [f"{one['before']:.1f} → {one['after']:.1f}"]
-            row += [f"{one[name]:.1%}" for name in ("narrowed", "one value", "wrong")]
-        else:
-            row += ["no solution", "", "", ""]
-        rows.append(row)
-    return rows
+def if_feasible(form: str, otherwise: str = "") -> Callable[[dict[str, object]], str]:
+    return lambda one: form.format_map(one) if one["feasible"] else otherwise
+
+
+REFINEMENT = {
+    "release": "{release}, k = {k}",
+    "known": "{known}",
+    "rules": "{rules:,}",
+    "broken": "{broken:,}",
+    "values a cell": if_feasible("{before:.1f} → {after:.1f}", "no solution"),
+    "cells narrowed": if_feasible("{narrowed:.1%}"),
+    "to one value": if_feasible("{one value:.1%}"),
+    "wrongly": if_feasible("{wrong:.1%}"),
+}
 
 
 def main() -> None:
@@ -385,29 +382,25 @@ def main() -> None:
     least = [one for n_values in (3, 5) for one in minimality(table, n_values)]
     small = drawn_table(ROWS)
     narrow = [one for k in (2, 5) for one in refinement(small, k)]
-    head = ["k >= 5", "loss", "classes", "persons", "studied", "unexplained", "confidence", "rise > 0.1", "> 0.25"]
-    head += ["sure", "guessed right"]
-    more = ["release", "known", "rules", "broken", "values a cell", "cells narrowed", "to one value", "wrongly"]
     too_many = sum(int(one["too many"]) for one in least)  # type: ignore[call-overload]
-    text = "\n\n".join(
-        [
-            f"Adult, occupation as the secret, local recoding bottom-up; {record.line(record.machine())}.",
-            "Minimality. Affected are the classes that numbers of rows would divide (direct), or that were merged for "
-            f"l (sizes); at most {SAMPLED} of them are studied, by {SHUFFLES} random arrangements of each one's "
-            "values. Confidence in a person's likeliest value, without and with the question why; persons of whom it "
-            "rises; those whose value seems sure (at least 0.9) and did not before (at most 0.6); and how many are "
-            "guessed right. Unexplained are studied classes that no arrangement explains: the method is another one "
-            f"than the question takes it for. {too_many} classes had too many vectors of nodes:",
-            record.markdown(head, minimality_rows(least)),
-            f"Refinement. {ROWS} rows of Adult with {', '.join(COLUMNS)}. Which values a generalized cell can have "
-            "had, by a linear program of how many rows of each class have which values: rules that always are true, "
-            "and those of a greedy recoding, some of which the original may break; cells that are left with fewer "
-            "values, with one, or without the true one:",
-            record.markdown(more, refinement_rows(narrow)),
-        ]
-    )
     figures = {"machine": record.machine(), "seconds": time.process_time() - began}
-    record.write("local_attacks", {**figures, "minimality": least, "refinement": narrow}, text)
+    record.write(
+        "local_attacks",
+        {**figures, "minimality": least, "refinement": narrow},
+        f"Adult, occupation as the secret, local recoding bottom-up; {record.line()}.",
+        "Minimality. Affected are the classes that numbers of rows would divide (direct), or that were merged for l "
+        f"(sizes); at most {SAMPLED} of them are studied, by {SHUFFLES} random arrangements of each one's values. "
+        "Confidence in a person's likeliest value, without and with the question why; persons of whom it rises; those "
+        "whose value seems sure (at least 0.9) and did not before (at most 0.6); and how many are guessed right. "
+        "Unexplained are studied classes that no arrangement explains: the method is another one than the question "
+        f"takes it for. {too_many} classes had too many vectors of nodes:",
+        record.table(MINIMALITY, least),
+        f"Refinement. {ROWS} rows of Adult with {', '.join(COLUMNS)}. Which values a generalized cell can have had, "
+        "by a linear program of how many rows of each class have which values: rules that always are true, and those "
+        "of a greedy recoding, some of which the original may break; cells that are left with fewer values, with one, "
+        "or without the true one:",
+        record.table(REFINEMENT, narrow),
+    )
 
 
 if __name__ == "__main__":

@@ -11,12 +11,9 @@ has published. Each way is a process of its own. Three minutes on two cores; nee
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -27,6 +24,7 @@ from benchmarks import record
 from benchmarks.local import utility
 from benchmarks.local.ways import FULL, LEAST, LOCAL, SEED, WARM, WAYS, searched
 from benchmarks.papers.arx_optima import NINE, hierarchies
+from benchmarks.tables import cells
 from pymoo_anon.algorithms import BitStringLocalSearch, Datafly, ExhaustiveSearch, SamaratiSearch, TargetSweep
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
@@ -163,10 +161,9 @@ def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> lis
     rows += [[way, *(f"{loss:.4f}" for loss in own["loss"]), f"{own['s']:.1f}"] for way, own in local.items()]
     # At the mean risk of each local recoding the best node that has no greater one.
     risks = [[way, *(f"{risk:.2%}" for risk in own["risk"])] for way, own in local.items()]
-    risks += [
-        [f"{FULL}, at the risk of {way}", *(f"{least(full['front'], 'risk', risk):.4f}" for risk in own["risk"])]
-        for way, own in list(local.items())[-1:]
-    ]
+    way, own = list(local.items())[-1]
+    whole = (f"{least(full['front'], 'risk', risk):.4f}" for risk in own["risk"])
+    risks.append([f"{FULL}, at the risk of {way}", *whole])
     return [
         "ARX's benchmark: Adult with nine columns and ARX's hierarchies; nothing is suppressed but in levels of whole "
         "columns. ARX's own took 9.8 to 16.2 s (local transformation) and 155 to 27 s (clustering) for each k, on "
@@ -176,10 +173,6 @@ def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> lis
         "ARX's mean risk is not published:",
         record.markdown(["mean risk", *head[:-1]], risks),
     ]
-
-
-def cells(table: Microdata) -> int:
-    return table.n_rows * len(table.quasi_identifiers)
 
 
 def least(front: dict[str, Any], by: str, value: float) -> float:
@@ -213,7 +206,7 @@ def draw(fronts: dict[tuple[str, str], dict[str, Any]]) -> None:
 
 def useful() -> str:
     """Return the stored figures of utility."""
-    known = json.loads((record.RESULTS / "local_utility.json").read_text(encoding="utf-8"))["tables"]["Adult"]
+    known = record.stored("local_utility")["tables"]["Adult"]
     rows = [
         [f"{said}, {way}", *(percent(one[key]) for key in ("risk", "loss", "median", "90 %", "predicted"))]
         for said, (by, value) in utility.SHOWN.items()
@@ -244,7 +237,7 @@ def percent(value: float) -> str:
 
 
 def main() -> None:
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with record.processes() as pool:
         waiting = {(way, by): pool.submit(front_of, way, by) for way in reversed(WAYS) for by in ("risk", "k")}
         asked = {name: [pool.submit(single, name, k) for k in TARGETS] for name in SINGLE}
         whole = pool.submit(full_of_arx)
@@ -268,28 +261,25 @@ def main() -> None:
         at_k.append([way, *(percent(least(own, "k", k)) for k in TARGETS), *last])
         last = [f"{safe['s']:.1f}"] if way in WAYS else [""]
         at_risk.append([way, *(percent(least(safe, "risk", risk)) for risk in RISKS), *last])
-    text = "\n\n".join(
-        [
-            f"Adult, loss of a cell, seconds of a processor; {record.line(record.machine())}.",
-            "At equal k, the least loss from k on. The first three search once for each k, the others make a front. "
-            "Local recodings suppress nothing, all others at most 1 %. The hypervolume is that of log k / log rows and "
-            "the loss:",
-            record.markdown(["k", *map(str, TARGETS), "hypervolume", "seconds"], at_k),
-            f"At equal mean risk, classes over rows, and k of {LEAST} or more:",
-            record.markdown(["mean risk", *(f"{100 * risk:g}%" for risk in RISKS), "seconds"], at_risk),
-            "![Loss against k, and against the mean risk](local_fronts.png)",
-            "What the release of least loss is good for: errors of counts, and held-out rows whose salary class a "
-            "classifier predicts rightly ([more of it](local_utility.md)):",
-            useful(),
-            *tables_of_arx(full, of_arx),
-            *tables_of_sweeps(sweeps),
-            TRIED,
-        ]
-    )
     draw(fronts)
     told = {way: {by: fronts[way, by] for by in ("k", "risk")} for way in (*SINGLE, *WAYS)}
-    figures = {"machine": record.machine(), "fronts": told, "arx": {FULL: full, **of_arx}, "sweeps": sweeps}
-    record.write("local_fronts", figures, text)
+    record.write(
+        "local_fronts",
+        {"machine": record.machine(), "fronts": told, "arx": {FULL: full, **of_arx}, "sweeps": sweeps},
+        f"Adult, loss of a cell, seconds of a processor; {record.line()}.",
+        "At equal k, the least loss from k on. The first three search once for each k, the others make a front. Local "
+        "recodings suppress nothing, all others at most 1 %. The hypervolume is that of log k / log rows and the loss:",
+        record.markdown(["k", *map(str, TARGETS), "hypervolume", "seconds"], at_k),
+        f"At equal mean risk, classes over rows, and k of {LEAST} or more:",
+        record.markdown(["mean risk", *(f"{100 * risk:g}%" for risk in RISKS), "seconds"], at_risk),
+        "![Loss against k, and against the mean risk](local_fronts.png)",
+        "What the release of least loss is good for: errors of counts, and held-out rows whose salary class a "
+        "classifier predicts rightly ([more of it](local_utility.md)):",
+        useful(),
+        *tables_of_arx(full, of_arx),
+        *tables_of_sweeps(sweeps),
+        TRIED,
+    )
 
 
 if __name__ == "__main__":

@@ -51,15 +51,12 @@ def by_anjana(rows: pd.DataFrame, quasi: list[str], k: int, levels: Levels) -> p
     from anjana.anonymity import k_anonymity
 
     own = rows.astype(dict.fromkeys(quasi, str))
-    place = {name: {value: i for i, value in enumerate(levels[name][0])} for name in quasi}
-    hierarchies = {
-        name: {level: [texts[place[name][value]] for value in own[name]] for level, texts in enumerate(levels[name])}
-        for name in quasi
-    }
-    arrays = {
-        name: {level: pd.Series(column).to_numpy() for level, column in of.items()} for name, of in hierarchies.items()
-    }
-    found: pd.DataFrame = k_anonymity(own, [], quasi, k, SUPPRESSED, arrays)
+    hierarchies = {}
+    for name in quasi:
+        place = {value: i for i, value in enumerate(levels[name][0])}
+        places = own[name].map(place).to_numpy()
+        hierarchies[name] = {level: pd.Series(texts)[places].to_numpy() for level, texts in enumerate(levels[name])}
+    found: pd.DataFrame = k_anonymity(own, [], quasi, k, SUPPRESSED, hierarchies)
     return found
 
 

@@ -8,14 +8,13 @@ its figures stand those of `earlier` in the results, which a new run keeps. A qu
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
 from benchmarks import record
 from benchmarks.local.figures import invented
-from benchmarks.local.fronts import cells, table_of_arx
-from benchmarks.tables import large_table
+from benchmarks.local.fronts import table_of_arx
+from benchmarks.tables import cells, large_table
 from pymoo_anon.algorithms.target_sweep import sweep_of
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -66,20 +65,20 @@ def tables(earlier: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    stored = record.RESULTS / "local_sweep.json"
-    earlier: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8"))["earlier"] if stored.exists() else {}
+    earlier = record.stored("local_sweep").get("earlier", {})
     write(earlier, {columns: swept(columns) for columns in TABLES})
 
 
 def write(earlier: dict[str, Any], now: dict[str, Any]) -> None:
     """Write the results."""
-    head = [
-        f"Each target of a sweep, seconds of one processor and loss of a cell; {record.line(record.machine())}.",
+    record.write(
+        "local_sweep",
+        {"machine": record.machine(), "earlier": earlier, "now": now},
+        f"Each target of a sweep, seconds of one processor and loss of a cell; {record.line()}.",
         "Adult with 8, 9 (ARX's) and 12 columns, and 16 and 24 invented columns of 30,000 rows; before, and now. The "
         "first target with fewer than six classes takes the time of all that follow it:",
-    ]
-    figures = {"machine": record.machine(), "earlier": earlier, "now": now}
-    record.write("local_sweep", figures, "\n\n".join([*head, *tables(earlier, now)]))
+        *tables(earlier, now),
+    )
 
 
 if __name__ == "__main__":

@@ -10,9 +10,7 @@ each table is a process of its own. Five minutes of a processor; needs Adult and
 from __future__ import annotations
 
 import time
-from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ import numpy as np
 from benchmarks import record
 from benchmarks.local.ways import FULL, SEED, searched
 from benchmarks.suite.tables import Table, patients, trips
+from benchmarks.tables import cells
 from pymoo_anon.comparison import CountQueries, classification
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
@@ -75,11 +74,11 @@ def found_by(name: str, way: str) -> dict[str, Any]:
             chosen.append((by, value, key))
     errors = CountQueries(table, seed=SEED).summary(releases)
     learned = classification(table, releases, TARGETS[name], seed=SEED)
-    cells, found = table.n_rows * len(table.quasi_identifiers), []
+    found = []
     goals = {"k": KAnonymity(), "risk": MarketerRisk(), "loss": GeneralLossMetric()}
     for by, value, key in chosen:
         known = {goal: float(measure.evaluate(releases[key])[0]) for goal, measure in goals.items()}
-        known |= {"loss": known["loss"] / cells, **errors.loc[key].to_dict()}
+        known |= {"loss": known["loss"] / cells(table), **errors.loc[key].to_dict()}
         rates = learned.loc[key, "release"]
         found.append({"by": by, "value": value, **known, **rates.to_dict(), "predicted": rates.max()})
     baselines = {kind: learned[kind].max() for kind in ("original", "majority")}
@@ -133,28 +132,25 @@ def write(found: dict[tuple[str, str], dict[str, Any]]) -> None:
         rows += [[f"{name}, the {kind}", *[""] * 6, share] for kind, share in known]
     heads = ["table", "way", "k", "mean risk", "loss", "median error", "90 % error", "predicted"]
     machine = record.machine() | {"scikit-learn": version("scikit-learn")}
-    where = f"{record.line(machine)}, scikit-learn {machine['scikit-learn']}"
-    text = "\n\n".join(
-        [
-            "What releases are still good for: Adult (the salary class is predicted), and the suite's invented "
-            f"patients (diagnosis) and trips (purpose); {where}.",
-            "Of each way the release of least loss with such a k, or with such a mean risk and k of 5 or more. Levels "
-            "of whole columns suppress at most 1 %, marked `*`. Errors of 1,000 random counts over one to three "
-            "columns, which half and nine in ten of them do not exceed; the share of held-out rows that a classifier "
-            "predicts rightly, the better one of boosted trees and logistic regression:",
-            record.markdown(heads, rows),
-            "![Errors of counts and what classifiers learn, against k and the mean risk](local_utility.png)",
-        ]
-    )
     draw(found)
-    figures = {name: {way: found[name, way] for way in WAYS} for name in TARGETS}
-    record.write("local_utility", {"machine": machine, "tables": figures}, text)
+    record.write(
+        "local_utility",
+        {"machine": machine, "tables": {name: {way: found[name, way] for way in WAYS} for name in TARGETS}},
+        "What releases are still good for: Adult (the salary class is predicted), and the suite's invented patients "
+        f"(diagnosis) and trips (purpose); {record.line(machine)}, scikit-learn {machine['scikit-learn']}.",
+        "Of each way the release of least loss with such a k, or with such a mean risk and k of 5 or more. Levels of "
+        "whole columns suppress at most 1 %, marked `*`. Errors of 1,000 random counts over one to three columns, "
+        "which half and nine in ten of them do not exceed; the share of held-out rows that a classifier predicts "
+        "rightly, the better one of boosted trees and logistic regression:",
+        record.markdown(heads, rows),
+        "![Errors of counts and what classifiers learn, against k and the mean risk](local_utility.png)",
+    )
 
 
 def main() -> None:
     # The longest first.
     cases = [(name, way) for way in reversed(WAYS) for name in TARGETS]
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with record.processes() as pool:
         waiting = {case: pool.submit(found_by, *case) for case in cases}
         write({(name, way): waiting[name, way].result() for name in TARGETS for way in WAYS})
 

@@ -9,8 +9,6 @@ A minute on two cores; needs Adult.
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -19,18 +17,18 @@ from pymoo.indicators.hv import HV
 from pymoo.optimize import minimize
 
 from benchmarks import record
+from benchmarks.tables import operators_of
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.fronts import BoxArchive
 from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import AnonymizationProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.table import Microdata
 
 K, N_EVAL, POP_SIZE, SEED = 10, 125, 25, 1
 METHODS = "top-down", "bottom-up"
 FIRST = ("age", "education")
-OPERATORS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
 
 
 def losses_of(table: Microdata) -> list[GeneralLossMetric]:
@@ -65,7 +63,7 @@ def random_weights(problem: LocalRecodingProblem) -> np.ndarray:
 
 def searched(problem: LocalRecodingProblem) -> np.ndarray:
     """Evaluate points for NSGA-II."""
-    algorithm = NSGA2(pop_size=POP_SIZE, archive=BoxArchive(epsilon=1e-9), **OPERATORS)
+    algorithm = NSGA2(pop_size=POP_SIZE, archive=BoxArchive(epsilon=1e-9), **operators_of(problem))
     return minimize(problem, algorithm, ("n_eval", N_EVAL), seed=SEED).archive.F
 
 
@@ -91,25 +89,21 @@ EVERY_NODE = "all nodes of the lattice, at most 1 % suppressed"
 
 
 def main() -> None:
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with record.processes() as pool:
         waiting = {EVERY_NODE: pool.submit(weighed, EVERY_NODE, None)}
         for method in reversed(METHODS):
             waiting |= {f"{method}, {way}": pool.submit(weighed, way, method) for way in reversed(WAYS)}
         order = [EVERY_NODE, *(f"{method}, {way}" for method in METHODS for way in WAYS)]
         weights = {name: waiting[name].result() for name in order}
-    rows = [
-        [name, f"{one['points']}", f"{one['hypervolume']:.3f}", f"{one['seconds']:.1f}"]
-        for name, one in weights.items()
-    ]
-    text = "\n\n".join(
-        [
-            f"Adult, seed {SEED}, seconds of a processor; {record.line(record.machine())}.",
-            f"Classes of at least {K} rows; hypervolume of the loss of {' and '.join(FIRST)} and of the loss of the "
-            "other six columns, each as a share of all that can be lost:",
-            record.markdown(["way", "points", "hypervolume", "seconds"], rows),
-        ]
+    columns = {"points": "{points}", "hypervolume": "{hypervolume:.3f}", "seconds": "{seconds:.1f}"}
+    record.write(
+        "local_weights",
+        {"machine": record.machine(), "weights": weights},
+        f"Adult, seed {SEED}, seconds of a processor; {record.line()}.",
+        f"Classes of at least {K} rows; hypervolume of the loss of {' and '.join(FIRST)} and of the loss of the other "
+        "six columns, each as a share of all that can be lost:",
+        record.table({"way": "{way}", **columns}, [{"way": way, **one} for way, one in weights.items()]),
     )
-    record.write("local_weights", {"machine": record.machine(), "weights": weights}, text)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ fronts. Fronts are proven. One process; half an hour. All but `--quick` needs Ad
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,23 +38,18 @@ from benchmarks.moeas.problems import QUICK_TASKS, TASKS
 from benchmarks.moeas.references import by_branch_and_bound
 from benchmarks.moeas.runs import Budgets, Judge, judged, run, values_of
 from benchmarks.moeas.statistics import LEVEL, effect, holm, interval, median, p_value
-from benchmarks.speed.exact_runs import glm, k
-from benchmarks.tables import crossover_problem
+from benchmarks.tables import crossover_problem, glm, k, operators_of
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.datasets import load_taxonomy, make_census
 from pymoo_anon.datasets.adult import TAXONOMIES
 from pymoo_anon.operators import (
     BitStringNeighborhood,
-    BitStringSampling,
-    ClosestValidRepair,
     CornerSampling,
     DominanceCountTournament,
-    LatticeSampling,
     LevelCrossover,
     LevelNeighborhood,
     Neighborhood,
     PartitionCrossover,
-    PerAttributeBitMutation,
     RandomImmigrantMutation,
     ReducedSurrogateCrossover,
     SingleStepMutation,
@@ -95,23 +89,9 @@ def rounded(kind: Any, **options: Any) -> Any:
     return kind(repair=RoundingRepair(), **options)
 
 
-def levels(problem: AnonymizationProblem, **changed: Callable[[], Any]) -> Algorithm:
-    """NSGA-II on levels with this package's operators, but for those that are changed."""
-    own = {"sampling": LatticeSampling, "crossover": LevelCrossover, "mutation": SingleStepMutation, **changed}
-    return NSGA2(pop_size=POPULATION, **{name: make() for name, make in own.items()})
-
-
-def strings(problem: AnonymizationProblem, **changed: Callable[[], Any]) -> Algorithm:
-    """NSGA-II on bit strings with this package's operators, but for those that are changed."""
-    own = {
-        "sampling": BitStringSampling,
-        "crossover": PartitionCrossover,
-        "mutation": PerAttributeBitMutation,
-        # A string that is no cut of a taxonomy becomes the nearest one.
-        "repair": ClosestValidRepair,
-        **changed,
-    }
-    return NSGA2(pop_size=POPULATION, **{name: make() for name, make in own.items()})
+def nsga2(problem: AnonymizationProblem, **changed: Callable[[], Any]) -> Algorithm:
+    """NSGA-II with this package's operators, but for those that are changed."""
+    return NSGA2(pop_size=POPULATION, **operators_of(problem) | {name: make() for name, make in changed.items()})
 
 
 def pbgea(problem: AnonymizationProblem, mutation: float = 1.0, crossover: float = 0.8, **options: Any) -> Algorithm:
@@ -132,31 +112,31 @@ SBX_ROUNDED = partial(rounded, SBX, prob=1.0, eta=3.0, vtype=float)
 PM_ROUNDED = partial(rounded, PM, prob=1.0, eta=3.0, vtype=float)
 
 LEVELS: list[Setting] = [
-    ("ours", "LatticeSampling, LevelCrossover, SingleStepMutation", levels),
-    ("crossover", "LevelCrossover, always", partial(levels, crossover=partial(LevelCrossover, prob=1.0))),
-    ("crossover", "ReducedSurrogateCrossover", partial(levels, crossover=ReducedSurrogateCrossover)),
-    ("crossover", "UX of pymoo", partial(levels, crossover=UX)),
-    ("crossover", "TwoPointCrossover of pymoo", partial(levels, crossover=TwoPointCrossover)),
-    ("crossover", "SBX of pymoo, vtype=float", partial(levels, crossover=SBX_ROUNDED)),
-    ("crossover", "SBX of pymoo, without vtype", partial(levels, crossover=SBX_CUT)),
-    ("crossover", "none", partial(levels, crossover=partial(LevelCrossover, prob=0.0))),
-    ("mutation", "SingleStepMutation, twice as often", partial(levels, mutation=partial(SingleStepMutation, 0.25))),
-    ("mutation", "PM of pymoo, eta 3", partial(levels, mutation=PM_ROUNDED)),
-    ("mutation", "PM of pymoo, eta 20", partial(levels, mutation=partial(rounded, PM))),
-    ("mutation", "none", partial(levels, mutation=NoMutation)),
-    ("sampling", "CornerSampling", partial(levels, sampling=CornerSampling)),
-    ("sampling", "IntegerRandomSampling of pymoo", partial(levels, sampling=IntegerRandomSampling)),
-    ("selection", "DominanceCountTournament", partial(levels, selection=DominanceCountTournament)),
+    ("ours", "LatticeSampling, LevelCrossover, SingleStepMutation", nsga2),
+    ("crossover", "LevelCrossover, always", partial(nsga2, crossover=partial(LevelCrossover, prob=1.0))),
+    ("crossover", "ReducedSurrogateCrossover", partial(nsga2, crossover=ReducedSurrogateCrossover)),
+    ("crossover", "UX of pymoo", partial(nsga2, crossover=UX)),
+    ("crossover", "TwoPointCrossover of pymoo", partial(nsga2, crossover=TwoPointCrossover)),
+    ("crossover", "SBX of pymoo, vtype=float", partial(nsga2, crossover=SBX_ROUNDED)),
+    ("crossover", "SBX of pymoo, without vtype", partial(nsga2, crossover=SBX_CUT)),
+    ("crossover", "none", partial(nsga2, crossover=partial(LevelCrossover, prob=0.0))),
+    ("mutation", "SingleStepMutation, twice as often", partial(nsga2, mutation=partial(SingleStepMutation, 0.25))),
+    ("mutation", "PM of pymoo, eta 3", partial(nsga2, mutation=PM_ROUNDED)),
+    ("mutation", "PM of pymoo, eta 20", partial(nsga2, mutation=partial(rounded, PM))),
+    ("mutation", "none", partial(nsga2, mutation=NoMutation)),
+    ("sampling", "CornerSampling", partial(nsga2, sampling=CornerSampling)),
+    ("sampling", "IntegerRandomSampling of pymoo", partial(nsga2, sampling=IntegerRandomSampling)),
+    ("selection", "DominanceCountTournament", partial(nsga2, selection=DominanceCountTournament)),
     (
         "all of pymoo",
         "SBX and PM, vtype=float",
-        partial(levels, sampling=IntegerRandomSampling, crossover=SBX_ROUNDED, mutation=PM_ROUNDED),
+        partial(nsga2, sampling=IntegerRandomSampling, crossover=SBX_ROUNDED, mutation=PM_ROUNDED),
     ),
     (
         "all of pymoo",
         "SBX and PM, without vtype",
         partial(
-            levels, sampling=IntegerRandomSampling, crossover=SBX_CUT, mutation=partial(rounded, PM, prob=1.0, eta=3.0)
+            nsga2, sampling=IntegerRandomSampling, crossover=SBX_CUT, mutation=partial(rounded, PM, prob=1.0, eta=3.0)
         ),
     ),
     *[
@@ -170,27 +150,27 @@ LEVELS: list[Setting] = [
 ]
 
 STRINGS: list[Setting] = [
-    ("ours", "BitStringSampling, PartitionCrossover, PerAttributeBitMutation", strings),
-    ("crossover", "PartitionCrossover, 2 points", partial(strings, crossover=partial(PartitionCrossover, 2))),
+    ("ours", "BitStringSampling, PartitionCrossover, PerAttributeBitMutation", nsga2),
+    ("crossover", "PartitionCrossover, 2 points", partial(nsga2, crossover=partial(PartitionCrossover, 2))),
     (
         "crossover",
         "PartitionCrossover, boundaries too",
-        partial(strings, crossover=partial(PartitionCrossover, boundaries=True)),
+        partial(nsga2, crossover=partial(PartitionCrossover, boundaries=True)),
     ),
-    ("crossover", "ReducedSurrogateCrossover", partial(strings, crossover=ReducedSurrogateCrossover)),
-    ("crossover", "TwoPointCrossover of pymoo", partial(strings, crossover=TwoPointCrossover)),
-    ("crossover", "UX of pymoo", partial(strings, crossover=UX)),
-    ("crossover", "HUX of pymoo", partial(strings, crossover=HUX)),
-    ("crossover", "none", partial(strings, crossover=partial(PartitionCrossover, prob=0.0))),
-    ("mutation", "RandomImmigrantMutation", partial(strings, mutation=RandomImmigrantMutation)),
-    ("mutation", "BitflipMutation of pymoo", partial(strings, mutation=BitflipMutation)),
-    ("mutation", "none", partial(strings, mutation=NoMutation)),
-    ("sampling", "BinaryRandomSampling of pymoo", partial(strings, sampling=BinaryRandomSampling)),
-    ("selection", "DominanceCountTournament", partial(strings, selection=DominanceCountTournament)),
+    ("crossover", "ReducedSurrogateCrossover", partial(nsga2, crossover=ReducedSurrogateCrossover)),
+    ("crossover", "TwoPointCrossover of pymoo", partial(nsga2, crossover=TwoPointCrossover)),
+    ("crossover", "UX of pymoo", partial(nsga2, crossover=UX)),
+    ("crossover", "HUX of pymoo", partial(nsga2, crossover=HUX)),
+    ("crossover", "none", partial(nsga2, crossover=partial(PartitionCrossover, prob=0.0))),
+    ("mutation", "RandomImmigrantMutation", partial(nsga2, mutation=RandomImmigrantMutation)),
+    ("mutation", "BitflipMutation of pymoo", partial(nsga2, mutation=BitflipMutation)),
+    ("mutation", "none", partial(nsga2, mutation=NoMutation)),
+    ("sampling", "BinaryRandomSampling of pymoo", partial(nsga2, sampling=BinaryRandomSampling)),
+    ("selection", "DominanceCountTournament", partial(nsga2, selection=DominanceCountTournament)),
     (
         "all of pymoo",
         "TwoPointCrossover, BitflipMutation",
-        partial(strings, sampling=BinaryRandomSampling, crossover=TwoPointCrossover, mutation=BitflipMutation),
+        partial(nsga2, sampling=BinaryRandomSampling, crossover=TwoPointCrossover, mutation=BitflipMutation),
     ),
     ("local search", "BitStringNeighborhood", partial(local_search, neighborhood=BitStringNeighborhood)),
 ]
@@ -246,18 +226,14 @@ def studied(part: Part, problem: AnonymizationProblem, seeds: int, distinct: tup
     rows = []
     for group, name, make in part.settings:
         runs = [judged(run(problem, make(problem), seed, budgets), judge) for seed in range(1, seeds + 1)]
-        rows.append(
-            {
-                "group": group,
-                "name": name,
-                **{
-                    measure: {str(n): _short(values_of(runs, "seen", ("distinct", n), measure)) for n in distinct}
-                    for measure in ("RR", "HV")
-                },
-                "own RR": _short(values_of(runs, "own", ("distinct", distinct[-1]), "RR")),
-                "evaluations": float(np.median([one["spent"][("distinct", distinct[-1])][1] for one in runs])),
-            }
-        )
+        last = ("distinct", distinct[-1])
+        seen = {
+            measure: {str(n): _short(values_of(runs, "seen", ("distinct", n), measure)) for n in distinct}
+            for measure in ("RR", "HV")
+        }
+        evaluations = float(np.median([one["spent"][last][1] for one in runs]))
+        own = {"own RR": _short(values_of(runs, "own", last, "RR")), "evaluations": evaluations}
+        rows.append({"group": group, "name": name, **seen, **own})
     return {"front": len(reference), "seeds": seeds, "distinct": list(distinct), "rows": rows}
 
 
@@ -277,25 +253,16 @@ def table(found: Mapping[str, Any], tested: str) -> str:
     """Write one problem in markdown."""
     *earlier, last = [str(n) for n in found["distinct"]]
     other = "HV" if tested == "RR" else "RR"
-    at = [f"{tested}, {n}" for n in (*earlier, last)]
-    head = ["", "changed to", *at, "A", "", f"{other}, {last}", "own RR", "evaluations"]
+    head = ["", "changed to", *(f"{tested}, {n}" for n in (*earlier, last))]
+    head += ["A", "", f"{other}, {last}", "own RR", "evaluations"]
     lines = []
     of_tests = [(0.5, ""), *marks([row[tested][last] for row in found["rows"]])]
     for row, (own, mark) in zip(found["rows"], of_tests, strict=True):
         low, high = interval(row[tested][last])
-        lines.append(
-            [
-                row["group"],
-                row["name"],
-                *(f"{median(row[tested][n]):.3f}" for n in earlier),
-                f"{median(row[tested][last]):.3f} [{low:.3f}, {high:.3f}]",
-                f"{own:.2f}",
-                mark,
-                f"{median(row[other][last]):.4f}",
-                f"{median(row['own RR']):.3f}",
-                f"{row['evaluations']:,.0f}",
-            ]
-        )
+        line = [row["group"], row["name"], *(f"{median(row[tested][n]):.3f}" for n in earlier)]
+        line += [f"{median(row[tested][last]):.3f} [{low:.3f}, {high:.3f}]", f"{own:.2f}", mark]
+        line += [f"{median(row[other][last]):.4f}", f"{median(row['own RR']):.3f}", f"{row['evaluations']:,.0f}"]
+        lines.append(line)
     return record.markdown(head, lines)
 
 
@@ -330,8 +297,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if asked.quick:
         # Results on invented rows must not stand among the others.
         record.RESULTS = Path(tempfile.mkdtemp(prefix="operators-quick-"))
-    file = record.RESULTS / "operators.json"
-    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    found = record.stored("operators")
     for name in asked.only:
         part = PARTS[name]
         distinct = (50, 100) if asked.quick else part.distinct

@@ -21,21 +21,11 @@ from pymoo.core.population import Population
 from pymoo.util.ref_dirs import get_reference_directions
 
 from benchmarks.moeas.runs import Budget, Budgets
-from benchmarks.speed.exact_runs import SETS, cm, glm, k, l, s_k
-from benchmarks.tables import crossover_problem, large_table
+from benchmarks.tables import SETS, cm, crossover_problem, glm, k, l, large_table, operators_of, s_k
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.objectives import BasicBetaLikeness, TCloseness
-from pymoo_anon.operators import (
-    BitStringSampling,
-    ClosestValidRepair,
-    LatticeSampling,
-    LevelCrossover,
-    PartitionCrossover,
-    PerAttributeBitMutation,
-    SingleStepMutation,
-)
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
 from pymoo_anon.table import Violating
 
@@ -179,19 +169,6 @@ def population_of(problem: AnonymizationProblem) -> int:
     return POPULATION if problem.n_obj < 4 else LARGE_POPULATION
 
 
-def operators_of(problem: AnonymizationProblem) -> dict[str, Any]:
-    """Return this package's operators of the search space."""
-    if isinstance(problem, BitStringProblem):
-        own = {
-            "sampling": BitStringSampling(),
-            "crossover": PartitionCrossover(),
-            "mutation": PerAttributeBitMutation(),
-        }
-        # Flipped bits need not be a cut of a taxonomy.
-        return {**own, "repair": ClosestValidRepair()} if problem.taxonomies else own
-    return {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-
-
 @cache
 def directions(n_obj: int, n: int) -> np.ndarray:
     """(n, n_obj) array: as many reference directions as a population has members."""
@@ -261,12 +238,12 @@ def refusal(algorithm: str, problem: AnonymizationProblem) -> str | None:
     return None
 
 
-def task_of(part: str, name: str, quick: bool = False) -> Task:
+def task_of(part: str, name: str, quick: bool) -> Task:
     """Return the task of a part and a name."""
     return (QUICK_TASKS if quick else TASKS)[part][name]
 
 
 @cache
-def problem_of(part: str, name: str, quick: bool = False) -> AnonymizationProblem:
+def problem_of(part: str, name: str, quick: bool) -> AnonymizationProblem:
     """Return the problem of a task, made once per process."""
     return task_of(part, name, quick).make()

@@ -95,7 +95,7 @@ class Log(Evaluator):
         F: By batch an (n, n_obj) array of minimised values.
         feasible: By batch an (n,) Boolean array, whether all constraints are satisfied.
         first: By batch an (n,) Boolean array, whether a point was evaluated for the first time.
-        n_distinct: Number of distinct points so far.
+        keys: The distinct points so far.
     """
 
     def __init__(self) -> None:
@@ -104,12 +104,7 @@ class Log(Evaluator):
         self.F: list[np.ndarray] = []
         self.feasible: list[np.ndarray] = []
         self.first: list[np.ndarray] = []
-        self._keys: set[bytes] = set()
-
-    @property
-    def n_distinct(self) -> int:
-        """Number of distinct points so far."""
-        return len(self._keys)
+        self.keys: set[bytes] = set()
 
     def _eval(self, problem: AnonymizationProblem, pop: Population, evaluate_values_of: Any, **kwargs: Any) -> None:
         super()._eval(problem, pop, evaluate_values_of, **kwargs)
@@ -117,35 +112,12 @@ class Log(Evaluator):
         first = np.zeros(len(X), dtype=bool)
         for i, x in enumerate(X):
             key = x.tobytes()
-            first[i] = key not in self._keys
-            self._keys.add(key)
+            first[i] = key not in self.keys
+            self.keys.add(key)
         self.X.append(X)
         self.F.append(pop.get("F").astype(float))
         self.feasible.append((G <= 0).all(axis=1) if problem.n_ieq_constr else np.ones(len(X), dtype=bool))
         self.first.append(first)
-
-
-class _Own:
-    """The algorithm's own result at every budget: that after the last iteration within it."""
-
-    def __init__(self, budgets: Budgets) -> None:
-        self._waiting = sorted(budgets.all, key=lambda budget: budget[1])
-        self._last = Population.empty()
-        self.found: dict[Budget, Population] = {}
-
-    def look(self, algorithm: Algorithm, n_distinct: int, n_total: int) -> None:
-        """Take notice of an iteration that is done."""
-        used = {"distinct": n_distinct, "total": n_total}
-        passed = [budget for budget in self._waiting if used[budget[0]] > budget[1]]
-        if passed:
-            self.found.update(dict.fromkeys(passed, self._last))
-            self._waiting = [budget for budget in self._waiting if budget not in self.found]
-        # Individuals do not change once they are evaluated, and `opt` is made anew by every iteration.
-        self._last = algorithm.opt
-
-    def close(self) -> None:
-        """Fill the unused budgets with the last result."""
-        self.found.update(dict.fromkeys(self._waiting, self._last))
 
 
 def run(problem: AnonymizationProblem, algorithm: Algorithm, seed: int, budgets: Budgets) -> Record:
@@ -157,23 +129,23 @@ def run(problem: AnonymizationProblem, algorithm: Algorithm, seed: int, budgets:
         seed: The seed.
         budgets: Where to look at it.
     """
-    log, own = Log(), _Own(budgets)
+    log, results = Log(), [(0, 0, Population.empty())]
     began = time.process_time()
     with warnings.catch_warnings():
         # pymoo divides by spreads of 0, and warns of populations of one.
         warnings.simplefilter("ignore")
         algorithm.setup(problem, termination=NoTermination(), seed=seed)
         algorithm.evaluator = log
-        while algorithm.has_next() and budgets.left(log.n_distinct, log.n_eval):
+        while algorithm.has_next() and budgets.left(len(log.keys), log.n_eval):
             algorithm.next()
-            own.look(algorithm, log.n_distinct, log.n_eval)
-    own.close()
+            # Individuals do not change once they are evaluated, and `opt` is made anew by every iteration.
+            results.append((len(log.keys), log.n_eval, algorithm.opt))
     seen, spent, best = replay(log, budgets)
     points = np.concatenate(log.X)
     chosen = np.random.default_rng(seed).integers(0, len(points), 8)
     return Record(
         seed=seed,
-        own={budget: _front(pop, problem) for budget, pop in own.found.items()},
+        own={budget: _front(_last_within(budget, results), problem) for budget in budgets.all},
         seen=seen,
         spent=spent,
         X=best[0],
@@ -204,6 +176,12 @@ def replay(log: Log, budgets: Budgets) -> tuple[dict[Budget, np.ndarray], dict[B
         seen[budget] = best_F
         spent[budget] = (int(n_distinct[stop - 1]) if stop else 0, stop)
     return seen, spent, (best_X, best_F)
+
+
+def _last_within(budget: Budget, results: Sequence[tuple[int, int, Population]]) -> Population:
+    """Return the result after the last iteration within a budget, given the points spent by each."""
+    kind, most = budget
+    return [pop for n_distinct, n_total, pop in results if (n_distinct if kind == "distinct" else n_total) <= most][-1]
 
 
 def _front(pop: Population, problem: AnonymizationProblem) -> np.ndarray:

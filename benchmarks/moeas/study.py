@@ -14,11 +14,8 @@ front, else against the best that any run has found, which `results/best_known` 
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,15 +122,9 @@ def _short(values: Sequence[float], digits: int) -> list[float | None]:
     return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values]
 
 
-def part_file(part: str) -> Path:
-    """Return the path of a part's figures."""
-    return record.RESULTS / f"moeas_{part}.json"
-
-
 def stored(part: str) -> dict[str, Any]:
     """Return the figures of a part so far."""
-    file = part_file(part)
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"problems": {}}
+    return record.stored(f"moeas_{part}") or {"problems": {}}
 
 
 def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, each: Each) -> None:
@@ -190,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if asked.results or asked.quick:
         # Results on invented rows must not stand among the others.
         record.RESULTS = asked.results or Path(tempfile.mkdtemp(prefix="moeas-quick-"))
-    with ProcessPoolExecutor(asked.processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with record.processes(asked.processes) as pool:
         for part in asked.only:
             run_part(part, tasks[part], asked, pool.map if asked.processes > 1 else map)
     parts = {part: found for part in tasks if (found := stored(part))["problems"]}

@@ -396,62 +396,40 @@ def main() -> None:
     _write(figures, rows)
 
 
+def shown(case: Case, value: Any) -> str:
+    """Write a value, the general loss by row."""
+    if value is None:
+        return "–"
+    number = np.inf if value == "inf" else float(Fraction(value))
+    return f"{number / (30162 if case.loss == 'GLM' else 1):.9g}" if np.isfinite(number) else "none"
+
+
 def _row(case: Case, figure: dict[str, Any]) -> list[str]:
     """Write a line of the page."""
-    per = 30162 if case.loss == "GLM" else 1
-
-    def shown(value: Any) -> str:
-        if value is None:
-            return "–"
-        value = float(Fraction(value)) if value != "inf" else np.inf
-        return f"{value / per:.9g}" if np.isfinite(value) else "none"
-
-    return [
-        str(figure["columns"]),
-        str(case),
-        f"{case.limit:.0%}",
-        case.loss,
-        shown(figure["plain"]),
-        "both" if figure["agree"] else "no",
-        "" if case.published is None else "yes" if figure["as_published"] else shown(case.published[0]),
-        f"{figure['suppressed']:,}",
-        f"{figure['evaluated']:,}",
-        shown(figure["smallest_first"]),
-    ]
+    told = [str(figure["columns"]), str(case), f"{case.limit:.0%}", case.loss, shown(case, figure["plain"])]
+    told.append("both" if figure["agree"] else "no")
+    published = case.published and ("yes" if figure["as_published"] else shown(case, case.published[0]))
+    told += [published or "", f"{figure['suppressed']:,}", f"{figure['evaluated']:,}"]
+    return [*told, shown(case, figure["smallest_first"])]
 
 
 def _write(figures: list[dict[str, Any]], rows: list[list[str]]) -> None:
     """Write the page and its figures."""
-    of = record.machine()
     agree = sum(figure["agree"] for figure in figures)
     published = [figure for figure in figures if figure["published"]]
     as_published = sum(figure["as_published"] for figure in published)
-    text = "\n\n".join(
-        [
-            "# Optima on ARX's hierarchies of Adult",
-            f"{agree} of {len(figures)} optima are the same by exhaustive search, by branch and bound (certified, from "
-            "so many nodes), and by a plain program that tries every node and decides limits in whole numbers. "
-            f"{as_published} of {len(published)} optima that the tests of ARX expect are these. GLM is per row. The "
-            "last column is the optimum under `AtMost`, which suppresses the smallest classes first.",
-            record.markdown(
-                [
-                    "columns",
-                    "constraints",
-                    "limit",
-                    "loss",
-                    "least",
-                    "agree",
-                    "as ARX's tests",
-                    "suppressed",
-                    "nodes to the proof",
-                    "smallest first",
-                ],
-                rows,
-            ),
-            record.line(of),
-        ]
+    head = ["columns", "constraints", "limit", "loss", "least", "agree", "as ARX's tests", "suppressed"]
+    record.write(
+        "arx_optima",
+        {"machine": record.machine(), "cases": figures},
+        "# Optima on ARX's hierarchies of Adult",
+        f"{agree} of {len(figures)} optima are the same by exhaustive search, by branch and bound (certified, from so "
+        "many nodes), and by a plain program that tries every node and decides limits in whole numbers. "
+        f"{as_published} of {len(published)} optima that the tests of ARX expect are these. GLM is per row. The last "
+        "column is the optimum under `AtMost`, which suppresses the smallest classes first.",
+        record.markdown([*head, "nodes to the proof", "smallest first"], rows),
+        record.line(),
     )
-    record.write("arx_optima", {"machine": of, "cases": figures}, text)
 
 
 if __name__ == "__main__":

@@ -84,25 +84,22 @@ def main() -> None:
     apart = np.abs(own - theirs).max(axis=0)
     assert (apart <= 1e-9).all(), dict(zip(problem.objective_names, apart, strict=True))
 
-    distinct = [len(np.unique(values)) for values in own.T]
-    figures = {
-        "machine": record.machine(),
-        "nodes": len(X),
-        "models": {
-            name: {"distinct values": n, "largest difference": float(a), "pycanon seconds a node": s / len(X)}
-            for name, n, a, s in zip(problem.objective_names, distinct, apart, seconds, strict=True)
-        },
+    told = zip((len(np.unique(values)) for values in own.T), apart.tolist(), seconds / len(X), strict=True)
+    names = ("distinct values", "largest difference", "pycanon seconds a node")
+    models = {name: dict(zip(names, one, strict=True)) for name, one in zip(problem.objective_names, told, strict=True)}
+    columns = {
+        "model": "{name}",
+        "distinct values": "{distinct values}",
+        "largest difference": lambda one: f"{one['largest difference']:.1e}" if one["largest difference"] else "0",
+        "pycanon, s a node": "{pycanon seconds a node:.2f}",
     }
-    rows_of_text = [
-        [name, str(n), f"{a:.1e}" if a else "0", f"{s / len(X):.2f}"]
-        for name, n, a, s in zip(problem.objective_names, distinct, apart, seconds, strict=True)
-    ]
-    head = ["model", "distinct values", "largest difference", "pycanon, s a node"]
-    text = (
+    record.write(
+        "models",
+        {"machine": record.machine(), "nodes": len(X), "models": models},
         f"{len(X)} random nodes of Adult's lattice with at most {MOST_CLASSES} classes, as pycanon is slow with more; "
+        f"{record.line()}.",
+        record.table(columns, [{"name": name, **one} for name, one in models.items()]),
     )
-    text += f"{record.line(figures['machine'])}.\n\n"
-    record.write("models", figures, text + record.markdown(head, rows_of_text))
 
 
 if __name__ == "__main__":

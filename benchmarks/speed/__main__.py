@@ -48,8 +48,8 @@ def run(part: str) -> Any:
 
 def waits(found: dict[str, dict[str, float]]) -> str:
     """Write the waiting times as a table."""
-    rows = [[name, f"{one['cpu']:.2f}", f"{one['seconds']:.2f}"] for name, one in found.items()]
-    return record.markdown(["work", "CPU s", "s"], rows)
+    rows = [{"work": name, **one} for name, one in found.items()]
+    return record.table({"work": "{work}", "CPU s": "{cpu:.2f}", "s": "{seconds:.2f}"}, rows)
 
 
 def summary(parts: dict[str, Any]) -> str:
@@ -82,7 +82,7 @@ def summary(parts: dict[str, Any]) -> str:
     return record.markdown(["work", "takes"], [*rows, ["lines of the package", f"{start.lines():,}"]])
 
 
-def page(parts: dict[str, Any], machine: dict[str, Any]) -> str:
+def page(parts: dict[str, Any], machine: dict[str, Any]) -> list[str]:
     """Write all figures."""
     text = [f"{record.line(machine)}.", summary(parts)]
     if "searches" in parts:
@@ -98,7 +98,7 @@ def page(parts: dict[str, Any], machine: dict[str, Any]) -> str:
         ]
     text += [scale.text_of_csv(parts["csv"])] if "csv" in parts else []
     text += [scale.text_of_wide(parts["wide"])] if "wide" in parts else []
-    return "\n\n".join(text)
+    return text
 
 
 def main() -> None:
@@ -110,18 +110,15 @@ def main() -> None:
     if asked.part:
         print(json.dumps(scale.rows([scale.HUGE], ["duckdb"]) if asked.part == HUGE else PARTS[asked.part]()))
         return
-    file = record.RESULTS / "speed.json"
-    parts = json.loads(file.read_text(encoding="utf-8"))["parts"] if file.exists() else {}
+    parts = record.stored("speed").get("parts", {})
     for part in [*asked.only, *([HUGE] if asked.huge else [])]:
         print(part, file=sys.stderr, flush=True)
         found = run(part)
         if found is not None:
             # Rows that were not asked for stay.
-            parts["rows" if part == HUGE else part] = (
-                {**parts.get("rows", {}), **found} if part in ("rows", HUGE) else found
-            )
+            parts |= {"rows": parts.get("rows", {}) | found} if part in ("rows", HUGE) else {part: found}
         machine = record.machine()
-        record.write("speed", {"machine": machine, "parts": parts}, page(parts, machine))
+        record.write("speed", {"machine": machine, "parts": parts}, *page(parts, machine))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from pymoo.optimize import minimize
 
 from benchmarks import record
 from benchmarks.moeas.problems import TASKS, beta, t
-from benchmarks.speed.exact_runs import SETS, glm, k, l
 from benchmarks.suite.package import of_package
+from benchmarks.tables import SETS, glm, k, l
 from pymoo_anon import suite
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import fetch_adult, make_census
@@ -122,27 +122,22 @@ def measured(make: Make) -> dict[str, float]:
 
 def text_of(figures: dict[str, dict[str, float]]) -> str:
     """Write the figures as a table, the worst ratio first."""
-    in_order = sorted(figures.items(), key=lambda one: -one[1]["ratio"])
-    rows = [
-        [
-            name.replace("|", "or"),
-            f"{one['nodes']:,}",
-            f"{one['tuples']:,}",
-            f"{one['evaluated'] / one['nodes']:.0%}",
-            str(one["front"]),
-            f"{one['proof']:.3f}",
-            f"{one['exhaustive']:.3f}",
-            f"{one['ratio']:.2f}",
-        ]
-        for name, one in in_order
-    ]
-    head = ["problem", "nodes", "distinct tuples", "evaluated", "front", "proof, s", "exhaustive search, s", "ratio"]
-    return "\n\n".join(
-        [
-            f"Branch and bound beside exhaustive search, {len(figures)} lattices; processor seconds of one thread, the "
-            f"best of up to {TURNS} turns. All fronts are equal:",
-            record.markdown(head, rows),
-        ]
+    columns = {
+        "problem": "{name}",
+        "nodes": "{nodes:,}",
+        "distinct tuples": "{tuples:,}",
+        "evaluated": lambda one: f"{one['evaluated'] / one['nodes']:.0%}",
+        "front": "{front}",
+        "proof, s": "{proof:.3f}",
+        "exhaustive search, s": "{exhaustive:.3f}",
+        "ratio": "{ratio:.2f}",
+    }
+    # A bar would end the cell.
+    rows = [{"name": name.replace("|", "or"), **one} for name, one in figures.items()]
+    return (
+        f"Branch and bound beside exhaustive search, {len(figures)} lattices; processor seconds of one thread, the "
+        f"best of up to {TURNS} turns. All fronts are equal:\n\n"
+        + record.table(columns, sorted(rows, key=lambda one: -one["ratio"]))
     )
 
 

@@ -17,8 +17,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
 
 from benchmarks import record
-from benchmarks.speed.exact_runs import SETS, glm, k
-from benchmarks.tables import large_table
+from benchmarks.tables import SETS, glm, k, large_table
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.fronts import RepresentationRatio
@@ -88,29 +87,24 @@ def main() -> None:
     for name, (problem, exact, nodes) in tasks().items():
         found[name] = {"lattice": problem.n_nodes, "nodes": nodes, "front": len(exact)}
         found[name] |= compared(problem, exact, nodes)
-    head = ["objectives", "lattice", "nodes", "front", *SEARCHES, "least of 20", "seconds", "of PBG-EA"]
-    rows = [
-        [
-            name,
-            f"{one['lattice']:,}",
-            f"{one['nodes']:,}",
-            str(one["front"]),
-            *(f"{one[search]['RR']:.3f}" for search in SEARCHES),
-            f"{one['local search']['least RR']:.3f}",
-            f"{one['local search']['seconds']:.2f}",
-            f"{one['PBG-EA']['seconds']:.2f}",
-        ]
-        for name, one in found.items()
-    ]
-    text = "\n\n".join(
-        [
-            f"Adult, at most 301 suppressed tuples, means of {len(SEEDS)} seeds; {record.line(record.machine())}.",
-            "Representation ratio against the exact front after so many distinct nodes, for Pareto local search and "
-            "for PBG-EA. Then local search's worst seed, and the seconds of a run:",
-            record.markdown(head, rows),
-        ]
+    columns = {
+        "objectives": "{name}",
+        "lattice": "{lattice:,}",
+        "nodes": "{nodes:,}",
+        "front": "{front}",
+        **{search: f"{{{search}[RR]:.3f}}" for search in SEARCHES},
+        "least of 20": "{local search[least RR]:.3f}",
+        "seconds": "{local search[seconds]:.2f}",
+        "of PBG-EA": "{PBG-EA[seconds]:.2f}",
+    }
+    record.write(
+        "local_search",
+        {"machine": record.machine(), "found": found},
+        f"Adult, at most 301 suppressed tuples, means of {len(SEEDS)} seeds; {record.line()}.",
+        "Representation ratio against the exact front after so many distinct nodes, for Pareto local search and for "
+        "PBG-EA. Then local search's worst seed, and the seconds of a run:",
+        record.table(columns, [{"name": name, **one} for name, one in found.items()]),
     )
-    record.write("local_search", {"machine": record.machine(), "found": found}, text)
 
 
 if __name__ == "__main__":

@@ -115,45 +115,15 @@ def compared() -> dict:
     return {"lattice": problem.n_nodes, "front": len(fronts[0]), "stored": seconds[0], "not stored": seconds[1]}
 
 
-def told(one: dict) -> list[str]:
-    """Write the row of a case."""
-    return [
-        "exact" if one["within"] == "exact" else f"within {one['within']}",
-        "yes" if one["certified"] else f"gap of {one['gap']:.1%}",
-        f"{one['seconds']:.1f}",
-        str(one["front"]),
-        f"{one['evaluated']:,}",
-    ]
-
-
-def described(table: Microdata, found: Sequence[dict], others: Sequence[dict], both: dict) -> str:
-    """Write the page."""
-    n_nodes = problem_of(table, 1).n_nodes
-    head = ["k from", "loss", "certified", "seconds", "front", "evaluated", "GB", *(f"{m} s" for m in MOMENTS)]
-    rows = [
-        [
-            str(one["least k"]),
-            *told(one),
-            f"{one['GB']:.2f}",
-            *(f"{one['gaps'][m]:.1%}" if m in one["gaps"] else "" for m in MOMENTS),
-        ]
-        for one in found
-    ]
-    return "\n\n".join(
-        [
-            f"Adult with fourteen quasi-identifiers, {n_nodes:.3g} nodes, {table.n_distinct:,} distinct tuples, at "
-            f"most 301 suppressed; {record.line(record.machine())}.",
-            "The least general loss for every k from some k on: seconds to the proof, nodes evaluated, most memory so "
-            "far, and by how much the loss at the least k could still be lower after so many seconds:",
-            record.markdown(head, rows),
-            "Other objectives, from k = 100 on, the tolerance being that of all of them:",
-            record.markdown(["objectives", *head[1:6]], [[one["objectives"], *told(one)] for one in others]),
-            "![What is open after 10 s](unstored_open.png)",
-            f"Twelve quasi-identifiers, {both['lattice']:,} nodes, every k from {LEAST_K}: the same front of "
-            f"{both['front']} from the stored lattice in {both['stored']:.1f} s and from boxes in "
-            f"{both['not stored']:.1f} s.",
-        ]
-    )
+#: Columns of a case.
+CASE = {
+    "loss": lambda one: "exact" if one["within"] == "exact" else f"within {one['within']}",
+    "certified": lambda one: "yes" if one["certified"] else f"gap of {one['gap']:.1%}",
+    "seconds": "{seconds:.1f}",
+    "front": "{front}",
+    "evaluated": "{evaluated:,}",
+}
+GAPS = {f"{m} s": lambda one, m=m: f"{one['gaps'][m]:.1%}" if m in one["gaps"] else "" for m in MOMENTS}
 
 
 def main() -> None:
@@ -161,9 +131,22 @@ def main() -> None:
     found = [proven(table, *case) for case in CASES]
     others = [together(table, own, *case) for own in OTHERS for case in TOGETHER]
     picture(table)
-    both = compared()
-    data = {"machine": record.machine(), "cases": found, "others": others, "twelve": both}
-    record.write("unstored", data, described(table, found, others, both))
+    both, n_nodes = compared(), problem_of(table, 1).n_nodes
+    record.write(
+        "unstored",
+        {"machine": record.machine(), "cases": found, "others": others, "twelve": both},
+        f"Adult with fourteen quasi-identifiers, {n_nodes:.3g} nodes, {table.n_distinct:,} distinct tuples, at most "
+        f"301 suppressed; {record.line()}.",
+        "The least general loss for every k from some k on: seconds to the proof, nodes evaluated, most memory so far, "
+        "and by how much the loss at the least k could still be lower after so many seconds:",
+        record.table({"k from": "{least k}", **CASE, "GB": "{GB:.2f}", **GAPS}, found),
+        "Other objectives, from k = 100 on, the tolerance being that of all of them:",
+        record.table({"objectives": "{objectives}", **CASE}, others),
+        "![What is open after 10 s](unstored_open.png)",
+        f"Twelve quasi-identifiers, {both['lattice']:,} nodes, every k from {LEAST_K}: the same front of "
+        f"{both['front']} from the stored lattice in {both['stored']:.1f} s and from boxes in "
+        f"{both['not stored']:.1f} s.",
+    )
 
 
 if __name__ == "__main__":

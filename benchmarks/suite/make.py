@@ -27,16 +27,8 @@ from pymoo.optimize import minimize
 from benchmarks.suite.features import features, support
 from benchmarks.suite.package import in_whole_numbers, of_package
 from benchmarks.suite.tables import TABLES, Table
+from benchmarks.tables import operators_of
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
-from pymoo_anon.operators import (
-    BitStringSampling,
-    ClosestValidRepair,
-    LatticeSampling,
-    LevelCrossover,
-    PartitionCrossover,
-    PerAttributeBitMutation,
-    SingleStepMutation,
-)
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 from pymoo_anon.suite import Instance, load, names
 from pymoo_anon.suite.problem import CONTRIBUTION, PATHS
@@ -265,8 +257,8 @@ def write(name: str) -> None:
     there = [DATA / place for place in places(name) if (DATA / place).exists()]
     if there:
         raise FileExistsError(f"{there[0]} exists: an instance is never edited, only succeeded by a next version")
-    made = list(files_of(name))
-    for place, text in made:
+    # All texts are made before the first is written.
+    for place, text in list(files_of(name)):
         path = DATA / place
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as file:
@@ -293,15 +285,7 @@ def search(algorithm: str, problem: AnonymizationProblem, budget: int, seed: int
     """Run an algorithm with this package's operators, and return its result."""
     if algorithm == "random search":
         return random_search(problem, budget, seed)
-    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-    if isinstance(problem, BitStringProblem):
-        operators = {
-            "sampling": BitStringSampling(),
-            "crossover": PartitionCrossover(),
-            "mutation": PerAttributeBitMutation(),
-            # Without a taxonomy every string is valid, and no repair draws random numbers.
-            **({"repair": ClosestValidRepair()} if problem.taxonomies else {}),
-        }
+    operators = operators_of(problem)
     kind = NSGA2(pop_size=40, **operators) if algorithm == "NSGA-II" else PBGEA(pop_size=25, **operators)
     return minimize(problem, kind, ("n_eval", budget), seed=seed).F
 

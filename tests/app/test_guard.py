@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from command import run
 
 from pymoo_anon.app.desk import Desk
 from pymoo_anon.app.server import Guard
@@ -92,8 +91,6 @@ def test_the_screen_needs_a_folder_or_a_project(folder):
     Path("notes.txt").write_text("no project")
     with pytest.raises(ValueError, match=r"notes\.txt must be a folder or a project file"):
         Desk(Path("notes.txt"))
-    said = run("app", "lost", code=2)
-    assert said == "Error: lost: no such file or folder\n"
 
 
 def test_one_piece_of_work_at_a_time_and_its_errors_are_told(folder):

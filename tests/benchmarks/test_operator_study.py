@@ -7,13 +7,19 @@ import pytest
 
 from benchmarks import record
 from benchmarks.moeas import operators as study
-from benchmarks.speed.exact_runs import glm, k
+from benchmarks.tables import glm, k
 from pymoo_anon import operators
 from pymoo_anon.datasets import make_census
 from pymoo_anon.operators import Neighborhood
 from pymoo_anon.problems import LatticeProblem
 
 PROBLEM = LatticeProblem(make_census(200), [k, glm], suppression=2)
+
+
+@pytest.fixture(scope="module")
+def problems():
+    """Make a small problem of every part."""
+    return {name: next(iter(own.quick.values()))() for name, own in study.PARTS.items()}
 
 
 def parts_of(algorithm):
@@ -27,20 +33,21 @@ def parts_of(algorithm):
     return {type(one) for one in found}
 
 
-def test_every_operator_of_the_package_is_studied():
-    made = {part for own in study.PARTS.values() for _, _, make in own.settings for part in parts_of(make(PROBLEM))}
+def test_every_operator_of_the_package_is_studied(problems):
+    settings = [(problems[part], make) for part, own in study.PARTS.items() for _, _, make in own.settings]
+    made = {operator for problem, make in settings for operator in parts_of(make(problem))}
     assert {getattr(operators, name) for name in operators.__all__} - {Neighborhood} <= made
 
 
 @pytest.mark.parametrize("part", study.PARTS)
-def test_one_thing_is_changed(part):
+def test_one_thing_is_changed(part, problems):
     """Compare the settings of a group with the first of the part."""
     _, *others = study.PARTS[part].settings
     assert len({(group, name) for group, name, _ in others}) == len(others)
-    ours = study.PARTS[part].settings[0][2](PROBLEM)
+    ours = study.PARTS[part].settings[0][2](problems[part])
     for group, name, make in others:
         if group in ("crossover", "mutation", "selection"):
-            algorithm = make(PROBLEM)
+            algorithm = make(problems[part])
             for kept in {"crossover", "mutation", "selection"} - {group}:
                 own, before = (getattr(one.mating, kept) for one in (algorithm, ours))
                 assert (type(own), own.name) == (type(before), before.name), name

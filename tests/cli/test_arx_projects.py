@@ -149,8 +149,6 @@ def test_what_is_refused(folder, changes, words):
 
 
 def test_what_is_no_project(folder, monkeypatch):
-    Path("my.deid").write_bytes(b"no zip")
-    assert "my.deid must be a project of ARX, a zip file, got File is not a zip file" in run("init", "my.deid", code=2)
     assert "my.other.deid: no such file" in run("init", "my.other.deid", code=2)
     write("my.deid", project())
     assert "--role cannot be combined with my.deid" in run("init", "my.deid", "--role", "zip=drop", code=2)
@@ -169,23 +167,22 @@ def test_a_small_file_fills_no_memory(folder):
     assert re.search(r"data/input.csv must unpack to at most 67,1\d\d,\d\d\d bytes, got more", said)
 
 
-def test_a_password_is_refused(folder):
+def test_an_archive_that_does_not_open_is_refused(folder):
     write("my.deid", project())
-    content = bytearray(Path("my.deid").read_bytes())
+    whole = Path("my.deid").read_bytes()
+    encrypted, broken = bytearray(whole), bytearray(whole)
     # The flags of the first entry of the directory.
-    content[content.index(b"PK\x01\x02") + 8] |= 1
-    Path("my.deid").write_bytes(content)
-    assert "my.deid must not be encrypted: ARX writes projects without a password" in run("init", "my.deid", code=2)
-
-
-def test_a_broken_zip_is_refused(folder):
-    write("my.deid", project())
-    content = bytearray(Path("my.deid").read_bytes())
+    encrypted[whole.index(b"PK\x01\x02") + 8] |= 1
     with zipfile.ZipFile("my.deid") as archive:
         start = archive.getinfo("data/input.csv").header_offset
-    content[start + 60 : start + 80] = bytes(20)
-    Path("my.deid").write_bytes(content)
-    assert "must be a project of ARX, a zip file, got" in run("init", "my.deid", code=2)
+    broken[start + 60 : start + 80] = bytes(20)
+    for content, words in (
+        (encrypted, "my.deid must not be encrypted: ARX writes projects without a password"),
+        (broken, "must be a project of ARX, a zip file, got"),
+        (b"no zip", "my.deid must be a project of ARX, a zip file, got File is not a zip file"),
+    ):
+        Path("my.deid").write_bytes(content)
+        assert words in run("init", "my.deid", code=2)
 
 
 def test_a_column_without_a_hierarchy_is_kept_or_suppressed(folder):

@@ -1,11 +1,12 @@
 """Releases for several audiences that hold together."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import answer, run, search, write_persons, write_project_of_persons
+from command import answer, made_in, run, search, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem, joint
@@ -29,10 +30,18 @@ file = "fine.csv"
 KINDS = {"local": {"recoding": "local"}, "levels": {}, "violating": {"suppression": "violating:0.05"}}
 
 
-@pytest.fixture(params=KINDS)
-def project(request, folder):
+@pytest.fixture(scope="module", params=KINDS)
+def searched_once(request, tmp_path_factory):
+    with made_in(tmp_path_factory) as folder:
+        searched(**KINDS[request.param])
+    return folder
+
+
+@pytest.fixture
+def project(searched_once, folder):
     """Search 120 persons, for two audiences."""
-    return searched(**KINDS[request.param])
+    shutil.copytree(searched_once, folder, dirs_exist_ok=True)
+    return "mine.toml"
 
 
 def searched(audiences=AUDIENCES, **options):

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command import FILES, SMALL, command, front, own, record, refused, run, search, write_own_table
+from command import FILES, SMALL, command, front, own, record, run, search, write_own_table
 
 from pymoo_anon import __version__
 from pymoo_anon.datasets import make_census
@@ -47,31 +47,15 @@ def test_the_record_holds_every_option():
     search(*SMALL, "--seed", "7", "--output", "front")
     options = record()["options"]
     assert (options["seed"], options["rows"], options["generations"], options["output"]) == (7, 300, 5, "front")
-    assert set(options) == {
-        *("demo", "rows", "objectives", "suppression"),
-        *(
-            "algorithm",
-            "generations",
-            "pop_size",
-            "epsilon",
-            "time_limit",
-            "seed",
-            "output",
-            "verbose",
-            "require",
-            "local",
-            "level",
-            "weight",
-        ),
-    }
+    searched = "algorithm demo rows objectives suppression generations pop_size epsilon time_limit seed require local"
+    assert set(options) == {*searched.split(), "output", "verbose", "level", "weight"}
     assert record()["suppression"] == "AtMost(limit=0.01)"
     assert record()["inputs"] == {"sha256": {}}
 
 
-@pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2"])
-def test_same_seed_same_front(algorithm):
+def test_same_seed_same_front():
     for folder, seed in [("a", "1"), ("b", "1"), ("c", "2")]:
-        search(*SMALL, "--algorithm", algorithm, "--seed", seed, "--output", folder)
+        search(*SMALL, "--seed", seed, "--output", folder)
     first, again, other = (Path(folder, "front.csv").read_bytes() for folder in "abc")
     assert first == again
     assert first != other
@@ -85,14 +69,11 @@ def test_every_generalization_keeps_what_is_required(algorithm):
     found = front()
     assert list(found)[-5:-1] == ["k", "GLM", "t", "precision"]
     assert len(found) > 1
+    assert found.k.is_monotonic_decreasing
     assert found.k.min() >= 10
     assert found.t.max() <= 0.6
     assert found.precision.min() >= 0.1
-    assert record()["constraints"] == [
-        "KAnonymity() >= 10",
-        "TCloseness('occupation') <= 0.6",
-        "Precision() >= 0.1",
-    ]
+    assert record()["constraints"] == ["KAnonymity() >= 10", "TCloseness('occupation') <= 0.6", "Precision() >= 0.1"]
 
 
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "bnb", "exhaustive"])
@@ -153,56 +134,6 @@ def test_the_label_of_adult_is_no_quasi_identifier():
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("30,162 rows, 7 quasi-identifiers, 8,960 nodes; PBG-EA.\n")
     assert "salary-class" not in front()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--demo", "adlt"],
-            "--demo must be one of census, adult, got 'adlt'",
-        ),
-        (
-            ["--algorithm", "pbg"],
-            "--algorithm must be one of auto, pls, pbgea, nsga2, bnb, exhaustive, sweep, got 'pbg'",
-        ),
-        (["--objectives", "k,glm"], f"--objectives must be one of {', '.join(MEASURES)}, got 'glm'"),
-        (["--objectives", ""], f"--objectives must be one of {', '.join(MEASURES)}, got ''"),
-        (["--require", "K>=5"], f"--require must be one of {', '.join(MEASURES)}, got 'K'"),
-        (["--require", "k=5"], "--require must be a bound such as 'k>=5' or 't<=0.3', got 'k=5'"),
-        (["--require", "k>=five"], "--require must be a bound such as 'k>=5' or 't<=0.3', got 'k>=five'"),
-        (["--require", "k>=inf"], "the bound of KAnonymity() must be finite, got inf"),
-        (["--objectives", "GLM:age"], "--objectives: GLM reads no column, got 'GLM:age'"),
-        (["--objectives", r'k["\q"],GLM'], r'a name in quotes must be written as in JSON, got "\q"'),
-        (["--objectives", "k,k"], "--objectives must differ, given more than once: KAnonymity()"),
-        (
-            ["--objectives", "CM"],
-            "--objectives: CM reads one label column and the table has none; CM:NAME names a column",
-        ),
-        (
-            ["--objectives", "l:disease"],
-            "DistinctLDiversity('disease') reads column 'disease', which has no role in the table; columns with a "
-            "role: 'age', 'workclass', 'education', 'marital-status', 'race' and 4 more",
-        ),
-        (["--suppression", "much"], "--suppression must be a number, got 'much'"),
-        (
-            ["--rows", "300", "--suppression", "1.5"],
-            "--suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0, "
-            "got 1.5",
-        ),
-        (["--suppression", "above:5"], "--suppression must be one of below, violating, got 'above'"),
-        (["--suppression", "below:few"], "--suppression must be a number, got 'few'"),
-        (["--suppression", "below:4.5"], "k of Below must be a positive whole number, got 4.5"),
-        (["--time-limit", "0"], "--time-limit must be a positive number of seconds, got 0.0"),
-        (["--time-limit", "inf"], "--time-limit must be a positive number of seconds, got inf"),
-        (["--epsilon", "1,x"], "--epsilon must be a number, got 'x'"),
-        (["--demo", "adult", "--rows", "300"], "--rows cannot be combined with --demo adult"),
-        (["--algorithm", "nsga2", "--epsilon", "2"], "--epsilon cannot be combined with --algorithm nsga2"),
-        (["--algorithm", "exhaustive", "--pop-size", "9"], "--pop-size cannot be combined with --algorithm exhaustive"),
-    ],
-)
-def test_error_messages(arguments, message):
-    assert refused(*arguments) == f"Error: {message}"
 
 
 def test_help_names_every_choice():
@@ -266,9 +197,8 @@ def test_local_search_ends_without_a_proof():
 def test_a_large_table_is_searched_without_a_proof(monkeypatch):
     monkeypatch.setattr("pymoo_anon.study.search.QUICK", 17_920 * 293 - 1)
     search("--rows", "300")
-    assert record()["algorithm"]["why"] == (
-        "17,920 nodes with 293 tuples each are more than are known to be proven quickly"
-    )
+    why = "17,920 nodes with 293 tuples each are more than are known to be proven quickly"
+    assert record()["algorithm"]["why"] == why
     monkeypatch.setattr("pymoo_anon.study.search.QUICK", 17_920 * 293)
     search("--rows", "300")
     assert record()["algorithm"]["name"] == "bnb"
@@ -278,10 +208,8 @@ def test_a_small_lattice_is_visited_whole_where_nothing_is_bounded(folder):
     write_own_table(folder)
     result = search(*own(paid="sensitive")[:3], "--objectives", "k,delta")
     assert result.exit_code == 0, result.output
-    assert record()["algorithm"] == {
-        "name": "exhaustive",
-        "why": "local search would visit as many as all of the 6 nodes",
-    }
+    why = "local search would visit as many as all of the 6 nodes"
+    assert record()["algorithm"] == {"name": "exhaustive", "why": why}
     assert (record()["certified"], record()["n_undecided"], record()["stopped"]) == (True, 0, "proof complete")
 
 

@@ -55,23 +55,6 @@ def write(front, folder):
         return move_all(temporary, folder, FILES)
 
 
-def test_the_front_is_sorted_from_private_to_useful_with_natural_signs(searched):
-    front = searched.to_frame()
-    assert list(front) == [*searched.table.quasi_identifiers, "k", "l", "GLM", "suppressed"]
-    assert (np.diff(front["k"]) <= 0).all()
-    assert front["k"].iloc[0] == 2000
-    assert front["k"].iloc[-1] == 1
-    assert front["GLM"].iloc[0] == 16_000
-    assert front["GLM"].iloc[-1] == 0
-
-
-def test_a_loss_that_comes_first_descends_too():
-    problem = LatticeProblem(make_census(n_rows=200), [GeneralLossMetric(), KAnonymity()])
-    front = problem.front(minimize(problem, ExhaustiveSearch())).sorted().to_frame()
-    assert front["k"].iloc[0] == 200
-    assert (np.diff(front["GLM"]) <= 0).all()
-
-
 def test_all_is_printed_with_separators_if_asked_for(searched):
     heading, *lines = [line.split() for line in text_of(searched, None).splitlines()]
     best = str(int(searched.values(DistinctLDiversity("occupation")).max()))
@@ -151,30 +134,6 @@ def test_the_files(searched, tmp_path):
     assert paths[1].read_bytes().startswith(b"\x89PNG")
     front = {"sha256": hashlib.sha256(paths[0].read_bytes()).hexdigest()}
     assert json.loads(paths[2].read_text(encoding="utf-8")) == {**record_of(searched), "front": front}
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
-@pytest.mark.parametrize(
-    "stage", ["study.search.search_record", "visualization.fronts.plot_front", "study.stored.json.dumps"]
-)
-@pytest.mark.parametrize("existing", [False, True])
-def test_a_failure_at_any_stage_leaves_what_was_there(searched, tmp_path, monkeypatch, error, stage, existing):
-    def fail(*args, **kwargs):
-        raise error("stop")
-
-    folder = tmp_path / "front"
-    if existing:
-        folder.mkdir()
-        for name in FILES:
-            (folder / name).write_text("old")
-    monkeypatch.setattr(f"pymoo_anon.{stage}", fail)
-    with pytest.raises(error, match="stop"):
-        write(searched, folder)
-    if existing:
-        assert sorted(os.listdir(folder)) == sorted(FILES)
-        assert all((folder / name).read_text() == "old" for name in FILES)
-    else:
-        assert os.listdir(tmp_path) == []
 
 
 def test_the_table_of_a_front_is_written_as_pandas_would(tmp_path):

@@ -55,22 +55,8 @@ def test_every_column_gets_a_draft():
     assert files("hierarchies") == ["diagnosis.csv", "note.csv", "paid.csv", "sex.csv", "zip.csv"]
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n"
     assert Path("hierarchies/zip.csv").read_text().startswith("02130;*\n02131;*\n")
-    rows = [line.split() for line in result.stdout.splitlines()]
-    assert [
-        "zip",
-        "codes",
-        "10",
-        "→",
-        "1",
-        "codes",
-        "of",
-        "5",
-        "characters,",
-        "redacted",
-        "from",
-        "the",
-        "right",
-    ] in rows
+    rows = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "zip codes 10 → 1 codes of 5 characters, redacted from the right" in rows
     assert result.stdout.endswith(
         "Written: hierarchies/zip.csv, hierarchies/sex.csv, hierarchies/diagnosis.csv, hierarchies/paid.csv, "
         "hierarchies/note.csv\nNext: read and edit them, then: pymoo-anon hierarchy check hierarchies --data mine.csv\n"
@@ -87,13 +73,6 @@ def test_columns_may_be_named():
 def test_a_kind_may_be_named():
     hierarchy("draft", "mine.csv", "--column", "note", "--column", "zip", "--kind", "codes")
     assert Hierarchy.from_csv("hierarchies/note.csv").labels[1][0] == "0*"
-    assert error("draft", "mine.csv", "--column", "sex", "--kind", "dates", "--output", "other") == (
-        "column 'sex': dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got 'F', 'M'"
-    )
-    assert error("draft", "mine.csv", "--kind", "tree") == (
-        "--kind must be one of auto, numbers, dates, ordered, codes, categories, got 'tree'"
-    )
-    assert not Path("other").exists()
 
 
 def test_columns_that_a_hierarchy_does_not_help_are_left_out_unless_named():
@@ -123,9 +102,8 @@ def test_drafts_replace_files_only_by_force():
     assert error("draft", "mine.csv", "--column", "sex") == message
     more = f"{message}, --column zip --column diagnosis --column paid --column note drafts what is not there"
     assert error("draft", "mine.csv") == more
-    assert error("draft", "mine.csv", "--column", "zip", "--column", "sex") == (
-        f"{message}, --column zip drafts what is not there"
-    )
+    one = error("draft", "mine.csv", "--column", "zip", "--column", "sex")
+    assert one == f"{message}, --column zip drafts what is not there"
     assert files("hierarchies") == ["sex.csv"]
     assert Path("hierarchies/sex.csv").read_text() == "edited"
     assert hierarchy("draft", "mine.csv", "--force").exit_code == 0
@@ -142,44 +120,9 @@ def test_the_table_is_never_replaced(force):
     assert Path("zip.csv").read_bytes() == before
 
 
-@pytest.mark.parametrize("at", [1, 2])
-def test_each_draft_is_written_whole_or_not_at_all(monkeypatch, at):
-    Path("hierarchies").mkdir()
-    Path("hierarchies/zip.csv").write_text("old")
-    moves, replace = [], os.replace
-
-    def failing(source, target):
-        if Path(target).parent.name == "hierarchies":
-            moves.append(target)
-            if len(moves) == at:
-                raise OSError(28, "No space left on device", str(target))
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", failing)
-    result = hierarchy("draft", "mine.csv", "--column", "sex", "--column", "zip", "--force")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "No space left on device" in result.stderr
-    # Each file is whole: new if it was moved before the disk was full, else as it was.
-    moved = ["sex.csv"] if at == 2 else []
-    assert files("hierarchies") == [*moved, "zip.csv"]
-    assert Path("hierarchies/zip.csv").read_text() == "old"
-
-
-def test_ctrl_c_writes_nothing(monkeypatch):
-    def interrupt(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pymoo_anon.study.interrupt.put_in_place", interrupt)
-    assert hierarchy("draft", "mine.csv").exit_code == 130
-    assert not Path("hierarchies").exists()
-
-
 def test_a_name_that_no_file_has_gets_the_file_that_init_gives_it():
     header = ["Gewicht/kg", ".a", "c\\d", "é" * 120, "CON", "size", "Size"]
-    rows = [
-        [f"{50 + i % 4}", "xy"[i % 2], "pq"[i % 2], "uv"[i % 2], "rs"[i % 2], "LM"[i % 2], "AB"[i % 2]]
-        for i in range(40)
-    ]
+    rows = [[f"{50 + i % 4}", *(pair[i % 2] for pair in ("xy", "pq", "uv", "rs", "LM", "AB"))] for i in range(40)]
     Path("t.csv").write_text("\n".join(map(",".join, [header, *rows])))
     assert hierarchy("draft", "t.csv").exit_code == 0
     assert files("hierarchies") == sorted(names.file_names(header))
@@ -258,43 +201,6 @@ def test_any_other_name_survives_the_round_trip(name):
     assert read("t.csv") == [name]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["draft", "none.csv"], "none.csv: no such file"),
-        (["draft", "trees"], "trees: no such file"),
-        (
-            ["draft", "mine.csv", "--column", "age"],
-            "mine.csv must have the columns 'age', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'",
-        ),
-        (
-            ["draft", "mine.csv", "--column", "zip", "--column", "zip"],
-            "--column must name each column once, got more than once: 'zip'",
-        ),
-        (["draft", "header.csv"], "header.csv must have at least one row below its header, got none"),
-        (
-            ["draft", "mine.csv", "--output", "mine.csv"],
-            "output must be a folder, got 'mine.csv', which is a file; name another folder",
-        ),
-        (["check", "none"], "none: no such file or folder"),
-        (["check", "empty"], "hierarchies must be a folder with CSV files, got 'empty', which has none"),
-        (["check", "trees", "--data", "none.csv"], "none.csv: no such file"),
-        (
-            ["check", "header.csv", "--data", "mine.csv"],
-            "hierarchies must be of columns of mine.csv, got files of other names: 'header.csv'; the columns are "
-            "'zip', 'sex', 'diagnosis', 'paid', 'note'",
-        ),
-        (["show", "trees"], "trees: no such file"),
-        (["show", "broken.csv"], "broken.csv: level 2 must be a coarsening of level 1: it splits the groups 'x'"),
-    ],
-)
-def test_bad_use(arguments, message):
-    Path("header.csv").write_text("a,b\n")
-    Path("broken.csv").write_text("a;x;1\nb;x;2\n")
-    Path("empty").mkdir()
-    assert error(*arguments) == message
-
-
 def test_check_says_everything_of_every_file():
     Path("trees/sex.csv").write_text("F;x;*\nM;y;*\nm ;x;*\nF;x\n")
     result = hierarchy("check", "trees", "--data", "mine.csv")
@@ -310,11 +216,9 @@ def test_check_says_everything_of_every_file():
     result = hierarchy("check", "trees/sex.csv", "--data", "mine.csv")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[0] == "trees/sex.csv: error: values of the column without a row: 'M'"
-    assert (
-        hierarchy("check", "trees").stdout.splitlines()[0]
-        == "trees/sex.csv: warning: level 1 gains nothing: it has as many groups as the one below, 1"
-    )
-    assert hierarchy("check", "trees").exit_code == 0
+    result = hierarchy("check", "trees")
+    told = "trees/sex.csv: warning: level 1 gains nothing: it has as many groups as the one below, 1"
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, told)
 
 
 def test_show():

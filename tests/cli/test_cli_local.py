@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import answer, front, record, refused, search, write_persons, write_project_of_persons
+from command import answer, front, record, search, write_persons, write_project_of_persons
 from persons_of_a_report import read
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -125,9 +125,6 @@ def test_a_point_of_whole_columns_is_released_refined(project):
     assert answer("report", "mine.toml")[0] == 0
     page = read(Path("out.report.html").read_text(encoding="utf-8"))
     assert len(page.tables["beside"]) == 3
-    status, said = answer("release", "mine.toml", "--lower-bound", "3", "--force")
-    assert status == 2
-    assert "--lower-bound needs a local search; the front of mine.toml has levels of whole columns" in said
 
 
 def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
@@ -160,14 +157,3 @@ def test_a_refined_release_its_evidence_and_its_codebook_share_one_recoding(proj
         made.clear()
         assert answer(name, "mine.toml", *options)[0] == 0
         assert made == ["bottom-up"]
-
-
-def test_what_means_nothing_with_local_recodings_is_refused(project):
-    assert refused("--local", "--suppression", "0.1") == "Error: --suppression cannot be combined with --local"
-    assert refused("--local", "--algorithm", "bnb") == (
-        "Error: --algorithm must be one for local recodings: auto, nsga2, sweep; got 'bnb'"
-    )
-    assert refused("--algorithm", "sweep") == (
-        "Error: --algorithm must be one for levels of whole columns, as without --local: auto, pls, pbgea, nsga2, bnb, "
-        "exhaustive; got 'sweep'"
-    )

@@ -26,30 +26,6 @@ def said(*arguments):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["search", "my.toml", "--time-limit", "nan"], "positive number of seconds"),
-        (["search", "my.toml", "--rows", "5"], "--rows cannot be combined with a project file"),
-        (["init", "mine.csv", "--hierarchies", "nowhere"], "hierarchies must be a folder with CSV files"),
-        (["pick", "my.toml"], "pymoo-anon search my.toml writes it"),
-        (["pick", "my.toml", "--risk", "nan"], "risk must be a number"),
-        (["release", "my.toml"], "pymoo-anon search my.toml writes it"),
-        (["report", "my.toml", "--threshold", "inf"], "threshold must be a number"),
-        (
-            ["verify", "my.toml", "--quasi-identifier", "zip"],
-            "--quasi-identifier cannot be combined with a project file",
-        ),
-        (["hierarchy", "draft", "nowhere.toml"], "nowhere.toml: no such file"),
-    ],
-)
-def test_what_is_wrong_says_what_to_do(arguments, words):
-    sentence = said(*arguments)
-    assert words in sentence
-    assert sentence.startswith("Error: ")
-    assert "\n" not in sentence
-
-
-@pytest.mark.parametrize(
     ("old", "new", "words"),
     [
         ("seed = 1", "seed = 1\nseed = 2", 'my.toml must be a TOML file: Key "seed" already exists'),

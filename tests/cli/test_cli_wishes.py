@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command import command, front, own, record, refused, run
+from command import command, front, own, record, run
 from malformed_projects import RIGHT
 
 from pymoo_anon.study.project import read_project
@@ -45,25 +45,6 @@ def test_wishes_reach_the_report():
     run("search", "my.toml", "--level", "zip=2..2", "--weight", "sex=2")
     assert set(front("out").zip) == {2}
     assert record("out")["objectives"][1] == "GeneralLossMetric({'sex': 2.0})"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--level", "zip"], "level must be NAME=LEAST..GREATEST, such as age=0..2, got 'zip'"),
-        (["--level", "zip=1"], "level must be NAME=LEAST..GREATEST, such as age=0..2, got 'zip=1'"),
-        (["--level", "zip=0..1", "--level", "zip=0..2"], "level must name each quasi-identifier once"),
-        (["--level", "zip=0..1", "--local"], "--level cannot be combined with local recodings, where every class has"),
-        (["--level", "zip=0..7"], "levels of 'zip' must be the least and the greatest one, from 0 to 2, the least"),
-        (["--level", "zap=0..1"], "levels must name quasi-identifiers, 'zip', 'sex', got 'zap'"),
-        (["--weight", "zip=x"], "weight must be NAME=W, such as age=2, got 'zip=x'"),
-        (["--weight", "zip=-1"], "weights must be non-negative numbers, not all 0, got {'zip': -1.0} and 1 for"),
-        (["--weight", "zap=1"], "weights must be of quasi-identifiers, 'zip', 'sex', got 'zap'"),
-        (["--weight", "zip=2", "--objectives", "k,DM"], "weight must be of a loss that is searched, GLM or NWP, got"),
-    ],
-)
-def test_wishes_that_are_none_are_refused(arguments, words):
-    assert words in refused(*own(), *arguments)
 
 
 @pytest.mark.parametrize(

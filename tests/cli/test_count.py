@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import answer, run
+from command import run
 
 BOOK = pd.DataFrame(
     {
@@ -40,19 +40,3 @@ def test_rows_are_counted_from_the_table_and_its_codebook(received):
     assert mean == ["mean", "of", "cost", "1.75", "2.5", "2.2"]
     Path("out.csv.codebook.csv").rename("book.csv")
     assert lines("out.csv", "--codebook", "book.csv")[1:] == [["rows", "4", "4", "4"]]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["lost.csv"], "lost.csv: no such file"),
-        (["out.csv", "--codebook", "lost.csv"], "lost.csv: no such file"),
-        (["out.csv", "--where", "age"], "--where must be NAME=VALUE, got 'age'"),
-        (["out.csv", "--where", "age=39..20"], "--where must have the lower end of a range first, got 'age=39..20'"),
-        (["out.csv", "--where", "town=A"], "release must have the columns that are asked for, got none named 'town'"),
-        (["out.csv", "--where", "age=1", "--where", "age=2"], "--where must name each column once, got 'age' twice"),
-    ],
-)
-def test_what_cannot_be_counted_is_said(received, arguments, words):
-    code, said = answer("count", *arguments)
-    assert (code, said.splitlines()[-1]) == (2, f"Error: {words}")

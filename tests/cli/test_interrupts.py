@@ -104,7 +104,7 @@ BEFORE = {
     ("release", "mine.toml", "--force"): (records, "evidence"),
     ("verify", "mine.toml"): (records, "_counted_again"),
     ("report", "mine.toml"): (page, "write_report"),
-    ("hierarchy", "draft", "mine.csv"): (hierarchies, "draft_hierarchy"),
+    ("hierarchy", "draft", "mine.csv", "--force"): (hierarchies, "draft_hierarchy"),
 }
 
 
@@ -116,6 +116,24 @@ def test_a_signal_whose_error_is_lost_ends_every_command_before_it_writes(monkey
     done = command(*asked)
     assert (done.exit_code, done.stderr) == (130, NOTHING), done.output
     assert files() == before
+
+
+@pytest.mark.parametrize("asked", BEFORE, ids=lambda asked: asked[0])
+def test_a_full_disk_is_one_sentence_and_changes_no_file(monkeypatch, asked):
+    def full(*names):
+        raise OSError(28, "No space left on device")
+
+    before = files()
+    monkeypatch.setattr(os, "replace", full)
+    done = command(*asked)
+    if asked[0] == "verify":
+        # It writes nothing.
+        assert done.exit_code == 0
+    else:
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        assert done.stderr.endswith("No space left on device; make room there, or name another folder\n")
+    # A search keeps its evaluations.
+    assert {path: own for path, own in files().items() if path.suffix != ".journal"} == before
 
 
 def test_a_search_that_is_interrupted_where_the_error_is_lost_writes_what_was_found(monkeypatch, listening):

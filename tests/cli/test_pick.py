@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from functools import partial
 from pathlib import Path
 
@@ -141,68 +140,9 @@ def test_a_choice_is_read_again():
         read_choice(project, front)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["mine.toml", "--knee", "--row", "1"], "--row and --knee cannot be combined: each says which point to take"),
-        (["mine.toml", "--least", "GLM", "--most", "k"], "--least and --most cannot be combined"),
-        (["mine.toml", "--row", "0"], "row must be from 1 to 4, a row of the front, got 0"),
-        (["mine.toml", "--row", "5"], "row must be from 1 to 4, a row of the front, got 5"),
-        (
-            ["mine.toml", "--least", "k"],
-            "--least k: higher values of k are better; use --most k",
-        ),
-        (
-            ["mine.toml", "--most", "GLM"],
-            "--most GLM: lower values of GLM are better; use --least GLM",
-        ),
-        (["mine.toml", "--least", "loss"], "least must be one of AECS, alpha, .* got 'loss'"),
-        (["mine.toml", "--weights", "k"], "--weights must be NAME=W,..., such as k=1,GLM=2, got 'k'"),
-        (["mine.toml", "--weights", ""], "--weights must be NAME=W,..., such as k=1,GLM=2, got ''"),
-        (["mine.toml", "--weights", "k=1,k=2"], "weights must name each measure once, got 'k' twice"),
-        (["mine.toml", "--weights", "k=much"], "weights must be a number, got 'much'"),
-        (["mine.toml", "--weights", "k=-1"], "weights must be positive numbers"),
-        (["mine.toml", "--weights", "loss=1"], "weights must be one of AECS, alpha, .* got 'loss'"),
-        (["mine.toml", "--risk", "2"], "risk must be above 0 and at most 1"),
-        (["mine.toml", "--require", "k=5"], "require must be a bound such as"),
-        (
-            ["mine.toml", "--require", "k>=100"],
-            "no point of the front's 4 has k >= 100; the nearest has k = 40, l = 3 and",
-        ),
-        (["mine.toml", "--row", "4", "--require", "k>=5"], "row must be a point with k >= 5"),
-        (["nowhere.toml"], "nowhere.toml: no such file"),
-        (["mine.csv"], "mine.csv must be a TOML file"),
-    ],
-)
-def test_what_is_refused(arguments, message):
-    (line,) = refused(*arguments).splitlines()
-    assert line.startswith("Error: ")
-    assert re.search(message, line)
-
-
-def test_a_row_is_told_by_what_it_has():
-    """Count rows from 1 on the command line, unlike the library."""
-    expected = "Error: --row must be a point with k >= 5, got one with k = 4, l = 3 and GLM = 0 (0 %)"
-    assert refused("mine.toml", "--row", "4", "--require", "k>=5") == expected
-
-
 def test_weights_of_a_column_with_a_comma():
     wish = Wish(file=Path("mine.toml"), weights='"l:a,b=c=1.5",GLM=2')
     assert wish.weighted() == {"l:a,b=c": 1.5, "GLM": 2}
-
-
-def test_a_failed_choice_leaves_the_last_one(monkeypatch):
-    assert pick("mine.toml", "--row", "2").exit_code == 0
-    before = CHOICE.read_bytes()
-    assert pick("mine.toml", "--row", "9").exit_code == 2
-
-    def full(*names):
-        raise OSError(28, "No space left on device", "choice.json")
-
-    monkeypatch.setattr("os.replace", full)
-    assert pick("mine.toml", "--row", "3").exit_code == 2
-    assert CHOICE.read_bytes() == before
-    assert len(list(Path("mine-front").iterdir())) == 5
 
 
 def test_what_makes_no_release_is_not_offered(own_table):

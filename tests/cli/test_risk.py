@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from command import answer, own, run, search
 from rich.console import Console
@@ -11,7 +10,7 @@ from rich.console import Console
 from pymoo_anon.cli.compare import run_compare
 from pymoo_anon.cli.options import CompareRequest, RiskRequest
 from pymoo_anon.cli.risk import run_risk
-from pymoo_anon.datasets import make_census
+from pymoo_anon.datasets import census_rows
 from pymoo_anon.study import Study
 
 pytestmark = pytest.mark.usefixtures("own_table")
@@ -25,21 +24,15 @@ def printed(run_it, request, path="out.txt"):
 
 
 def test_the_risk_of_any_table_fits_a_terminal():
-    table = make_census(2000)
-    columns = {
-        name: pd.Series(tree.domain)[table.tuples.codes[:, j]]
-        for j, (name, tree) in enumerate(table.quasi_identifiers.items())
-    }
-    frame = pd.DataFrame({name: own.to_numpy() for name, own in columns.items()}).assign(
-        **{"a" * 200: range(table.n_distinct)}
-    )
-    frame.to_csv("people.csv", index=False)
-    lines = printed(run_risk, RiskRequest(data="people.csv", column=list(columns)))
+    (frame,) = census_rows(2000)
+    columns = list(frame)[:-1]
+    frame.assign(**{"a" * 200: range(len(frame))}).to_csv("people.csv", index=False)
+    lines = printed(run_risk, RiskRequest(data="people.csv", column=columns))
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
     assert lines[0] == f"people.csv: {len(frame):,} rows."
     (unique,) = (line.split()[2] for line in lines if line.startswith("by all "))
-    assert unique == f"{(~frame.duplicated(list(columns), keep=False)).sum():,}"
+    assert unique == f"{(~frame.duplicated(columns, keep=False)).sum():,}"
 
 
 def test_the_columns_are_guessed_named_or_those_of_the_project():
@@ -50,8 +43,6 @@ def test_the_columns_are_guessed_named_or_those_of_the_project():
     assert "Quasi-identifiers, asked for (2): zip, note" in told
     assert re.search(r"by all +40 +100\.0 % +40 +40\n", told)
     assert "Rows with a minimal set that singles them out: 40 by 1 column and 0 by 2 columns.\n  40 by note\n" in told
-    code, said = answer("risk", "mine.csv", "--column", "town")
-    assert (code, said.splitlines()[-1][:47]) == (2, "Error: mine.csv must have the columns 'town', g")
     Path("few.csv").write_text("note\nx\ny\n")
     assert answer("risk", "few.csv")[0] == 2
 
@@ -62,9 +53,6 @@ def test_two_files_are_compared_by_their_classes():
     lines = [line.split() for line in run("compare", "a.csv", "b.csv", "--quasi-identifier", "zip").splitlines()]
     assert lines[1:5] == [["a.csv", "b.csv"], ["rows", "3", "3"], ["classes", "2", "1"], ["k", "1", "3"]]
     assert lines[5:7] == [["mean", "risk", "66.7", "%", "33.3", "%"], ["rows", "in", "classes", "below", "2", "1", "0"]]
-    code, said = answer("compare", "a.csv", "mine.csv", "--quasi-identifier", "town")
-    assert code == 2
-    assert "must have the columns 'town'" in said
 
 
 def test_two_releases_of_a_project_are_compared_by_their_people():

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from persons import cells
 
 from pymoo_anon.study import engines
 from pymoo_anon.study.engines import Dialect, dialect_of, engine_of, open_frame
@@ -47,14 +48,6 @@ WRONG = {
     "empty": "",
     "no names": ",\n1,2\n",
 }
-
-
-def cells(frame):
-    """Return all cells of a frame, with None for missing values."""
-    table = nw.from_native(frame)
-    if isinstance(table, nw.LazyFrame):
-        table = table.collect("pyarrow")
-    return [tuple(None if pd.isna(cell) else cell for cell in row) for row in table.rows()]
 
 
 def opened(path, engine="auto", empty=("?",), names=None, strip=False):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import answer, made_in, read_front, record, run, search, write_persons, write_project_of_persons
+from command import answer, made_in, read_front, record, run, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.objectives.base import marked_class
@@ -212,19 +212,6 @@ def test_a_changed_table_is_refused_before_it_is_read(project):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_only_its_owner_reads_it(project):
     assert STORED.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_full_disk_leaves_the_last_search(project, monkeypatch):
-    before = {path.name: path.read_bytes() for path in Path("mine-front").iterdir()}
-
-    def full(file, **arrays):
-        file.write(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
-    assert search("mine.toml").exit_code == 2
-    left = {path.name: path.read_bytes() for path in Path("mine-front").iterdir() if path.name != "search.journal"}
-    assert left == before
 
 
 def test_names_of_persons_are_not_in_it(tmp_path):

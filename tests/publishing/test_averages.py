@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from command import run
 from exact_twins import case
 from hypothesis import given
 from hypothesis import strategies as st
 from malformed_projects import RIGHT
-from persons import FRAMES, rows_of
 from strategies import more, promised
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -32,13 +30,8 @@ PROBLEM = LatticeProblem(TABLE, [KAnonymity(), GeneralLossMetric()])
 MEANS = {"pay": Kept(mean=True), "days": Kept(mean=True, reason="days off are studied here")}
 
 
-@pytest.mark.parametrize("kind", FRAMES)
-def test_rows_of_a_class_hold_its_mean_in_every_kind_of_frame(kind):
-    given_frame = FRAMES[kind](pa.Table.from_pandas(FRAME, preserve_index=False))
-    made = release(given_frame, PROBLEM, [1], keep=MEANS)
-    _, rows = rows_of(made.frame)
-    young, old = float(Fraction(70, 3)), 5.1
-    assert sorted(rows) == [("20–29", young, 5 / 3)] * 3 + [("30–39", old, 2.0)] * 5
+def test_the_reasons_tell_the_means():
+    made = release(FRAME, PROBLEM, [1], keep=MEANS)
     assert made.columns.reason.tolist()[1:] == [
         "replaced by the mean of the class",
         "replaced by the mean of the class: days off are studied here",

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from persons import FRAMES, rows_of
+from persons import FRAMES, persons, rows_of
+from persons import QUASI as OF_PERSONS
 from strategies import fewer
 
 from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
@@ -94,6 +95,28 @@ def test_both_ways_write_the_same_bytes(engine, table, suppressed, limit, tmp_pa
             assert paths[1].read_bytes() == paths[0].read_bytes()
         else:
             assert_same_tables(*map(pq.read_table, paths))
+
+
+# PySpark calls pandas in ways that pandas 3 warns of.
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
+def test_spark_writes_the_same_files_as_pandas_from_all_rows_and_from_distinct_ones(spark, tmp_path):
+    frame = pd.concat([persons(diagnosis=["flu", None, "=1", 'a"b', "x\ny", " lead"])] * 3, ignore_index=True)
+    given, made = spark.createDataFrame(rows_of(frame)[1], list(frame)), {}
+    for name, own in (("pandas", frame), ("spark", given)):
+        table = Microdata.from_frame(own, OF_PERSONS, "diagnosis", missing="keep")
+        problem = LatticeProblem(table, [KAnonymity(), DistinctLDiversity("diagnosis")], 6)
+        asked = Asked("name", "salary", "drop", anyway="it is only a test")
+        made |= dict(zip((f"{name} rows", name), made_both_ways(own, problem, asked, [0, 1]), strict=True))
+    for ending, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
+        written = {}
+        for name, own in made.items():
+            path = tmp_path / f"{name}.{ending}"
+            write_table(own.frame, path)
+            written[name] = read(path)
+            pd.testing.assert_frame_equal(written[name], written["pandas rows"], check_dtype=False)
+        assert len(list(tmp_path.glob(f"*.{ending}*"))) == len(made)
+    assert (tmp_path / "spark.csv").read_bytes() == (tmp_path / "spark rows.csv").read_bytes()
 
 
 def test_duckdb_writes_each_distinct_row_once(tmp_path):

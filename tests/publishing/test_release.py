@@ -1,15 +1,12 @@
-"""Releases of every kind of frame: equal to a row loop, with promises kept."""
+"""Releases of a hospital: refused rows, roles and frames, and promises kept."""
 
-import contextlib
 import datetime
-import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
-from strategies import fewer, nodes, policies, populations, rule_of, tables
+from strategies import populations
 
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
@@ -60,55 +57,6 @@ def all_measures(data, table):
         KMap(data.draw(populations(table))[1]),
         *([ClassificationMetric("label")] if table.microdata.label == "label" else []),
     ]
-
-
-def loop_over_rows(table, node, kept, suppressed, columns):
-    """Build the released rows cell by cell, sorted as tuples."""
-    rows = []
-    for row, own in zip(table.frame.to_dict("records"), kept, strict=True):
-        if not own and suppressed == "drop":
-            continue
-        labels = [
-            str(levels[level][row[name]]) if own else "*"
-            for (name, levels), level in zip(table.levels.items(), node, strict=True)
-        ]
-        rows.append((*labels, *(row[column] for column in columns)))
-    return sorted(rows)
-
-
-@fewer(2)
-@given(data=st.data(), table=tables(rooted=True), suppressed=st.sampled_from(["mark", "drop"]))
-def test_a_release_is_what_a_loop_over_the_rows_makes_and_holds_all_that_was_promised(data, table, suppressed):
-    node, policy = data.draw(nodes(table)), data.draw(policies(table))
-    problem = LatticeProblem(table.microdata, all_measures(data, table), rule_of(policy))
-    classes = problem.equivalence_classes(node)
-    kept = classes.kept[classes.class_of[0][table.tuple_of_row]]
-    keep = {} if table.microdata.label == "label" else {"label": "it is kept as drawn"}
-    if not kept.any() and suppressed == "drop":
-        with pytest.raises(ValueError, match="x must leave a row to release"):
-            release(table.frame, problem, node, keep=keep, suppressed=suppressed, anyway="it is only a test")
-        return
-    made = None
-    with contextlib.suppress(RecountError):
-        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed, anyway="it is only a test")
-    if made is None:
-        # Marked rows are a class of their own, which may be worse than all others; dropped ones are not there.
-        assert suppressed == "mark"
-        assert 0 < (~kept).sum() < len(kept)
-        suppressed = "drop"
-        made = release(table.frame, problem, node, keep=keep, suppressed=suppressed, anyway="it is only a test")
-    columns = [*table.levels, "s0", "s1", "label"]
-    expected = loop_over_rows(table, node, kept, suppressed, columns[len(table.levels) :])
-    assert list(made.frame) == columns
-    assert list(made.frame.itertuples(index=False, name=None)) == expected
-    assert made.n_suppressed == (~kept).sum()
-    assert made.claims.holds.tolist() == [True] * len(made.claims)
-    for row in made.claims.itertuples():
-        whole_release = suppressed == "drop" or kept.all() or not kept.any()
-        if whole_release or row.measure in ("S_k", "GLM", "KL", "NUE", "DM", "precision", "marketer risk"):
-            assert math.isclose(row.promised, row.recounted, rel_tol=1e-9, abs_tol=1e-9), row
-    # Recounted values have the type of the promise. k is a whole number.
-    assert all(type(row.promised) is type(row.recounted) for row in made.claims.itertuples())
 
 
 HOSPITAL = pd.DataFrame(

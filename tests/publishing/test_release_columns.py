@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from persons import FRAMES, QUASI, persons
+from persons import FRAMES
 from persons_of_a_report import subject_of
 from test_release import HOSPITAL, KEPT, ROLES, hospital
 
@@ -99,18 +99,6 @@ def test_nearly_all_rows_are_not_said_to_be_all():
         "7,212 of 7,214 rows (more than 99.9 %) are unique by all released columns and 7,211 (more than 99.9 %) by "
         "kept columns (seen: courts publish these days anyway). Nothing is promised of kept columns (seen)."
     )
-
-
-@pytest.mark.parametrize("kind", FRAMES)
-def test_unique_rows_are_counted_in_every_kind_of_frame(kind):
-    import pyarrow as pa
-
-    frame = persons(salary=[1.5, None, 2.0, None, 2.0, 3.5])
-    problem = LatticeProblem(Microdata.from_frame(frame, QUASI, "diagnosis"), [KAnonymity()])
-    made = release(FRAMES[kind](pa.Table.from_pandas(frame)), problem, [1, 1], drop="name", keep="salary")
-    assert made.uniqueness.unique.tolist() == [6, 1, 2, 1, 2]
-    assert made.dropped == ("name",)
-    assert made.columns.role.tolist() == ["quasi-identifier", "quasi-identifier", "sensitive", "keep"]
 
 
 @given(data=st.data())

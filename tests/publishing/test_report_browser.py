@@ -5,9 +5,9 @@ Three tests run by default, all others are slow.
 
 import os
 import re
-import shutil
 from pathlib import Path
 
+import browsers
 import numpy as np
 import pytest
 from persons_of_a_report import CHOSEN, EVIDENCE, HOSTILE, X, courts, frame, payload, read, report, rows_of, table
@@ -18,27 +18,8 @@ from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import release, write_report
 from pymoo_anon.publishing.report.cells import cell_text
 
-if os.environ.get("CI") == "true":
-    # CI must test the report in a browser. A missing one fails.
-    import playwright.sync_api as playwright
-else:
-    playwright = pytest.importorskip("playwright.sync_api")
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-CHROMIUM = os.environ.get("PYMOO_ANON_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
-if CHROMIUM is None and os.environ.get("CI") == "true":
-    raise FileNotFoundError("there is no Chromium: install one, or set PYMOO_ANON_CHROMIUM to one")
-if CHROMIUM is None:
-    pytest.skip("there is no Chromium: set PYMOO_ANON_CHROMIUM to one", allow_module_level=True)
-
+browser = browsers.browser
 SIZES = {"desktop": (1300, 900), "phone": (390, 740)}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

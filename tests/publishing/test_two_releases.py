@@ -3,11 +3,8 @@
 import pickle
 from dataclasses import replace
 
-import duckdb
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -225,16 +222,3 @@ def test_evidence_names_the_releases_beside_which_one_was_made():
     own = evidence_of(frame, problem, choice)
     assert (own["earlier"][0]["x"], own["joint"]["k"]) == (None, choice.values["joint k"])
     assert [one["recounted"] for one in own["claims"] if one["measure"] == "joint k"] == [None]
-
-
-@pytest.mark.parametrize("kind", ["polars", "lazy", "pyarrow", "duckdb"])
-def test_joint_claims_of_other_frames_are_counted_again(kind):
-    frame, table, public = two_points()
-    problem = LatticeProblem(table, [KAnonymity(joint=True), *GOALS], beside=[(public, [0, 1])])
-    other = {
-        "polars": pl.from_pandas,
-        "lazy": lambda own: pl.from_pandas(own).lazy(),
-        "pyarrow": pa.Table.from_pandas,
-        "duckdb": lambda own: duckdb.connect().from_df(own),
-    }[kind](frame)
-    assert release(other, problem, [0, 1]).claims.recounted.tolist()[0] == 2

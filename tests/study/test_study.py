@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import front, own, run, search
+from command import front, made_in, own, run, write_own_table
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import joint, refine
@@ -14,14 +14,19 @@ from pymoo_anon.study import Study, engines
 from pymoo_anon.study.releasing import all_together
 from pymoo_anon.table import Microdata
 
-pytestmark = pytest.mark.usefixtures("own_table")
+
+@pytest.fixture(scope="module")
+def searched_once(tmp_path_factory):
+    with made_in(tmp_path_factory, "search mine.toml") as folder:
+        write_own_table(folder)
+        own(diagnosis="sensitive")
+    return folder
 
 
 @pytest.fixture
-def searched():
+def searched(searched_once, folder):
     """Search a project with a sensitive column, and return its file."""
-    own(diagnosis="sensitive")
-    search("mine.toml")
+    shutil.copytree(searched_once, folder, dirs_exist_ok=True)
     return "mine.toml"
 
 

@@ -1,0 +1,50 @@
+"""Refused commands: one sentence tells what is wrong and what to do, and no file is touched."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from command import OF_OWN_TABLE, command, made_in, own, write_own_table, write_project
+from malformed_projects import RIGHT
+
+LINES = Path(__file__).with_name("refusals.txt").read_text(encoding="utf-8").splitlines()
+REFUSALS = [(line[2:], LINES[i + 1]) for i, line in enumerate(LINES) if line.startswith("$ ")]
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory):
+    """Make a folder with a table, projects with and without a front of k 40, 20, 8 and 4, and files of other kinds."""
+    with made_in(tmp_path_factory, "search picked.toml", "pick picked.toml --row 3") as folder:
+        write_own_table(folder)
+        own()
+        Path("my.toml").write_text(RIGHT, encoding="utf-8")
+        roles = {**OF_OWN_TABLE, "diagnosis": "sensitive", "paid": "label", "note": "drop"}
+        write_project(roles, file="picked.toml", search={"objectives": ["k", "l", "GLM"], "suppression": 0})
+        others = {
+            "empty.csv": "",
+            "names.csv": "a,b,c\n",
+            "nameless.csv": "a,,c\n1,2,3\n",
+            "broken.csv": "a;x;1\nb;x;2\n",
+            "out.csv": "age,zip\n20–39,0213*\n",
+            "out.csv.codebook.csv": "column,label,members\nage,20–39,20–39\nzip,0213*,02130 | 02131\n",
+        }
+        for name, text in others.items():
+            Path(name).write_text(text, encoding="utf-8")
+        Path("empty").mkdir()
+    return folder
+
+
+def times_of_files():
+    return {path: path.is_file() and path.stat().st_mtime_ns for path in Path().rglob("*")}
+
+
+@pytest.mark.parametrize(("asked", "sentence"), REFUSALS, ids=[asked for asked, _ in REFUSALS])
+def test_a_refused_command_says_why_in_one_sentence_and_leaves_all_files_alone(refusing, monkeypatch, asked, sentence):
+    monkeypatch.chdir(refusing)
+    before = times_of_files()
+    done = command(*shlex.split(asked))
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    told = re.escape(f"Error: {sentence}\n").replace("…", ".*")
+    assert re.fullmatch(told, done.stderr), done.stderr
+    assert times_of_files() == before
