@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 from limits import limited
+from numba.core.event import install_timer
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
@@ -128,12 +129,11 @@ def test_a_budget_of_seconds_does_not_count_compilation(monkeypatch, kind):
     measure, spent = LatticeProblem._measure, []
 
     def compiling(self, *arguments):
-        began = time.time()
-        njit()(lambda x: x + 1)(1)
-        spent.append(time.time() - began)
+        with install_timer("numba:compiler_lock", spent.append):
+            njit()(lambda x: x + 1)(1)
         return measure(self, *arguments)
 
     monkeypatch.setattr(LatticeProblem, "_measure", compiling)
     began = time.time()
     res = minimize(census(SETS["layers"][::2]), kind(), ("n_gen", 2), seed=1)
-    assert res.algorithm.start_time - began > 0.5 * sum(spent) > 0.0
+    assert res.algorithm.start_time - began > 0.9 * sum(spent) > 0.0
