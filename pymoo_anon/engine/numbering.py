@@ -1,4 +1,4 @@
-"""Numbers of the rows of a join tree, from the bottom up, and the arrays of a grouping."""
+"""Row numbers of a join tree, bottom-up, and the arrays of a grouping."""
 
 from __future__ import annotations
 

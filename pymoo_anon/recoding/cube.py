@@ -132,7 +132,7 @@ def _loss_of_ladder(trees: Trees, class_of: Ints, price: float) -> float:
 
 
 def _owners(cube: Cube) -> Ints:
-    """Return the cells that are the best of a tuple, by their score and the first such tuple."""
+    """Return the best cells of tuples, by their score and first tuple."""
     owned = np.flatnonzero(cube.owner >= 0)
     first = np.full(cube.tally[0], -1)
     first[cube.owner[owned[::-1]]] = owned[::-1]

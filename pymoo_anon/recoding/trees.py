@@ -109,7 +109,7 @@ class Trees(NamedTuple):
         return own._reduced()
 
     def narrowed(self, k: int) -> tuple[Trees, Ints]:
-        """Return the trees without nodes of fewer than k rows, and the new tuple of each tuple.
+        """Return the trees without nodes below k rows, and each tuple's new number.
 
         No class of k rows needs such a node. Tuples that differ in nothing else become one, which is far less work
         where k is large. Parts that must be apart stay.
@@ -126,7 +126,7 @@ class Trees(NamedTuple):
         return (trees, group_of) if len(trees.rows) < len(self.rows) else (self, np.arange(len(self.rows)))
 
     def merged(self, unit_of: Ints) -> tuple[Trees, Ints]:
-        """Return the trees with each unit of tuples as one tuple, and the new tuple of each tuple.
+        """Return the trees with each unit as one tuple, and each tuple's new number.
 
         Units are numbered from 0. Those in equal cells become one.
         """

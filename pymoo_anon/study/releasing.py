@@ -451,7 +451,7 @@ def search_for(study: Any) -> tuple[Front, Mapping[str, Any]]:
 
 
 def choice_for(study: Any) -> Choice:
-    """Return the point for an audience: of those that can be released the one with the least loss."""
+    """Return the point of an audience: the least loss that can be released."""
     front = study.front
     offered = front.only([place for place, why in enumerate(study.refusals()) if why is None])
     # A release refuses other points, or says why it was made anyway.

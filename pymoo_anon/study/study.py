@@ -302,7 +302,10 @@ class Study:
 
     @property
     def released(self) -> Path:
-        """The last release, or the one that the project names, by its path or that of its documents."""
+        """The last release, or the one that the project names.
+
+        By its own path or that of its documents.
+        """
         from pymoo_anon.study.releasing import is_there
 
         paths = [self.path_of(one) for one in reversed(self.releases) if one.audience == self.audience]

@@ -295,7 +295,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
 def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
     starts, kept, value_starts, values, counts, n_values
 ):
-    """Return the sum of the squared counts of each generalization, with all suppressed tuples as one class."""
+    """Return each generalization's sum of squared counts, suppressed tuples as one class."""
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     suppressed = np.zeros(n_values, dtype=np.int64)
     for i in range(len(sums)):

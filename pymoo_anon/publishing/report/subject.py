@@ -53,7 +53,7 @@ _MOST_GROUPS, _MOST_VALUES = 12, 20
 
 
 class Inference(NamedTuple):
-    """Guesses of a sensitive column: shares of right ones and of rows, and distances of classes from all rows."""
+    """Guesses of a sensitive column, and distances of classes from all rows."""
 
     knowing: float  # Share of right guesses with the class
     not_knowing: float  # Share of right guesses without it
