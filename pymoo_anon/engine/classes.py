@@ -329,9 +329,9 @@ class EquivalenceClasses:
             assert self.nodes is not None
             return self.forest.starts[:-1] + self.nodes
         assert self.maps is not None
-        firsts = self.tuples.offsets[:-1]
-        values = firsts + self.tuples.codes[self.representatives]
-        return firsts + self.maps[self.generalizations[:, np.newaxis], values]
+        tuples, cells = self.tuples, np.empty((len(self.sizes), len(self.tuples.domain_sizes)), dtype=np.int64)
+        _write_cells(self.maps, tuples.offsets, tuples.codes, self.representatives, self.starts, cells)
+        return cells
 
     @cached_property
     def generalizations(self) -> Ints:
@@ -356,10 +356,16 @@ class EquivalenceClasses:
     @cached_property
     def kept_rows(self) -> Ints:
         """(n, m) int64 array: the kept rows released as each group or node."""
-        if self.forest is None and len(self) > 1:
+        if self.forest is None:
             tuples, rows = self.tuples, self.held.copy()
-            own = self.representatives, self.starts, self.sizes, self.kept
-            _take_suppressed(rows, self.maps, tuples.offsets, tuples.codes, *own)
+            assert self.maps is not None
+            if len(self) == 1:
+                values = tuples.offsets[:-1] + tuples.codes[self.representatives[~self.kept]]
+                cells, sizes = tuples.offsets[:-1] + self.maps[0, values], self.sizes[~self.kept]
+                np.subtract.at(rows[0], cells, sizes[:, np.newaxis])
+            else:
+                own = self.representatives, self.starts, self.sizes, self.kept
+                _take_suppressed(rows, self.maps, tuples.offsets, tuples.codes, *own)
             return rows
         rows, n = np.zeros_like(self.extents), np.where(self.kept, self.sizes, 0)
         np.add.at(rows, (self.generalizations[:, np.newaxis], self.cells), n[:, np.newaxis])
@@ -403,6 +409,14 @@ def _add_to_groups(maps, offsets, weights, sums):  # type: ignore[no-untyped-def
         for j in range(len(offsets) - 1):
             for v in range(offsets[j], offsets[j + 1]):
                 sums[i, offsets[j] + maps[i, v]] += weights[v]
+
+
+@njit(allocates=False)
+def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
+    for i in range(len(maps)):
+        for c in range(starts[i], starts[i + 1]):
+            for j in range(cells.shape[1]):
+                cells[c, j] = offsets[j] + maps[i, offsets[j] + codes[representatives[c], j]]
 
 
 @njit(allocates=False)
