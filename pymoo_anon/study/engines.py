@@ -34,7 +34,7 @@ from pymoo_anon.study.databases import (
     read_workbook,
     write_workbook,
 )
-from pymoo_anon.study.names import FIRST_COLUMN, Reading, Source, checksum
+from pymoo_anon.study.names import Reading, Source, checksum, header_of
 from pymoo_anon.table.delimited import (
     PACKED,
     ZIPPED,
@@ -87,11 +87,7 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, enc
         header = [name.strip(BLANKS) for name in header]
     if not any(header):
         raise ValueError(f"{path} must be a CSV file whose first row names its columns, got an empty row")
-    if twice := repeated(column for column in header if column):
-        raise ValueError(
-            f"{path} must name each of its columns once, got {examples(twice)} more than once; rename all but one there"
-        )
-    return Dialect(separator, [header[0] or FIRST_COLUMN, *header[1:]], True)
+    return Dialect(separator, header_of(path, header), True)
 
 
 def head_of(path: Path, encoding: str | None = None) -> str:
@@ -552,9 +548,11 @@ def _write_parquet(relation: Any, path: Path, are_few: bool) -> None:
 
     Several threads would keep all rows that come of one block of distinct rows in memory.
     """
+    if not are_few:
+        relation.write_parquet(str(path))
+        return
     ((n_threads,),) = relation.query("pymoo_anon_rows", "SELECT current_setting('threads')").fetchall()
-    if are_few:
-        relation.query("pymoo_anon_rows", "SET threads TO 1")
+    relation.query("pymoo_anon_rows", "SET threads TO 1")
     try:
         relation.write_parquet(str(path))
     finally:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from pymoo_anon._files import check_regular
+from pymoo_anon._messages import examples, repeated
 
 #: The measures that --objectives names, written down since help does not wait for the classes to load.
 # fmt: off
@@ -119,8 +120,8 @@ _UNREAD = {
     (".tar", ".tgz", ".tar.gz", ".bz2", ".xz", ".zst", ".7z", ".rar"): ("an archive", "unpack it and name the file"),
 }
 
-#: Name of a first column without one: R and pandas write the names of rows there.
-FIRST_COLUMN = "column 1"
+# Name of a first column without one.
+_FIRST_COLUMN = "column 1"
 
 #: Schemes of the addresses of databases that Ibis connects to.
 DATABASES = (
@@ -243,6 +244,20 @@ def checksum(path: Path) -> str:
         while block := file.read(_BLOCK):
             made.update(block)
     return made.hexdigest()
+
+
+def header_of(table: object, names: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a table, one for the first.
+
+    R and pandas write the names of rows there, under no name.
+    """
+    header = [name or _FIRST_COLUMN for name in names[:1]] + list(names[1:])
+    if twice := repeated(name for name in header if name):
+        raise ValueError(
+            f"{table} must name each of its columns once, got {examples(twice)} more than once; "
+            "rename all but one there"
+        )
+    return header
 
 
 def path_from(folder: Path, file: Path) -> str:

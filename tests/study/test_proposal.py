@@ -30,6 +30,13 @@ def proposed(frame, **roles):
 
 
 @pytest.mark.parametrize("file", ["t.csv", "t.xlsx"])
+def test_no_other_column_has_the_name_that_names_of_rows_get(file):
+    own = patients().rename(columns={"sex": "column 1"})
+    own.to_csv(file) if file == "t.csv" else own.to_excel(file, engine="xlsxwriter")
+    assert "must name each of its columns once, got 'column 1' more than once" in run("init", file, code=2)
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.xlsx"])
 def test_names_of_rows_are_a_column_without_a_name_that_is_left_out(file):
     """Read what pandas and R write by default."""
     if file == "t.csv":
