@@ -33,7 +33,6 @@ _UNASKED_NODES = 20_000
 _UNASKED_WORK = 10**9
 _VISITED_AT_ONCE = 4096
 
-
 # Visiting more nodes takes hours, and an array of more takes too much memory.
 _MOST_VISITED = 10**9
 _LARGEST_ARRAY = 2**32

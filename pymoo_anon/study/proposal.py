@@ -397,11 +397,8 @@ def _never_values(profiles: Sequence[Profile]) -> list[str]:
 
     The "NA" of programs is a value where it stands among codes of two letters, as Namibia does among countries.
     """
-    found = [
-        text
-        for text in ("", *WORDS["never values"], *WORDS["values of programs"])
-        if any(text in profile.values for profile in profiles)
-    ]
+    held = {value for profile in profiles for value in profile.values}
+    found = [text for text in ("", *WORDS["never values"], *WORDS["values of programs"]) if text in held]
     if "NA" in found and any("NA" in own.values and _are_pairs_of_letters(own.values) for own in profiles):
         found.remove("NA")
     return found

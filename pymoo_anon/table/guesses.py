@@ -306,11 +306,9 @@ def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[st
     whole = WORDS["whole"].get("".join(words))
     if whole == "identifier" and words[0] == "id" and not profile.is_nearly_unique and profile.n_rows >= TELLING:
         # Two values tell no persons apart.
-        return (
-            ("person", "the name says 'id', and values repeat: it tells whose row it is")
-            if not _are_two(profile)
-            else None
-        )
+        if _are_two(profile):
+            return None
+        return "person", "the name says 'id', and values repeat: it tells whose row it is"
     if whole is not None and not (whole == "identifier" and _name_nobody(profile, looks)):
         return whole, f"the name is {profile.name!r}, which {_MEANINGS[whole]}"
     said = {word: role for word in words if (role := role_of_word(word)) is not None}
