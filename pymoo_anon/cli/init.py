@@ -50,6 +50,8 @@ def run_init(request: InitRequest, console: Console) -> None:
         tell(console, f"{name}: {words}")
     if others := [*made.questions][_MOST_QUESTIONS:]:
         tell_some(console, "Odd values in more columns", others)
+    if made.about_rows is not None:
+        tell(console, made.about_rows)
     _say(console, made, project)
 
 

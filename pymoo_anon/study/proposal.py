@@ -22,7 +22,7 @@ import tomlkit
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
-from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from, source_of
+from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, check_named, file_names, path_from, source_of
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
 from pymoo_anon.study.project import ROLES, read_project
 from pymoo_anon.table.delimited import csv_rows
@@ -37,6 +37,7 @@ from pymoo_anon.table.guesses import (
     equal_columns,
     guess_of,
     kind_of_values,
+    nearly_empty_rows,
     profiles_of,
 )
 
@@ -86,6 +87,7 @@ class Proposal(NamedTuple):
     texts: dict[str, str]  # Content of its files by path
     proposed: list[str]  # Odd texts that are taken for no value
     questions: dict[str, str]  # A question for each column with other odd texts
+    about_rows: str | None  # A question about rows that are nearly empty, or None
 
 
 def reading_of(source: Source, engine: str, named: str | None, encoding: str | None = None) -> Reading:
@@ -116,10 +118,7 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
             raise ValueError(
                 f"{source} must have a comma, a semicolon, a tab or a bar between fields, got blanks; save it anew"
             )
-        if not all(header):
-            raise ValueError(
-                f"{source} must name every column, got no name for column {header.index('') + 1}; name it there"
-            )
+        check_named(source, header)
     elif source.kind == "sqlite":
         source.check()
         try:
@@ -200,7 +199,15 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        return Proposal(columns, texts, proposed, others)
+        return Proposal(columns, texts, proposed, others, self._about_rows(names))
+
+    def _about_rows(self, names: Sequence[str]) -> str | None:
+        n, values = nearly_empty_rows(self.frame, names)
+        if not n:
+            return None
+        verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""
+        rows = counted(n, "row", "rows")
+        return f"{rows} {verb} nothing in most columns{held}: totals, notes or blank lines? Take them out of the table."
 
     def _without(self, profiles: Sequence[Profile]) -> list[Profile]:
         """Count texts that stand for no value as missing."""

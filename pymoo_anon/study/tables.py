@@ -12,7 +12,7 @@ from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeigh
 from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge
 from pymoo_anon.problems.arguments import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.study.names import Reading, Source, file_names, source_of
+from pymoo_anon.study.names import Reading, Source, check_named, file_names, source_of
 from pymoo_anon.study.options import bound_parts, choice_of, levels_of, measures_in, numeral, usual, weights_of
 from pymoo_anon.study.project import Project
 from pymoo_anon.table.generalization import AtMost, Below, Suppression, Violating
@@ -124,8 +124,7 @@ def _check_there(source: Source, found: Sequence[str], wanted: Sequence[str]) ->
 
 
 def _check_same(source: Source, found: list[str], columns: Sequence[str]) -> None:
-    if nameless := [place for place, column in enumerate(found, start=1) if not column]:
-        raise ValueError(f"{source} must name every column, got no name for column {examples(nameless)}; name it there")
+    check_named(source, found)
     _check_there(source, found, columns)
     if undecided := [column for column in found if column not in columns]:
         raise ValueError(

@@ -17,7 +17,17 @@ import pandas as pd
 
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
-from pymoo_anon.table.frames import aliased, as_text, counted_values, factorized, fetched, sampled_values, totals
+from pymoo_anon.table.frames import (
+    COUNT,
+    aliased,
+    as_text,
+    counted_values,
+    factorized,
+    fetched,
+    missing,
+    sampled_values,
+    totals,
+)
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -442,6 +452,10 @@ def _role_by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
 _MOST_COMPARED_ROWS, _FEWEST_ROWS, _COMPARED = 2000, 64, 4 * 10**8
 # A dependency counts where chance makes it less often than once in a billion tables.
 _SURE = log(1e9)
+# Of fewer columns most may hold nothing in rows of persons, too.
+_FEWEST_COMPARED, _MOST_COMPARED = 4, 200
+# A larger share of the rows is no accident.
+_RARE = 0.01
 
 
 def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
@@ -463,6 +477,23 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
     ]
     counts = totals(nw.from_native(native), **{f"pair {i}": own for i, own in enumerate(same)})
     return {a: b for (a, b), n in zip(pairs, counts, strict=True) if n == profiles[0].n_rows}
+
+
+def nearly_empty_rows(frame: Any, names: Sequence[Name]) -> tuple[int, list[Any]]:
+    """Count the rows in which most columns hold nothing, and return the values of the fullest one.
+
+    They are mostly totals, notes and blank lines. Where they are not rare, the count is 0. Of many columns the first
+    ones decide.
+    """
+    native, aliases = aliased(frame, names[:_MOST_COMPARED])
+    table: Any = nw.from_native(native)
+    n_gaps = nw.sum_horizontal(*(missing(table, alias).cast(nw.Int64) for alias in aliases))
+    found = table.with_columns(n_gaps.alias(COUNT)).filter(nw.col(COUNT) * 2 > len(aliases))
+    n, n_rows = totals(found, n=nw.len())[0], totals(table, n=nw.len())[0]
+    if len(aliases) < _FEWEST_COMPARED or not 0 < n <= _RARE * n_rows:
+        return 0, []
+    fullest = fetched(found.sort(COUNT).head(1)).select(aliases).row(0)
+    return n, [value for value in fullest if not is_missing(value)]
 
 
 def decided_columns(

@@ -85,7 +85,12 @@ LATIN_1 = (
         # Rows that end with a comma shift nothing.
         (r"(?m)(\d)$", r"\1,", f"{FIELDS} 6 fields in 40 of its rows: rows 2, 3, 4, 5, 6 and 35 more"),
         (r",2\n((.*\n){3})02136.*", r",2,x\n\1F,x", f"{FIELDS} 2 or 6 fields in 2 of its rows: rows 4, 8"),
-        (r"(?m)(.)$", r"\1,,", "must name every column, got no name for column 6, 7; name it there"),
+        (
+            r"(?m)(.)$",
+            r"\1,,",
+            "must name every column in its first row, got no name for column 6; name it, or take out titles above and "
+            "merged cells",
+        ),
         (
             "paid,note",
             "zip,sex",

@@ -285,7 +285,9 @@ def test_workbooks_that_are_unclear_are_one_sentence():
     sheet.merge_range("A1:B1", "name")
     sheet.write_row("A2", ["Ann", "Lee"])
     book.close()
-    assert "got no name for column 2; name it, and undo merged cells" in refused("init", "merged.xlsx")
+    assert "got no name for column 2; name it, or take out titles above and merged cells" in refused(
+        "init", "merged.xlsx"
+    )
     Path("cut.xlsx").write_bytes(Path("two.xlsx").read_bytes()[:2000])
     Path("empty.xlsx").write_bytes(b"")
     Path("cut.sqlite").write_bytes(b"SQLite format 3\0" + bytes(50))
