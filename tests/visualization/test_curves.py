@@ -72,8 +72,7 @@ def test_words_direction_and_scale():
 
 
 @pytest.mark.parametrize("draw", [plot_tuples, plot_quantiles])
-@pytest.mark.parametrize("prop", [ClassSize(), TupleLoss()], ids=repr)
-@pytest.mark.parametrize("n", [1, 3, 8])
+@pytest.mark.parametrize(("prop", "n"), [(ClassSize(), 1), (TupleLoss(), 3), (ClassSize(), 8)])
 def test_plots(draw, prop, n, tmp_path):
     vectors = list(vectors_of(prop).values())
     figure = draw({f"release {i}": vectors[i % 3] for i in range(n)}, tmp_path / "picture.png")
