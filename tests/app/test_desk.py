@@ -2,7 +2,6 @@
 
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from command import own, run
@@ -89,9 +88,9 @@ def test_an_error_is_told_and_tried_again():
 
 
 def test_a_table_without_quasi_identifiers_can_be_begun(folder):
-    table = pytest.importorskip("pymoo_anon.app.table", reason="needs nicegui")
+    project = pytest.importorskip("pymoo_anon.app.project", reason="needs nicegui")
     Path("odd.csv").write_text("reading\n" + "".join(f"{i}.5\n" for i in range(30)), encoding="utf-8")
-    found = table._begun(SimpleNamespace(desk=Desk(folder)), Job(""), "odd.csv")
+    found = project.look_at(Desk(folder), "odd.csv", Job(""))
     assert found["risk"] is None
     assert "odd.toml" in found["proposer"].propose(folder / "odd.toml").texts
-    assert table._begun(SimpleNamespace(desk=Desk(folder)), Job(""), "mine.csv")["risk"].n_rows == 40
+    assert project.look_at(Desk(folder), "mine.csv", Job(""))["risk"].n_rows == 40
