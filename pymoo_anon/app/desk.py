@@ -32,11 +32,7 @@ _WRITE_SECONDS = 20
 
 
 class NotYetError(Exception):
-    """A page needs work in the background first."""
-
-    def __init__(self, words: str, make: Callable[[], object]) -> None:
-        super().__init__(words)
-        self.words, self.make = words, make
+    """A page needs work in the background first, of these words and this function."""
 
 
 class Job(threading.Thread):
@@ -148,13 +144,8 @@ class Desk:
             raise ValueError("There is no front yet: step 4 searches it.")
         project = self.project(decided=True)
         output = project.output
-
-        def read() -> Study:
-            made = Study(project)
-            len(made.front)
-            return made
-
-        study = self.once("study", "Reading the front", [*project.files, output / FRONT, output / RECORD], read)
+        files = [*project.files, output / FRONT, output / RECORD]
+        study = self.once("study", "Reading the front", files, lambda: _loaded(Study(project), "front"))
         # These change with every choice and release, also of a command: they alone are read anew.
         for part, file in (("choice", CHOICE), ("releases", RELEASES)):
             self.once(part, "", [output / file], partial(vars(study).pop, part, None), id(study))
@@ -164,14 +155,8 @@ class Desk:
     def proposer(self) -> Proposer:
         """The guesses about the table."""
         reading = self.project().reading
-
-        def read() -> Proposer:
-            made = Proposer(reading)
-            len(made.looks)
-            return made
-
         files = [] if reading.source.path is None else [reading.source.path]
-        return self.once("proposer", "Reading the table", files, read, reading)
+        return self.once("proposer", "Reading the table", files, lambda: _loaded(Proposer(reading), "looks"), reading)
 
     def hierarchy(self, name: str) -> OpenHierarchy:
         """Return the hierarchy of a column, with its rows."""
@@ -238,3 +223,8 @@ class Desk:
         self.job.stop.set()
         if self.job.is_alive():
             self.job.join(_WRITE_SECONDS)
+
+
+def _loaded(made: T, part: str) -> T:
+    getattr(made, part)
+    return made

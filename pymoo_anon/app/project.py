@@ -244,20 +244,17 @@ def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
     table = _group_table(hierarchy, level, opened)
     if len(table.rows) < hierarchy.n_groups[level]:
         text(f"{hierarchy.n_groups[level] - len(table.rows):,} groups more are not listed.")
-    below = ui.element("div").classes("part")
 
     def change(make: Callable[[], Hierarchy]) -> Callable[[], None]:
         made, desk = (lambda: str(make().to_csv())), screen.desk
         return screen.works("Writing the hierarchy", lambda job: _save(desk, name, made, opened.text))
 
-    def choose(places: list[int]) -> None:
-        # The table stays, and with it the focus.
-        below.clear()
-        with below:
-            _show_changes(hierarchy, level, places, change)
+    def show_changes() -> None:
+        _show_changes(hierarchy, level, sorted(int(own["id"]) for own in table.selected), change)
 
-    table.on_select(lambda event: choose(sorted(int(own["id"]) for own in event.selection)))
-    choose([])
+    below = screen.part(show_changes)
+    # The table stays, and with it the focus.
+    table.on_select(lambda event: screen.part(show_changes, below))
     if next(own.kind for own in screen.desk.proposer.looks if own.profile.name == name) == "numbers":
         heading("Intervals")
         with controls():

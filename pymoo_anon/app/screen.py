@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from nicegui import ui
 
@@ -13,9 +13,6 @@ from pymoo_anon._messages import error_text, plain
 from pymoo_anon.app.desk import TOLD, Desk, Job, NotYetError
 from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.options import parts_of
-
-#: The function of a step, which fills the page.
-Fill: TypeAlias = "Callable[[Screen], None]"
 
 # Words for the project file and the command line, and for the page.
 _ADVICE = {
@@ -38,11 +35,10 @@ class Screen:
         on_point: Called with the row of a point that is clicked in a chart.
     """
 
-    def __init__(self, desk: Desk, steps: Mapping[str, Fill], step: int) -> None:
+    def __init__(self, desk: Desk, steps: Mapping[str, Callable[[Screen], None]], step: int) -> None:
         self.desk, self.chosen = desk, dict[str, Any]()
         self.on_point: Callable[[int], object] = lambda row: None
         self._steps = list(steps.items())  # The first one is before there is a project
-        self._waiting: list[tuple[Job, ui.element, Callable[[], object]]] = []  # Parts, each with the work it needs
         self._links: list[ui.button] = []
         self._file = desk.file
         self._step, self._seen, self._job = min(max(step, 1), len(steps) - 1), desk.version, desk.job
@@ -85,10 +81,17 @@ class Screen:
             for one in commands:
                 ui.label(plain(one)).classes("typed").props("tabindex=0")
 
-    def part(self, fill: Callable[[], object]) -> ui.element:
-        """Fill a part of the page, now or after the work that it needs."""
-        place = ui.element("div").classes("part")
-        self._fill(place, fill)
+    def part(self, make: Callable[[], object], place: ui.element | None = None) -> ui.element:
+        """Fill a new part of the page, or one anew, now or after the work that it needs."""
+        place = place or ui.element("div").classes("part")
+        place.clear()
+        with place:
+            try:
+                make()
+            except NotYetError as needed:
+                self._wait(place, make, *needed.args)
+            except TOLD as error:
+                text(error_text(error), "warning")
         return place
 
     def go_to(self, step: int) -> None:
@@ -132,7 +135,7 @@ class Screen:
 
     def show(self) -> None:
         """Fill the page with the current step."""
-        self._seen, self._waiting, self.on_point = self.desk.version, [], lambda row: None
+        self._seen, self.on_point = self.desk.version, lambda row: None
         if self._file != self.desk.file:
             # Nothing is left of another project.
             self._file, self.chosen = self.desk.file, {}
@@ -147,18 +150,16 @@ class Screen:
             if 0 < place < len(self._links):
                 button("Next step", partial(self.go_to, place + 1))
 
-    def _fill(self, place: ui.element, fill: Callable[[], object]) -> None:
-        place.clear()
-        with place:
-            try:
-                fill()
-            except NotYetError as needed:
-                job, make = self.desk.job, needed.make
-                job = job if job.is_alive() else self.desk.start(needed.words, lambda job: make(), quiet=True)
-                self._waiting.append((job, place, fill))
-                text(f"{needed.words}." if job.quiet else "Other work is running: this is shown when it has ended.")
-            except TOLD as error:
-                text(error_text(error), "warning")
+    def _wait(self, place: ui.element, make: Callable[[], object], words: str, work: Callable[[], object]) -> None:
+        job = self.desk.job if self.desk.job.is_alive() else self.desk.start(words, lambda job: work(), quiet=True)
+        text(f"{words}." if job.quiet else "Other work is running: this is shown when it has ended.")
+
+        def look() -> None:
+            if not job.is_alive():
+                self.part(partial(text, job.error, "warning") if job.quiet and job.error else make, place)
+
+        # It ends with the content of the part.
+        ui.timer(_LOOK_SECONDS, look)
 
     def _follow(self) -> None:
         job = self.desk.job
@@ -170,11 +171,6 @@ class Screen:
                 _pop_up(job.error, "negative")
         if self._seen != self.desk.version:
             self.show()
-        for own in [own for own in self._waiting if not own[0].is_alive()]:
-            self._waiting.remove(own)
-            job, place, fill = own
-            if not place.is_deleted:
-                self._fill(place, partial(text, job.error, "warning") if job.quiet and job.error else fill)
 
 
 def in_steps(advice: str) -> str:

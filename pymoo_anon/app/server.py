@@ -18,12 +18,12 @@ from nicegui import app, binding, ui
 
 from pymoo_anon.app import project, study
 from pymoo_anon.app.desk import Desk
-from pymoo_anon.app.screen import Fill, Screen
+from pymoo_anon.app.screen import Screen
 from pymoo_anon.publishing.report.cells import resource
 from pymoo_anon.publishing.report.charts import script
 
 #: The steps by title, after what is shown before there is a project.
-STEPS: dict[str, Fill] = {
+STEPS: dict[str, Callable[[Screen], None]] = {
     "Begin": project.show_beginning,
     "Table": project.show_table,
     "Hierarchies": project.show_hierarchies,

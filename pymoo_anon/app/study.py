@@ -67,10 +67,6 @@ def _subject(front: Front, suppressed: str = "mark") -> Subject:
     return checked_subject(front, front.choose(row=int(front.rows[0])), suppressed=suppressed)
 
 
-def _place_for(name: str) -> None:
-    ui.element("div").classes("front").props(f'id="{name}" aria-hidden="true"')
-
-
 def _draw(name: str, data: Any, shown: int = 0) -> None:
     """Draw a front in its place, if that is on the page."""
     made = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
@@ -95,7 +91,7 @@ def show_search(screen: Screen) -> None:
         if desk.has(JOURNAL) and not desk.job.is_alive():
             again = screen.does(partial(_start, desk, resume=True))
             button("Go on with the search that did not end", again)
-    _place_for("growing")
+    ui.element("div").classes("front").props('id="growing" aria-hidden="true"')
 
     def show_growing() -> None:
         if desk.job.is_alive() and desk.job.shown is not None:
@@ -158,7 +154,7 @@ def show_front(screen: Screen) -> None:
     front, is_chosen = study.front, screen.desk.has(CHOICE)
     proof = "proven: none is missing" if front.certified else "not proven: better points may exist"
     text(f"{counted(len(front), 'point', 'points')}; {proof}. A click marks a point, to compare it or to choose it.")
-    _place_for("points")
+    ui.element("div").classes("front").props('id="points" aria-hidden="true"')
     chart = _chart_of(front, study.choice.row + 1 if is_chosen else None)
     heading("The points")
     known = told_measures()
@@ -168,15 +164,16 @@ def show_front(screen: Screen) -> None:
         text("Below a column's name stands its level: 0 keeps its values, and the highest leaves nothing of them.")
     table, below = _point_table(study), ui.element("div").classes("part")
 
+    def show_chosen() -> None:
+        _show_beside(screen, study, screen.chosen["rows"])
+        _show_choice(screen, study, screen.chosen["rows"], is_chosen)
+
     def choose(rows: list[int]) -> None:
         screen.chosen["rows"] = rows
         # The table stays, and with it the focus.
         table.selected = [table.rows[row - 1] for row in rows]
         _draw("points", chart, rows[-1] if rows else 0)
-        below.clear()
-        with below:
-            _show_beside(screen, study, rows)
-            _show_choice(screen, study, rows, is_chosen)
+        screen.part(show_chosen, below)
 
     def toggle(row: int) -> None:
         rows: list[int] = screen.chosen["rows"]
@@ -225,7 +222,9 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], is_chosen: bool)
     if is_chosen:
         choice = study.choice
         text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", "good")
-        screen.part(partial(_show_less, screen.desk, study))
+        less = partial(less_lost, study.front, choice, study.project.suppressed)
+        once = partial(screen.desk.once, "less", "Looking for less loss", [study.folder / CHOICE], less, id(study))
+        screen.part(lambda: text(once()))
         typed = {"require": [bound_text(one) for one in choice.requirements], "row": choice.row + 1}
     with controls():
         bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
@@ -244,12 +243,6 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], is_chosen: bool)
         for row in rows:
             button(f"Choose row {row}", partial(pick, row=row))
     screen.same_as(command("pick", screen.desk.path.name, **screen.chosen.get("typed", typed)))
-
-
-def _show_less(desk: Desk, study: Study) -> None:
-    choice, how = study.choice, study.project.suppressed
-    files, make = [study.folder / CHOICE], partial(less_lost, study.front, choice, how)
-    text(desk.once("less", "Looking for less loss", files, make, id(study)))
 
 
 # --- step 6 -----------------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def got(desk, ask):
     try:
         return ask()
     except NotYetError as needed:
-        make = needed.make
+        _, make = needed.args
     desk.start("reading", lambda job: make(), quiet=True).join()
     assert desk.job.error == ""
     return got(desk, ask)
@@ -80,7 +80,7 @@ def test_an_error_is_told_and_tried_again():
     Path("trees/zip.csv").rename("lost.csv")
     with pytest.raises(NotYetError) as needed:
         got(desk, lambda: desk.proposer) and desk.hierarchy("zip")
-    job = desk.start("reading", lambda job: needed.value.make(), quiet=True)
+    job = desk.start("reading", lambda job: needed.value.args[1](), quiet=True)
     job.join()
     assert "zip.csv" in job.error
     Path("lost.csv").rename("trees/zip.csv")
