@@ -83,7 +83,7 @@ class Screen:
 
     def part(self, make: Callable[[], object], place: ui.element | None = None) -> ui.element:
         """Fill a new part of the page, or one anew, now or after the work that it needs."""
-        place = place or ui.element("div").classes("part")
+        place = ui.element("div").classes("part") if place is None else place
         place.clear()
         with place:
             try:

@@ -111,16 +111,15 @@ def _show_end(study: Study) -> None:
     _draw("growing", _chart_of(front))
 
 
-def _search_settings(desk: Desk, resume: bool = False) -> Settings:
+def _search_settings(desk: Desk) -> Settings:
     project = desk.project(decided=True)
-    given = frozenset({"file", *["resume"] * resume})
-    settings = project.settings(Settings(file=project.path, given=given, resume=resume))
+    settings = project.settings(Settings(file=project.path, given=frozenset({"file"})))
     settings.check()
     return settings
 
 
 def _start(desk: Desk, resume: bool = False) -> None:
-    settings = _search_settings(desk, resume)
+    settings = _search_settings(desk)
 
     def work(job: Job) -> None:
         with searched_folder(settings) as temporary:
@@ -128,8 +127,8 @@ def _start(desk: Desk, resume: bool = False) -> None:
             own = Run(settings)
             job.show("Compiling or loading loops")
             own.compile()
-            path, identity = settings.output / JOURNAL, own.identity
-            with journaled(own.problem, path, settings=identity, resume=settings.resume) as journal:
+            path = settings.output / JOURNAL
+            with journaled(own.problem, path, settings=own.identity, resume=resume) as journal:
                 found = own.search(callback=lambda algorithm: _follow(job, own, algorithm))
                 own.write(found, temporary, journal)
 
