@@ -32,7 +32,7 @@ _WRITE_SECONDS = 20
 
 
 class NotYetError(Exception):
-    """A page needs work in the background first, of these words and this function."""
+    """A page first needs work: its words, and a function."""
 
 
 class Job(threading.Thread):
@@ -132,7 +132,7 @@ class Desk:
         return project
 
     def has(self, name: str) -> bool:
-        """Return whether the folder of the search has a file."""
+        """Return whether the search has a file."""
         return (self.project().output / name).is_file()
 
     # --- long work ----------------------------------------------------------------------------------------------------

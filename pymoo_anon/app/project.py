@@ -1,4 +1,4 @@
-"""Steps 1 to 3, which fill the project file: the table, its hierarchies, and what must hold."""
+"""Steps 1 to 3: the table, its hierarchies, and requirements."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def show_beginning(screen: Screen) -> None:
 
 
 def look_at(desk: Desk, name: str, job: Job) -> dict[str, Any]:
-    """Guess the roles of the columns of a table, and count unique rows."""
+    """Guess the roles of columns, and count unique rows."""
     table = desk.inside(desk.folder / name)
     proposer = Proposer(reading_of(source_of(name, table.parent), "auto", None))
     job.show("Counting unique rows")
@@ -359,7 +359,7 @@ def _show_check(desk: Desk) -> None:
         text("Each bound can be met.", "good")
 
 
-# Each of these makes fields, and returns a function of what they say.
+# Each of these makes fields, and returns a function of their values.
 
 
 def _one_more_bound(project: Project, bounds: list[str]) -> Callable[[], list[str]]:

@@ -46,7 +46,7 @@ class Screen:
     # --- for the steps ------------------------------------------------------------------------------------------------
 
     def does(self, action: Callable[[], object], anew: bool = True) -> Callable[[], None]:
-        """Return a handler that runs an action and shows the page anew, or tells an error."""
+        """Return a handler of an action, which shows the page anew or an error."""
 
         def handle() -> None:
             try:
@@ -82,7 +82,7 @@ class Screen:
                 ui.label(plain(one)).classes("typed").props("tabindex=0")
 
     def part(self, make: Callable[[], object], place: ui.element | None = None) -> ui.element:
-        """Fill a new part of the page, or one anew, now or after the work that it needs."""
+        """Fill a part of the page, now or after work that it needs."""
         place = ui.element("div").classes("part") if place is None else place
         place.clear()
         with place:

@@ -1,4 +1,4 @@
-"""Server of the screen: one address with a token, for this machine, and its pages."""
+"""Server of the screen: pages below a token, for this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pymoo_anon.app.screen import Screen
 from pymoo_anon.publishing.report.cells import resource
 from pymoo_anon.publishing.report.charts import script
 
-#: The steps by title, after what is shown before there is a project.
+#: The steps by title. The first one is before there is a project.
 STEPS: dict[str, Callable[[Screen], None]] = {
     "Begin": project.show_beginning,
     "Table": project.show_table,
@@ -93,7 +93,7 @@ class Guard:
 
 
 def add_pages(desk: Desk) -> None:
-    """Add the page, the scripts of charts, and the report to the server."""
+    """Add the page and its files to the server."""
     # While work runs, its thread may hold the interpreter: this is no reason to warn of slow bindings.
     binding.MAX_PROPAGATION_TIME = 1
 

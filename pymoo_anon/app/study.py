@@ -1,4 +1,4 @@
-"""Steps 4 to 6, which make a study: the search, its front and the choice, and what leaves."""
+"""Steps 4 to 6: the search, its front, and the release."""
 
 from __future__ import annotations
 

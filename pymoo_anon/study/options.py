@@ -97,7 +97,7 @@ def dashed(name: str) -> str:
 
 
 def command(*parts: str | Path, **options: Any) -> str:
-    """Return a command as one types it, without the options that are None, False or empty.
+    """Return a command as one types it, without empty options.
 
     >>> command("pick", "my.toml", require=["k>=5", "l>=2"], row=None, knee=True)
     "pymoo-anon pick my.toml --require 'k>=5' --require 'l>=2' --knee"

@@ -122,7 +122,7 @@ def _picture(
 
 
 def _drawn(picture: CurvePicture, which: Literal["x", "y"], width: float = 8, height: float = 5) -> tuple[Figure, Axes]:
-    """Draw the curves, with marks if the tuples have names, and the scale of one side."""
+    """Draw curves, with the scale of one side and a legend."""
     figure = new_figure(width, height)
     ax = figure.add_subplot()
     for number, points in enumerate(picture.curves.values()):
