@@ -1,8 +1,11 @@
 """State of the screen: what takes long is worked out in the background, and once."""
 
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from command import own, run
 
@@ -87,10 +90,13 @@ def test_an_error_is_told_and_tried_again():
     assert got(desk, lambda: desk.hierarchy("zip")).findings == ()
 
 
-def test_a_table_without_quasi_identifiers_can_be_begun(folder):
+def test_any_table_can_be_begun_under_the_name_that_init_gives(folder):
     project = pytest.importorskip("pymoo_anon.app.project", reason="needs nicegui")
     Path("odd.csv").write_text("reading\n" + "".join(f"{i}.5\n" for i in range(30)), encoding="utf-8")
-    found = project.look_at(Desk(folder), "odd.csv", Job(""))
-    assert found["risk"] is None
-    assert "odd.toml" in found["proposer"].propose(folder / "odd.toml").texts
-    assert project.look_at(Desk(folder), "mine.csv", Job(""))["risk"].n_rows == 40
+    with closing(sqlite3.connect("data.sqlite")) as database:
+        pd.read_csv("mine.csv", dtype=str).to_sql("my persons", database, index=False)
+    for name, stem, n_rows in (("odd.csv", "odd", None), ("mine.csv", "mine", 40), ("data.sqlite", "my_persons", 40)):
+        found = project.look_at(Desk(folder), name, Job(""))
+        assert getattr(found["risk"], "n_rows", None) == n_rows
+        assert found["proposer"].reading.source.stem == stem
+        assert f"{stem}.toml" in found["proposer"].propose(folder / f"{stem}.toml").texts
