@@ -13,7 +13,7 @@ import tomlkit
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, file_names
-from pymoo_anon.study.project import Project, read_project
+from pymoo_anon.study.project import OF_ROLE, Project, read_project
 from pymoo_anon.study.proposal import Proposer
 from pymoo_anon.table.delimited import text_of_file
 from pymoo_anon.table.findings import Finding, check_hierarchy
@@ -71,23 +71,22 @@ def change_role(project: Project, proposer: Proposer, name: str, role: str, know
         ValueError: The column has no hierarchy, or the project file has changed meanwhile.
     """
     changes: dict[tuple[str, ...], Any] = {("columns", name, "role"): role}
-    if role != "keep":
-        changes[("columns", name, "reason")] = None
+    # With keys of another role the file would be refused.
+    changes |= {("columns", name, key): None for key, own in OF_ROLE.items() if own != role}
     given = tomlkit.parse(content_of(project.path).decode("utf-8-sig")).unwrap()["columns"].get(name, {})
+    if role == "keep" and "level" not in given:
+        changes[("columns", name, "hierarchy")] = None
     if role == "quasi-identifier" and not given.get("hierarchy"):
         columns = list(project.columns)
         file = f"{HIERARCHIES}/{dict(zip(columns, file_names(columns), strict=True))[name]}"
         changes[("columns", name, "hierarchy")] = file
         if not (project.path.parent / file).exists():
             write_new(project.path.parent, {file: proposer.draft(name)}, project.files, False)
-    elif role != "quasi-identifier":
-        # Only these roles have a hierarchy.
-        changes |= {("columns", name, key): None for key in ("levels", "weight")}
     change_project(project.path, changes, known)
 
 
-def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
-    """Write a hierarchy file anew.
+def change_hierarchy(path: Path, text: str, known: str | None = None) -> str:
+    """Write a hierarchy file anew, and return its content before.
 
     Args:
         path: The file.
@@ -98,10 +97,12 @@ def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
         ValueError: The file has changed meanwhile, or the content is no hierarchy.
     """
     Hierarchy.from_csv(StringIO(text))
-    if known is not None and text_of_file(path, str(path))[1] != known:
+    before = text_of_file(path, str(path))[1]
+    if known is not None and before != known:
         raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
     with replaced(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
+    return before
 
 
 class OpenHierarchy(NamedTuple):

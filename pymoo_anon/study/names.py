@@ -142,9 +142,12 @@ class Source(NamedTuple):
 
     def documents(self, folder: Path) -> Path:
         """Return the path beside which the documents of a release stand."""
-        if self.table is None and self.path is not None:
-            return self.path
-        return folder / Path(file_names([self.table or ""])[0]).stem
+        return self.path if self.table is None and self.path is not None else folder / self.stem
+
+    @property
+    def stem(self) -> str:
+        """Name of the table, fit for that of a file."""
+        return Path(file_names([self.table or ("" if self.path is None else self.path.stem)])[0]).stem
 
     def check(self) -> None:
         """Raise ValueError if the path is not a file of the right format."""

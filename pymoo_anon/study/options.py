@@ -5,6 +5,7 @@ import csv
 import io
 import math
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
@@ -93,6 +94,19 @@ def dashed(name: str) -> str:
     'pop-size'
     """
     return name.replace("_", "-")
+
+
+def command(*parts: str | Path, **options: Any) -> str:
+    """Return a command as one types it, without empty options.
+
+    >>> command("pick", "my.toml", require=["k>=5", "l>=2"], row=None, knee=True)
+    "pymoo-anon pick my.toml --require 'k>=5' --require 'l>=2' --knee"
+    """
+    typed = ["pymoo-anon", *map(str, parts)]
+    for name, value in options.items():
+        for own in value if isinstance(value, list) else [value]:
+            typed += [f"--{dashed(name)}", *([] if own is True else [str(own)])] if own else []
+    return shlex.join(typed)
 
 
 def check_values(asked: Invocation) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from pymoo_anon.study import engines
 from pymoo_anon.study.databases import new_database_table
 from pymoo_anon.study.engines import check_target, write_table
 from pymoo_anon.study.names import RELEASES, Source, checksum, path_from, source_of
+from pymoo_anon.study.options import command
 from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, agree, beside, bound_text
 from pymoo_anon.study.tables import constraint, open_again, open_released
 
@@ -254,19 +254,13 @@ def _search_of(study: Any, choice: Choice, asked: Mapping[str, Any], told: Toget
 
 def _commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
     """Return the commands that make the same release again."""
-    file = str(project)
-    commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
-    again = ["pymoo-anon", "release", file]
-    if choice.requirements:
+    row, bounds = choice.row + 1, [bound_text(one) for one in choice.requirements]
+    if bounds:
         # Requirements are promised, too.
-        bounds = [part for one in choice.requirements for part in ("--require", bound_text(one))]
-        commands.append(["pymoo-anon", "pick", file, *row, *bounds])
-    elif not asked.get("audience"):
-        again += row
-    for name, value in asked.items():
-        if value:
-            again += [f"--{name}", *([] if value is True else [str(value)])]
-    return [shlex.join(command) for command in (*commands, again)]
+        made = [command("pick", project, row=row, require=bounds), command("release", project, **asked)]
+    else:
+        made = [command("release", project, row=None if asked["audience"] else row, **asked)]
+    return [command("search", project), *made]
 
 
 def _warning_of(one: Released, is_current: bool, told: Together | None, n_others: int) -> str:
@@ -327,8 +321,7 @@ def _records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
 
 def release_command(study: Any) -> str:
     """Return the command of the release of a study."""
-    audience = [] if study.audience is None else ["--audience", study.audience]
-    return shlex.join(["pymoo-anon", "release", str(study.project.path), *audience])
+    return command("release", study.project.path, audience=study.audience)
 
 
 def _different(study: Any) -> list[Released]:

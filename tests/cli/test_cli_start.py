@@ -14,7 +14,7 @@ import pymoo_anon
 from pymoo_anon.cli.console import COMPILING
 
 HEAVY = {"numpy", "pandas", "numba", "pymoo", "moocore", "matplotlib", "narwhals", "pooch", "scipy", "scipy.spatial"}
-HEAVY |= {"pandas.core"}
+HEAVY |= {"pandas.core", "matplotlib.pyplot"}
 
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -104,7 +104,7 @@ def test_a_search_does(answers):
     assert code == 0
     assert {"numpy", "numba", "pymoo", "matplotlib"} <= set(loaded)
     # numba asks for scipy's version alone. All of it takes longer than all of this package. A demo has no frames.
-    assert not {"scipy.spatial", "pandas.core", "narwhals"} & set(loaded)
+    assert not {"scipy.spatial", "pandas.core", "narwhals", "matplotlib.pyplot"} & set(loaded)
 
 
 def test_what_was_loaded_is_never_looked_through():

@@ -8,7 +8,7 @@ from command import own
 
 from pymoo_anon.study.editing import change_hierarchy, change_project, change_role, open_hierarchy
 from pymoo_anon.study.names import source_of
-from pymoo_anon.study.project import read_project
+from pymoo_anon.study.project import ColumnDecision, read_project
 from pymoo_anon.study.proposal import Proposer, known_columns, reading_of
 from pymoo_anon.table import hierarchy_edits as edits
 
@@ -55,6 +55,11 @@ def test_a_quasi_identifier_gets_a_draft_and_other_roles_lose_their_wishes():
     change_role(read_project(MINE), proposer, "zip", "drop")
     assert read_project(MINE).columns["zip"].role == "drop"
     change_role(read_project(MINE), proposer, "zip", "quasi-identifier")
+    change_role(read_project(MINE), proposer, "sex", "keep")
+    assert read_project(MINE).columns["sex"] == ColumnDecision("keep", None)
+    own(sex={"role": "keep", "hierarchy": "trees/sex.csv", "level": 1, "reason": "it is known of all"})
+    change_role(read_project(MINE), proposer, "sex", "quasi-identifier")
+    assert read_project(MINE).columns["sex"] == ColumnDecision("quasi-identifier", Path("trees/sex.csv"))
     assert not Path("hierarchies").exists()
     change_role(read_project(MINE), proposer, "diagnosis", "quasi-identifier")
     project = read_project(MINE)
