@@ -224,15 +224,16 @@ def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Ints32:
 
     (n_classes, n_attributes) int32. `class_of` is (n_tuples,) int64, and -1 for a tuple without a class.
     """
-    order = np.argsort(class_of, kind="stable")[np.count_nonzero(class_of < 0) :]
-    begins = np.flatnonzero(np.diff(class_of[order], prepend=-1))
-    low, high = (own.reduceat(trees.positions[order], begins, axis=0) for own in (np.minimum, np.maximum))
-    nodes = trees.leaves[low]
-    while (is_narrow := trees.stop[nodes] <= high).any():
-        nodes[is_narrow] = trees.parent[nodes[is_narrow]]
     cells = np.full((n_classes, trees.positions.shape[1]), -1, dtype=np.int32)
-    cells[class_of[order[begins]]] = nodes
+    _widen_all(trees, class_of, cells)
     return cells
+
+
+@njit(allocates=False)
+def _widen_all(trees, class_of, cells):  # type: ignore[no-untyped-def]
+    for r in range(len(class_of)):
+        if class_of[r] >= 0:
+            widen(cells[class_of[r]], r, trees)
 
 
 @kernel
