@@ -1,4 +1,4 @@
-"""Proof over bit strings, best bound first, and local search by pairs of attributes."""
+"""Searches of bit strings, with and without a proof."""
 
 from __future__ import annotations
 

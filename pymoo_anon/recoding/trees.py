@@ -1,4 +1,4 @@
-"""The trees of all attributes with the tuples in them, and requirements as tests of sets of tuples.
+"""Trees of attributes, and requirements as tests.
 
 Only values that occur have a place in these trees. A node stays where its values lie below two of its children, or
 where it is a value; the smallest set that holds given tuples is such a node, so no recoding needs another one.

@@ -1,4 +1,4 @@
-"""The contract of objectives, of their bounds and of class gains."""
+"""The contract of objectives and of their bounds."""
 
 from __future__ import annotations
 

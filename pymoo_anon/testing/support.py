@@ -205,7 +205,7 @@ def small_parts(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[
 
 
 def codes_of_rows(table: Microdata, names: Sequence[Hashable]) -> tuple[Ints, dict[Hashable, Ints]]:
-    """Return the distinct tuple of each row, and its value codes by column."""
+    """Return the tuple of each row, and its values by column."""
     tuples = table.tuples
     columns = {name: tuples.columns[name] for name in names}
     values = {name: np.repeat(own.values, own.counts) for name, own in columns.items()}
