@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loops import leave_uncompiled
 from recodings import column, drawn, lost, members_of, trees_of
-from strategies import nested
+from strategies import nested, times
 
 from pymoo_anon.objectives import (
     AlphaDeassociation,
@@ -329,7 +329,7 @@ def test_parts_stay_apart(tables, k):
                 assert np.all(own.level[cell] <= level)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(times(3)))
 def test_the_nearest_class_is_that_of_a_plain_search(seed, monkeypatch):
     """Move tuples after the classes are sorted, and find the changes."""
     leave_uncompiled(monkeypatch, moves, trees_and_tests)
