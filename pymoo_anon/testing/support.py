@@ -6,7 +6,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -289,7 +289,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     """
     if space not in (LatticeProblem, BitStringProblem, LocalRecodingProblem):
         raise ValueError(f"space must be LatticeProblem, BitStringProblem or LocalRecodingProblem, got {space!r}")
-    table, k, loss = _invented(["a", "b", "c"]), KAnonymity(), GeneralLossMetric()
+    table, k, loss = _invented("a", "b", "c"), KAnonymity(), GeneralLossMetric()
     two, diverse = [k, loss], DistinctLDiversity("s")
     single: Any = space
     if space is LocalRecodingProblem:
@@ -304,7 +304,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
         "one objective, constraints": make(table, [loss], 0, [k >= 3]),
         "nothing feasible": make(table, two, 0, [k >= table.n_rows + 1]),
         "violating": make(table, two, Violating(0.1), [k >= 2]),
-        "one variable": single(_invented(["d"]), two),
+        "one variable": single(_invented("d"), two),
     }
 
 
@@ -313,7 +313,8 @@ _SMALL_TREE = Taxonomy(
 )
 
 
-def _invented(names: list[str]) -> Microdata:
+@cache
+def _invented(*names: str) -> Microdata:
     rng = np.random.default_rng(5)
     eight = Hierarchy.intervals(0, 8, widths=[2, 4])
     hierarchies = {"a": eight, "b": eight, "c": Hierarchy(_SMALL_TREE.levels()), "d": Hierarchy.flat([0, 1])}
