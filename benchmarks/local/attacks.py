@@ -28,7 +28,7 @@ from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.recoding import Requirements, Trees
-from pymoo_anon.recoding.cube import bottom_up
+from pymoo_anon.recoding.bottom_up import bottom_up
 from pymoo_anon.recoding.moves import repair
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import LocalGeneralization, Microdata

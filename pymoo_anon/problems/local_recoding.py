@@ -372,7 +372,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         Where there are few classes, a target has the best recoding with its k among those of certain targets: then a
         larger k never loses less.
         """
-        few = target.k * FEW > self.table.n_rows and self.within_parts is None
+        few = target.k * FEW > self.table.tuples.n_rows and self.within_parts is None
         if self.method != "bottom-up" or not few:
             return self._made(target)
         scale = targets_of(self.table, self.table.n_rows // FEW + 1)
@@ -502,7 +502,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             ValueError: X has another shape, or a value that is not whole or out of range.
         """
         highest = self.xu.astype(np.int64)
-        highest[0] = len(self.targets) + self.table.n_rows
+        highest[0] = len(self.targets) + self.table.tuples.n_rows
         points, numbers = f"points of {self.n_var} whole numbers", "whole numbers"
         return whole_numbers(X, points, numbers, numbers, np.zeros_like(highest), highest)
 
