@@ -13,7 +13,7 @@ import numpy as np
 from pymoo_anon._messages import examples, listed, plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts, divided
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import SPREAD, U
+from pymoo_anon.engine.grouping import SPREAD, U
 from pymoo_anon.objectives.bounds import Monotone, SuppressionBudget, fewest_unavoidable
 from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.domain_values import Name
