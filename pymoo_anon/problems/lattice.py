@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import check_table
 from pymoo_anon.problems.base import AnonymizationProblem, plain_array
 from pymoo_anon.problems.releases import fingerprint_of, parts_beside, points_or_classes
 from pymoo_anon.table.domain_values import Name, is_whole
-from pymoo_anon.table.generalization import Generalization, Suppression
+from pymoo_anon.table.generalization import Constraint, Generalization, Suppression
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 

@@ -12,7 +12,6 @@ from pymoo.optimize import minimize
 from strategies import promised, tables
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.engine.classes import joint_classes
 from pymoo_anon.objectives import (
     BasicBetaLikeness,
     DistinctLDiversity,
@@ -22,6 +21,7 @@ from pymoo_anon.objectives import (
     TCloseness,
     base,
 )
+from pymoo_anon.objectives.knowledge import joint_classes
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, joint, ladder
 from pymoo_anon.publishing import RecountError, evidence, release, verify
 from pymoo_anon.table import Hierarchy, Microdata, Violating
