@@ -11,7 +11,7 @@ from pymoo_anon._messages import counted
 from pymoo_anon.app.desk import Job, command
 from pymoo_anon.app.screen import Screen, button, controls, heading, in_steps, parts, show_rows, text
 from pymoo_anon.problems.front import Front
-from pymoo_anon.problems.less_lost import less_lost
+from pymoo_anon.problems.refining import less_lost
 from pymoo_anon.publishing.report.charts import charts, front_chart
 from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view
 from pymoo_anon.publishing.report.subject import Subject, checked_subject
