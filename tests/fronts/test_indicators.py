@@ -66,6 +66,7 @@ def test_rr_counts_the_occupied_boxes(pf, F, epsilon, maximize):
     marked = np.array(sorted({box(f) for f in pf}))
     marked = {tuple(one) for one in marked[is_nondominated(marked)]}
     ratio = RepresentationRatio(pf, epsilon, maximize)
+    assert ratio.boxes == marked
     assert ratio(F) == len(marked & {box(f) for f in F}) / len(marked)
     assert ratio(pf) == 1
 

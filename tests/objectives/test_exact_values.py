@@ -392,7 +392,15 @@ def test_a_table_of_one_distinct_tuple_is_proven_over_bit_strings():
 
 @pytest.mark.parametrize(
     ("share", "n_rows", "limit"),
-    [(1 / 3, 30_162, 10_054), (0.29, 100, 29), (2 / 3, 3, 2), (0.01, 30_162, 301), (1 / 7, 7, 1), (0.1 + 0.2, 10, 3)],
+    [
+        (1 / 3, 30_162, 10_054),
+        (0.29, 100, 29),
+        (np.int64(29), 100, 29),
+        (2 / 3, 3, 2),
+        (0.01, 30_162, 301),
+        (1 / 7, 7, 1),
+        (0.1 + 0.2, 10, 3),
+    ],
 )
 def test_a_share_is_read_as_it_was_meant(share, n_rows, limit):
     # The last share is 0.1 + 0.2, which is a little more than 3 of 10.

@@ -209,6 +209,16 @@ def test_bits_flip_at_the_rate_of_their_attribute():
     assert np.abs(both - np.eye(10)).max() < 0.05
 
 
+@given(st.data())
+def test_immigrants_keep_strings_valid(data):
+    own, X, rng = valid_parents(data, n=10)
+    for crossover in (None, PartitionCrossover(3, boundaries=True)):
+        mutant = RandomImmigrantMutation(1.0, crossover)._do(own, X[0], random_state=rng)
+        assert mutant.dtype == bool
+        assert mutant.shape == X[0].shape
+        assert own.is_valid(mutant).all()
+
+
 def test_immigrants_come_with_their_probability_and_bring_in_what_is_missing():
     own = free(6, 6)
     strings = np.tile(bits("110110" "110110"), (4000, 1))  # fmt: skip
