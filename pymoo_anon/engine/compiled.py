@@ -102,7 +102,7 @@ def watch_compiling(before: Callable[[], None], after: Callable[[], None]) -> No
 
 @once
 def _prepared_numba() -> Callable[[Callable[..., Any]], Any]:
-    """Let compiled loops call others by their dispatchers, and return the class of the cache."""
+    """Let loops call others by their dispatchers, and return the cache's class."""
     from numba.core.caching import CompileResultCacheImpl, FunctionCache
     from numba.core.serialize import dumps
     from numba.extending import typeof_impl

@@ -1,4 +1,4 @@
-"""Grouping of a table by one generalization after the other: its join tree, workspaces and layers."""
+"""Grouping of a table: its join tree, workspaces and layers."""
 
 from __future__ import annotations
 

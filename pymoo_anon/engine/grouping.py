@@ -1,4 +1,4 @@
-"""Inner loops of a grouping, and their arrays: row numbers of a join tree, and value counts of classes."""
+"""Inner loops of a grouping: row numbers, value counts, and their arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives of non-dominated points for any algorithm of pymoo, and indicators against a true front."""
+"""Archives of non-dominated points, and indicators against a true front."""
 
 from __future__ import annotations
 

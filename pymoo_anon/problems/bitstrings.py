@@ -1,4 +1,4 @@
-"""Problem of bit strings that partition every domain (Iyengar 2002), and preferred points of loss and bias."""
+"""Problem of bit strings (Iyengar 2002), and preferred points of loss and bias."""
 
 from __future__ import annotations
 

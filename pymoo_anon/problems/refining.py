@@ -1,4 +1,4 @@
-"""Refinement of a point as a local recoding with no coarser cell, and advice to those who lose much."""
+"""Refinement of a point as a local recoding, and advice against loss."""
 
 from __future__ import annotations
 

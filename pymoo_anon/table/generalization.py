@@ -1,4 +1,4 @@
-"""Generalizations, full-domain or local, and rules for the classes to suppress.
+"""Generalizations, constraints on their classes, and rules for the classes to suppress.
 
 A suppressed tuple stays in the table, wholly generalized. A bare number in place of a rule means `AtMost`.
 """

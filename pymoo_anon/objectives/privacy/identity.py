@@ -1,4 +1,4 @@
-"""Measures of the worst class, and privacy by the sizes of classes: the risk to be found."""
+"""Measures of the worst class, and of class sizes: the risk to be found."""
 
 from __future__ import annotations
 

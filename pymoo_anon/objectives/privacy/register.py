@@ -1,4 +1,4 @@
-"""Privacy against holders of a register of the population, and against those who may hold one."""
+"""Privacy against holders of a register of the population."""
 
 from __future__ import annotations
 
