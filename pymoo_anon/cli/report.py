@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+# Loading it here, an interrupt ends the command before its work.
+import numba  # noqa: F401
 from rich.console import Console
 
-# Loading it here, an interrupt ends the command before its work.
-import pymoo_anon.engine.machine_code
 import pymoo_anon.publishing.report.page  # noqa: F401
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import plain

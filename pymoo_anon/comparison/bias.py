@@ -15,7 +15,7 @@ import pandas as pd
 from pymoo_anon._messages import examples
 from pymoo_anon.comparison.properties import Property, PropertyVector, Vector, align, finite_values, quantiles, released
 from pymoo_anon.table.domain_values import ROOT, is_whole
-from pymoo_anon.table.generalization import ClassConstraint, Decoded, Suppression
+from pymoo_anon.table.generalization import Constraint, Decoded, Suppression
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Floats, Ints
 
@@ -104,7 +104,7 @@ def worst_off(
     generalization: Decoded,
     measured: Property,
     suppression: float | Suppression = 0,
-    constraints: Sequence[ClassConstraint] = (),
+    constraints: Sequence[Constraint] = (),
 ) -> pd.DataFrame:
     """Return the equivalence classes with the worst value of a property.
 

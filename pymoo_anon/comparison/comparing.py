@@ -17,7 +17,7 @@ from pymoo_anon.comparison.uniques import SMALL_CLASSES
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.table.frames import combinations_of
-from pymoo_anon.table.generalization import ClassConstraint, Decoded, Suppression
+from pymoo_anon.table.generalization import Constraint, Decoded, Suppression
 from pymoo_anon.table.microdata import Microdata
 
 #: The name in place of a property for all properties together.
@@ -108,7 +108,7 @@ def compare(
     properties: Sequence[Property],
     comparators: Sequence[Comparator],
     suppression: float | Suppression = 0,
-    constraints: Sequence[ClassConstraint] = (),
+    constraints: Sequence[Constraint] = (),
 ) -> Comparison:
     """Compare every generalization with every other (Dewri et al. 2009).
 

@@ -17,7 +17,6 @@ import numpy as np
 from pymoo_anon._files import replaced
 from pymoo_anon._messages import listed, number, plain
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import bound, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -33,6 +32,7 @@ from pymoo_anon.study.names import RELEASES, Source, checksum, path_from, source
 from pymoo_anon.study.options import command
 from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, agree, beside, bound_text
 from pymoo_anon.study.tables import constraint, open_again, open_released
+from pymoo_anon.table.generalization import Constraint
 
 
 def target_of(study: Any, output: Any, table: str | None) -> tuple[Source, list[Path]]:

@@ -31,8 +31,8 @@ from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
-from pymoo_anon.objectives.base import WithBackgroundKnowledge
 from pymoo_anon.objectives.knowledge import any_of
+from pymoo_anon.objectives.privacy.identity import WithBackgroundKnowledge
 from pymoo_anon.operators.levels import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.journal import Journal

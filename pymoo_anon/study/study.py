@@ -17,7 +17,6 @@ import numpy as np
 
 from pymoo_anon._files import content_of, tried
 from pymoo_anon._messages import examples
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import RefinementError, as_json
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -27,7 +26,7 @@ from pymoo_anon.study.options import numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import EVIDENCE, Released, Stored, as_written, beside, bound_text, read_record, read_search
 from pymoo_anon.study.tables import constraint, population_of, problem_of, table_of
-from pymoo_anon.table.generalization import Decoded
+from pymoo_anon.table.generalization import Constraint, Decoded
 from pymoo_anon.table.microdata import Microdata
 
 if TYPE_CHECKING:

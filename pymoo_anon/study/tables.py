@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
-from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge
+from pymoo_anon.objectives.base import ColumnObjective
+from pymoo_anon.objectives.privacy.identity import WithBackgroundKnowledge
 from pymoo_anon.problems.arguments import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import Reading, Source, check_named, file_names, source_of

@@ -18,7 +18,6 @@ from pymoo.core.sampling import Sampling
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampling, IntegerRandomSampling
 
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
 from pymoo_anon.operators.levels import LatticeSampling
@@ -27,7 +26,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
-from pymoo_anon.table.generalization import AtMost, Below, LocalGeneralization, Suppression, Violating
+from pymoo_anon.table.generalization import AtMost, Below, Constraint, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.taxonomy import Taxonomy

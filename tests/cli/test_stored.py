@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 from command import answer, made_in, read_front, record, run, write_persons, write_project_of_persons
 
+from pymoo_anon.engine.classes import marked_class
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.objectives.base import marked_class
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.journal import fingerprint
 from pymoo_anon.study import engines

@@ -17,7 +17,6 @@ from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.problems.arguments import column_name
@@ -28,7 +27,14 @@ from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.table.domain_values import ROOT, Name, is_number, is_whole
-from pymoo_anon.table.generalization import HOW_RELEASED, Decoded, Generalization, LocalGeneralization, label_texts
+from pymoo_anon.table.generalization import (
+    HOW_RELEASED,
+    Constraint,
+    Decoded,
+    Generalization,
+    LocalGeneralization,
+    label_texts,
+)
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
