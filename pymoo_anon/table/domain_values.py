@@ -1,4 +1,4 @@
-"""Values of a domain: identity, text, and bins of numbers."""
+"""Values of a domain: identity, numbers, days, text, and bins of numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import isfinite, lcm
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -121,6 +121,59 @@ def spelled(value: Any, kind: NumberType) -> Any:
     if not isfinite(number):
         return value
     return int(number) if kind is int and number.is_integer() else number
+
+
+#: Larger numbers are codes.
+LARGEST_NUMBER = Decimal(10) ** 18
+# The last place of the smallest float.
+_SMALLEST = -340
+
+# Numbers as persons write them, by decimal separator. Thousands may be grouped.
+_WRITTEN = {
+    sign: re.compile(
+        rf"\s*[+-]?(?:\d+|[1-9]\d{{0,2}}(?:[{parting}'’ \u00a0\u202f]\d{{3}})+)(?:[{sign}]\d+)?\s*", re.ASCII
+    )
+    for sign, parting in ((".", ","), (",", "."))
+}
+
+
+def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
+    """Read numbers in the one notation that fits most rows.
+
+    Returns:
+        A number or None for every value, and the decimal separator of the notation, empty for that of Python.
+
+    >>> read_numbers(["1.234,50", "7", "k.A."], [1, 1, 1])
+    ([Decimal('1234.50'), Decimal('7'), None], ',')
+    """
+    plain = [number_of(value) for value in values]
+    # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
+    texts = [
+        value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
+    ]
+    mixed = len({"." in text for text in texts}) > 1
+    readings = {"": plain}
+    if mixed or None in plain:
+        readings |= {sign: [_number_written(value, sign) for value in values] for sign in _WRITTEN}
+    rows = {sign: sum(compress(counts, [number is not None for number in own])) for sign, own in readings.items()}
+    best = max(readings, key=lambda sign: (rows[sign], mixed and sign == ","))
+    return readings[best], best
+
+
+def _number_written(value: Any, sign: str) -> Decimal | None:
+    if not isinstance(value, str) or not _WRITTEN[sign].fullmatch(value):
+        return None if isinstance(value, str) else number_of(value)
+    return number_of(re.sub(rf"[^\d{sign}+-]", "", value).replace(sign, "."))
+
+
+def number_of(value: Any) -> Decimal | None:
+    """Read a number of at most 10^18, or return None."""
+    # Beyond 2^53 the text of a float rounds its whole number.
+    own = int(value) if isinstance(value, float) and value.is_integer() else value
+    number = Decimal(str(own)) if is_number(value) else spelled(value, Decimal)
+    if not isinstance(number, Decimal) or not number.is_finite():
+        return None
+    return number if abs(number) <= LARGEST_NUMBER and number.as_tuple().exponent >= _SMALLEST else None  # type: ignore[operator]
 
 
 def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:

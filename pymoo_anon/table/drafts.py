@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, same_as
+from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, read_numbers, same_as
 from pymoo_anon.table.draft_levels import (
     WORDS,
     AmbiguousDates,
@@ -27,7 +27,6 @@ from pymoo_anon.table.draft_levels import (
     has_leading_zero,
     looks_like_a_code,
     one_node_each,
-    read_numbers,
     split_words,
     useful,
 )

@@ -7,8 +7,7 @@ from decimal import Decimal
 from math import floor
 
 from pymoo_anon._messages import examples
-from pymoo_anon.table.domain_values import ROOT
-from pymoo_anon.table.draft_levels import number_of
+from pymoo_anon.table.domain_values import ROOT, number_of
 from pymoo_anon.table.hierarchy import Hierarchy
 
 
