@@ -78,6 +78,20 @@ def is_missing(value: Any) -> bool:
     return value is None or (not isinstance(value, str | int) and (value is pd.NA or bool(value != value)))
 
 
+def tallied(values: Iterable[Any], counts: Iterable[int]) -> dict[Hashable, tuple[Any, int]]:
+    """Return the first of each value and its number of rows, by key, missing ones as None.
+
+    >>> tallied([1, 1.0, float("nan"), "1"], [2, 1, 1, 1])
+    {1: (1, 3), None: (None, 1), '1': ('1', 1)}
+    """
+    held: dict[Hashable, tuple[Any, int]] = {}
+    for value, count in zip(values, counts, strict=True):
+        key = None if is_missing(value) else same_as(value)
+        first, before = held.get(key, (None if key is None else value, 0))
+        held[key] = first, before + count
+    return held
+
+
 def is_number(value: Any) -> bool:
     """Tell whether a value is a real number."""
     return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
 from importlib.resources import files
-from itertools import accumulate, chain, compress, count, product
+from itertools import accumulate, chain, compress, count, pairwise, product
 from typing import Any
 
 from pymoo_anon._messages import counted, examples
@@ -299,24 +299,16 @@ def _interval_labels(
 
     The first and the last interval are open where numbers lie beyond the ends.
     """
-    labels: list[str] = []
     first, last = (_bin(end, width) for end in ends)
-    beyond = None
-    for number in numbers:
-        # Most numbers lie in the interval of the one before.
-        if beyond is None or number >= beyond:
-            place = min(max(_bin(number, width), first), last)
-            low, high = _EXACT.multiply(place, width), _EXACT.multiply(place + 1, width)
-            beyond = high if place < last else Decimal("inf")
-            label = f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})"
-            if place == first and numbers[0] < low:
-                label = f"<{high:f}"
-            elif place == last and numbers[-1] >= high:
-                label = f"≥{low:f}"
-            if sign == ",":
-                label = label.replace(", ", "; ").replace(".", ",")
-        labels.append(label)
-    return labels
+    edges = [_EXACT.multiply(place, width) for place in range(first, last + 2)]
+    labels = [f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})" for low, high in pairwise(edges)]
+    if numbers[-1] >= edges[-1]:
+        labels[-1] = f"≥{edges[-2]:f}"
+    if numbers[0] < edges[0]:
+        labels[0] = f"<{edges[1]:f}"
+    if sign == ",":
+        labels = [label.replace(", ", "; ").replace(".", ",") for label in labels]
+    return [labels[bisect_right(edges, number, 1, len(labels)) - 1] for number in numbers]
 
 
 def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:

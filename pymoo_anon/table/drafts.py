@@ -9,13 +9,14 @@ from bisect import bisect
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import accumulate, takewhile
 from math import ceil, inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, read_numbers, same_as
+from pymoo_anon.table.domain_values import ROOT, ascending, day_of, read_numbers, same_as, tallied
 from pymoo_anon.table.draft_levels import (
     WORDS,
     AmbiguousDates,
@@ -31,15 +32,6 @@ from pymoo_anon.table.draft_levels import (
     useful,
 )
 from pymoo_anon.table.hierarchy import Hierarchy
-
-#: Drafts by the kind of values.
-_DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
-    "numbers": draft_numbers,
-    "dates": draft_dates,
-    "ordered": lambda values, counts: draft_ordered(values, counts),
-    "codes": draft_codes,
-    "categories": lambda values, counts: draft_categories(values, counts),
-}
 
 # This many distinct numbers or fewer are names of something.
 _FEW_NAMES = 3
@@ -88,7 +80,17 @@ def draft_hierarchy(
     """
     if kind != "auto" and kind not in _DRAFTERS:
         raise ValueError(f"kind must be 'auto', {', '.join(map(repr, _DRAFTERS))}, got {kind!r}")
-    held, missing = _counted(values, counts)
+    listed = [
+        value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
+        for value in values
+    ]
+    given = [1] * len(listed) if counts is None else [int(count) for count in counts]
+    if len(given) != len(listed):
+        raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
+    if bad := [count for count in given if count < 1]:
+        raise ValueError(f"counts must be positive, got {examples(bad)}")
+    held = tallied([None if isinstance(value, str) and not value else value for value in listed], given)
+    missing = held.pop(None, None) is not None
     if not held:
         if not missing:
             raise ValueError("values must hold at least one, got none")
@@ -99,27 +101,6 @@ def draft_hierarchy(
     draft = _first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read)
     draft = _with_odd(draft, distinct, weights)
     return _with_missing(draft) if missing else draft
-
-
-def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Hashable, tuple[Any, int]], bool]:
-    listed = [
-        value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
-        for value in values
-    ]
-    given = [1] * len(listed) if counts is None else [int(count) for count in counts]
-    if len(given) != len(listed):
-        raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
-    if bad := [count for count in given if count < 1]:
-        raise ValueError(f"counts must be positive, got {examples(bad)}")
-    held: dict[Hashable, tuple[Any, int]] = {}
-    missing = False
-    for value, count in zip(listed, given, strict=True):
-        if is_missing(value) or value == "":
-            missing = True
-            continue
-        first, before = held.get(same_as(value), (value, 0))
-        held[same_as(value)] = first, before + count
-    return held, missing
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
@@ -231,20 +212,15 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
-    total, mean = sum(counts), sum(counts) / len(counts)
-    held, n_rare = 0, 0
-    for i in reversed(order):
-        held += counts[i]
-        if held > _RARE_SHARE * total or counts[i] >= _BELOW_MEAN * mean:
-            break
-        n_rare += 1
+    most, below = _RARE_SHARE * sum(counts), _BELOW_MEAN * sum(counts) / len(counts)
+    least = [counts[i] for i in reversed(order)]
+    rare = takewhile(lambda own: own[0] < below and own[1] <= most, zip(least, accumulate(least), strict=True))
+    n_rare = len(list(rare))
     return list(order[len(order) - n_rare :]) if n_rare > 1 else []
 
 
 def _group_numbers(n: int) -> list[int]:
-    n_levels = 0
-    while n_levels < _MOST_LEVELS and 3 ** (n_levels + 1) <= n:
-        n_levels += 1
+    n_levels = sum(3**level <= n for level in range(1, _MOST_LEVELS + 1))
     return [max(2, round(n ** (left / (n_levels + 1)))) for left in range(n_levels, 0, -1)]
 
 
@@ -470,3 +446,13 @@ def _ordered_levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
         levels[f"{size} together"] = [rank // size for rank in range(len(places))]
         size *= step
     return levels
+
+
+#: Drafts by the kind of values.
+_DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
+    "numbers": draft_numbers,
+    "dates": draft_dates,
+    "ordered": draft_ordered,
+    "codes": draft_codes,
+    "categories": draft_categories,
+}

@@ -324,17 +324,10 @@ def at_hand(frame: Any) -> Any:
     return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
 
 
-def counted_values(frame: Any, column: str, most: int) -> tuple[int, list[Any], list[int]]:
-    """Count the rows without a value and with each value."""
-    found = combinations_of(frame, [column], most + 2)
-    values, weights = found.columns[column].astype(object), found.weights
-    absent = values.isna().to_numpy()
-    return int(weights[absent].sum()), values[~absent].tolist(), weights[~absent].tolist()
-
-
-def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]]:
-    """Count the distinct values of a column, and take about n of them."""
-    table: Any = nw.from_native(frame).select(nw.col(column))
+def sampled_values(frame: Any, name: Name, n: int) -> tuple[int, int, list[Any]]:
+    """Count the missing and the distinct values of a column, and take about n of these."""
+    native, (column,) = aliased(frame, [name])
+    table: Any = nw.from_native(native)
     there = table.filter(~missing(table, column))
     (n_rows,) = totals(table, rows=nw.len())
     n_there, n_distinct = totals(there, there=nw.len(), distinct=nw.col(column).n_unique())

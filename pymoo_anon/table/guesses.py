@@ -6,7 +6,6 @@ A guess errs on the side of the persons: a column that may name somebody is not 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from math import ceil, log
 from typing import Any, NamedTuple
@@ -15,9 +14,9 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
+from pymoo_anon.table.domain_values import Name, is_number, is_whole, spelled, tallied
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
-from pymoo_anon.table.frames import aliased, as_text, counted_values, factorized, fetched, sampled_values, totals
+from pymoo_anon.table.frames import aliased, as_text, combinations_of, factorized, fetched, sampled_values, totals
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -110,18 +109,14 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     >>> guess_role("sex", ["F", "M", "M"]).role
     'quasi-identifier'
     """
-    firsts: dict[Any, Any] = {}
-    counts: Counter[Any] = Counter()
-    for value in values.to_list() if hasattr(values, "to_list") else values:
+    listed = values.to_list() if hasattr(values, "to_list") else list(values)
+    for value in listed:
         if not isinstance(value, Hashable):
             raise TypeError(f"values must be single ones, such as text and numbers, got {type(value).__name__}")
-        key = None if is_missing(value) else same_as(value)
-        firsts.setdefault(key, None if key is None else value)
-        counts[key] += 1
-    # Both hold their keys in one order.
-    n_missing, n_distinct = counts[None], len(firsts) - (None in firsts)
-    held = [*firsts.values()], [counts[key] for key in firsts]
-    return guess_of(Profile(name, counts.total(), n_distinct, n_missing, *held))
+    held = tallied(listed, [1] * len(listed))
+    _, n_missing = held.get(None, (None, 0))
+    own, counts = [value for value, _ in held.values()], [count for _, count in held.values()]
+    return guess_of(Profile(name, len(listed), len(held) - (None in held), n_missing, own, counts))
 
 
 def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
@@ -160,22 +155,24 @@ def kind_of_values(profile: Profile) -> str:
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     """Count the values of columns."""
-    native, aliases = aliased(frame, names)
-    (n_rows,) = totals(nw.from_native(native), n=nw.len())
+    (n_rows,) = totals(nw.from_native(aliased(frame, names)[0]), n=nw.len())
     if not n_rows:
         raise ValueError("the table must have at least one row, got none")
-    made = []
-    for name, alias in zip(names, aliases, strict=True):
-        own = native[[alias]] if isinstance(native, pd.DataFrame) else native
-        n_missing, values, counts = counted_values(own, alias, MOST_VALUES)
-        n_distinct = len(values)
-        if n_distinct > MOST_VALUES:
-            n_missing, n_distinct, values = sampled_values(native, alias, _SAMPLED)
-            counts = []
-        elif n_missing:
-            values, counts = [*values, None], [*counts, n_missing]
-        made.append(Profile(name, n_rows, n_distinct, n_missing, values, counts))
-    return made
+    return [_profile_of(frame, name, n_rows) for name in names]
+
+
+def _profile_of(frame: Any, name: Name, n_rows: int) -> Profile:
+    found = combinations_of(frame, [name], MOST_VALUES + 2)
+    values, counts = found.columns[name].astype(object), found.weights
+    absent = values.isna().to_numpy()
+    n_missing, n_distinct = int(counts[absent].sum()), int((~absent).sum())
+    if n_distinct > MOST_VALUES:
+        n_missing, n_distinct, sample = sampled_values(frame, name, _SAMPLED)
+        return Profile(name, n_rows, n_distinct, n_missing, sample, [])
+    own, weights = values[~absent].tolist(), counts[~absent].tolist()
+    if n_missing:
+        own, weights = [*own, None], [*weights, n_missing]
+    return Profile(name, n_rows, n_distinct, n_missing, own, weights)
 
 
 # Texts with at least this many characters or words on average are prose.
