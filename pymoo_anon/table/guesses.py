@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from decimal import Decimal
 from math import ceil, log
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.table.domain_values import Name, is_number, is_whole, spelled, tallied
+from pymoo_anon.table.domain_values import Name, read_numbers, tallied
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
 from pymoo_anon.table.frames import aliased, as_text, combinations_of, factorized, fetched, sampled_values, totals
 
@@ -208,7 +209,6 @@ _PATTERNS = {
 _PLACE = re.compile(r"(?:POINT ?)?\(?\s*-?\d{1,3}\.\d+[ ,;]+-?\d{1,3}\.\d+\s*\)?", re.IGNORECASE)
 _ICD = re.compile(r"[A-Z]\d[\dA-B](?:\.[\dA-Z]{1,4})?")
 _ONLY_DIGITS = re.compile(r"\d+")
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CONTACT = re.compile(r"(?<![\w.])[+(]?\d[\d ()/.-]{6,20}\d(?![\w.])|\S{1,80}@\S{3,80}")
 
@@ -216,7 +216,7 @@ _CONTACT = re.compile(r"(?<![\w.])[+(]?\d[\d ()/.-]{6,20}\d(?![\w.])|\S{1,80}@\S
 class _Looks(NamedTuple):
     """Forms that nearly all values of a column have."""
 
-    numbers: list[float | int]
+    numbers: list[Decimal]
     pattern: str | None
     are_dates: bool
     are_places: bool
@@ -249,7 +249,7 @@ class _Looks(NamedTuple):
             pattern = None
         if pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
             pattern = "texts with phone numbers or e-mail addresses"
-        numbers = [number for number in map(_read_number, values) if is_number(number)]
+        numbers = [number for number in read_numbers(values, [1] * len(values))[0] if number is not None]
         numbers = numbers if bool(values) and len(values) - len(numbers) <= allowed else []
         near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
         words = [text.casefold() for text in texts]
@@ -267,13 +267,7 @@ class _Looks(NamedTuple):
 
     @property
     def are_whole(self) -> bool:
-        return bool(self.numbers) and all(is_whole(number) or number == number // 1 for number in self.numbers)
-
-
-def _read_number(value: Any) -> Any:
-    return spelled(
-        value.replace(",", ".") if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value) else value, int
-    )
+        return bool(self.numbers) and all(number == number.to_integral_value() for number in self.numbers)
 
 
 def _tells_contact(text: str) -> bool:
