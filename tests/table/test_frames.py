@@ -122,7 +122,7 @@ def test_every_frame_gives_the_same_table(kind):
     )
 
 
-DAY = date(2020, 1, 31)
+DAY, NOON = date(2020, 1, 31), datetime(2020, 1, 31, 12)
 
 
 KINDS = {
@@ -134,6 +134,8 @@ KINDS = {
     "truth": (pa.array([True, False, True]), [True, False], ["true", "False"]),
     "decimal": (pa.array([Decimal("0.1"), Decimal("2.5"), Decimal("0.1")]), [0.1, 2.5], ["0.1", "2.5"]),
     "date": (pa.array([DAY, date(2020, 2, 1), DAY]), [DAY, date(2020, 2, 1)], [str(DAY), "2020-02-01"]),
+    "moment": (pa.array([NOON, datetime(2020, 2, 1), NOON]), [DAY, date(2020, 2, 1)], [str(DAY), "2020-02-01"]),
+    "moment text": (pa.array([str(NOON), "2020-02-01", str(NOON)]), [DAY, date(2020, 2, 1)], [str(DAY), "2020-02-01"]),
 }
 
 
@@ -179,7 +181,7 @@ def test_columns_match_their_values_and_the_text_that_spells_them(kind, frame):
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("value", ["text", 7, True])
+@pytest.mark.parametrize("value", ["text", 7, True, NOON])
 def test_missing_values_are_refused_dropped_or_kept(value, frame):
     data = FRAMES[frame](pa.table({"q": [value, None, value], "s": ["b", "a", None]}))
     hierarchy = Hierarchy.flat([value, "other"])
