@@ -7,12 +7,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from pymoo.optimize import minimize
 from strategies import at_levels
 
-from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata, draft_hierarchy
 
 N_ROWS = 400
@@ -68,14 +64,6 @@ def files():
     return {name: hierarchy.to_csv() for name, hierarchy in drafted(FRAMES["text"]).items()}
 
 
-def test_the_columns_have_gaps_times_and_persons_with_several_rows():
-    assert isinstance(FRAMES["polars"].schema["born"], pl.Date)
-    assert isinstance(FRAMES["polars"].schema["seen"], pl.Datetime)
-    assert pd.api.types.is_datetime64_any_dtype(FRAMES["pandas"]["born"])
-    assert FRAMES["pandas"].isna().any().to_dict() == {name: name in ("born", "zip", "age") for name in ROWS}
-    assert len(set(ROWS["patient"])) < N_ROWS / 2
-
-
 @pytest.mark.parametrize("kind", FRAMES)
 def test_drafts_of_every_frame_are_those_of_the_text(kind, files):
     for name, hierarchy in drafted(FRAMES[kind]).items():
@@ -103,14 +91,3 @@ def test_every_frame_has_the_same_classes(kind, source, files):
         plain = pd.DataFrame(plain).assign(patient=ROWS["patient"])
         sizes = sorted(plain.groupby(QUASI).size())
         assert sorted(table.equivalence_classes(generalization).sizes.tolist()) == sizes
-
-
-def test_a_search_with_drafts_finds_what_holds(files):
-    hierarchies = {name: Hierarchy.from_csv(io.StringIO(files[name])) for name in ("born", "zip", "icd", "sex")}
-    table = Microdata.from_frame(FRAMES["pandas"], hierarchies, "illness", missing="keep", person="patient")
-    five = KAnonymity(person="patient") >= 5
-    problem = LatticeProblem(table, [GeneralLossMetric()], constraints=[five], suppression=0.05)
-    res = minimize(problem, BranchAndBound(), seed=1)
-    front = problem.to_frame(res)
-    assert front["k in persons"].tolist() == [22]
-    assert res.algorithm.certified

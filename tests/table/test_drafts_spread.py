@@ -11,7 +11,7 @@ from drafted import as_table, partition
 
 from pymoo_anon.table import Hierarchy, draft_hierarchy
 
-HOSPITAL = 30_000
+HOSPITAL = 8_000
 
 
 def german(number, places):
