@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -151,16 +152,28 @@ _WRITTEN = {
 }
 
 
+# A number with a unit: a currency or % beside it, or a short word behind a blank.
+_WITH_UNIT = re.compile(
+    r"\s*([+-]?)([$€£]?) ?((?!0\d)\d[\d.,'’ \u00a0\u202f]*?)([ \u00a0]?[%‰€$£]|[ \u00a0][^\W\d_]\S{0,7}|)\s*"
+)
+
+
 def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
-    """Read numbers in the one notation that fits most rows.
+    """Read numbers in the one notation that fits most rows, and without the unit that most of them have.
 
     Returns:
         A number or None for every value, and the decimal separator of the notation, empty for that of Python.
 
     >>> read_numbers(["1.234,50", "7", "k.A."], [1, 1, 1])
     ([Decimal('1234.50'), Decimal('7'), None], ',')
+    >>> read_numbers(["34 J.", "7 J."], [1, 1])
+    ([Decimal('34'), Decimal('7')], '.')
     """
     plain = [number_of(value) for value in values]
+    unitless = None if None not in plain else _without_unit(values, counts)
+    if unitless is not None:
+        numbers, sign = read_numbers(unitless, counts)
+        return numbers, sign or "."
     # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
     texts = [
         value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
@@ -172,6 +185,22 @@ def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Dec
     rows = {sign: sum(compress(counts, [number is not None for number in own])) for sign, own in readings.items()}
     best = max(readings, key=lambda sign: (rows[sign], mixed and sign == ","))
     return readings[best], best
+
+
+def _without_unit(values: Sequence[Any], counts: Sequence[int]) -> list[Any] | None:
+    """Remove the unit of more than half of the rows, or return None."""
+    found = [_WITH_UNIT.fullmatch(value) if isinstance(value, str) else None for value in values]
+    units = [(match[2], match[4].strip()) if match else ("", "") for match in found]
+    rows: Counter[tuple[str, str]] = Counter()
+    for unit, count in zip(units, counts, strict=True):
+        rows[unit] += count
+    most = max(rows, key=lambda unit: rows[unit], default=("", ""))
+    if most == ("", "") or 2 * rows[most] <= sum(counts):
+        return None
+    return [
+        match[1] + match[3] if match and unit == most else value
+        for match, unit, value in zip(found, units, values, strict=True)
+    ]
 
 
 def _number_written(value: Any, sign: str) -> Decimal | None:

@@ -414,7 +414,8 @@ _NOTATIONS = {
     "dates (day, month, year)": re.compile(f"{_DAY}{_SIGN}{_MONTH}(?P=sign){_YEAR}{_TIME}", re.ASCII),
     "dates (month, day, year)": re.compile(f"{_MONTH}{_SIGN}{_DAY}(?P=sign){_YEAR}{_TIME}", re.ASCII),
     _MONTHS_ALONE: re.compile(
-        rf"\s*(?=.*?{_YEAR})(?:(?P<word>[^\W\d_]{{3,10}})\.?[-. /]*\d{{4}}|\d{{4}}[-./](?P<month>\d\d))\s*"
+        rf"\s*(?=.*?{_YEAR})(?=(?:\d{{4}}[-./])?(?:{_MONTH}(?!\d))?)"
+        r"(?:(?P<word>[^\W\d_]{3,10})\.?[-. /]*\d{4}|\d{4}[-./]\d\d|\d\d?[-./]\d{4})\s*"
     ),
 }
 
@@ -436,8 +437,8 @@ def _day(notation: str, value: Any) -> date | None:
 
 
 _LONGEST_CODE = 40
-# Capital letters and digits, in groups with one sign in between, as in E11.9 or SW1A 1AA.
-_LIKELY = re.compile(r"(?=.*\d)[A-Z0-9]+(?:[ ./_-][A-Z0-9]+)*", re.ASCII)
+# Capital letters and digits, in groups with one sign in between, as in E11.9, SW1A 1AA or 14:05.
+_LIKELY = re.compile(r"(?=.*\d)[A-Z0-9]+(?:[ ./:_-][A-Z0-9]+)*", re.ASCII)
 _LONGEST_LIKELY = 16
 
 

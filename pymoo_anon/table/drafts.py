@@ -47,12 +47,13 @@ def draft_hierarchy(
 ) -> Draft:
     """Draft the hierarchy of a column, for a person to edit.
 
-    - numbers, also as text such as "169,0" or "1.234,50": nested intervals of round widths. Whole numbers that lie
-      close together get a row for every number of the range.
+    - numbers, also as text such as "169,0", "1.234,50" or, with one unit, "34 J.": nested intervals of round widths.
+      Whole numbers that lie close together get a row for every number of the range.
     - dates, moments and text that spells them: month, quarter, year, decade.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together.
-    - codes, which are digits after a leading 0 or beside capital letters: redaction from the right.
+    - codes, which are digits after a leading 0 or beside capital letters, and times such as "08:15": redaction from
+      the right.
     - categories, which are all else: rare values together, then groups of about the same number of rows.
 
     A column has a kind if 95 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not

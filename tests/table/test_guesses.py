@@ -103,6 +103,10 @@ CELLS = {
     "nick": lambda rng: rng.choice(FIRST).lower() + letters(rng, "abcdefghijk", 4),
     "prose": lambda rng: " ".join(rng.choice(FIRST + LAST + CITIES) for _ in range(12)),
     "comma": lambda rng, low, high: f"{rng.uniform(float(low), float(high)):.1f}".replace(".", ","),
+    "unit": lambda rng, high, *unit: (
+        f"{rng.uniform(0, float(high)):,.2f} ".translate(str.maketrans(",.", ".,")) + " ".join(unit)
+    ),
+    "month": lambda rng, low, high: f"{day(rng, low, high):%m/%Y}",
     "landline": lambda rng: f"0{rng.randrange(200, 9999)}/{rng.randrange(10**4, 10**7)}",
     "mobile": lambda rng: f"01{rng.randrange(50, 79)}{rng.choice(['', ' ', '-'])}{rng.randrange(10**6, 10**8)}",
     "phones": lambda rng: digits(rng, rng.choice(PHONES)),
