@@ -344,20 +344,6 @@ def test_other_digits_are_no_phone_numbers(values):
     assert "phone" not in guess_role("x", values * 20).reason
 
 
-def test_parts_of_words_count_where_the_rest_is_a_word_or_languages_join_them():
-    def role(name):
-        return guess_role(name, ["No", "Steady", "Up"] * 20).role
-
-    for medicine in ("pioglitazone", "metformin", "glipizide", "acetohexamide", "ramipril", "glyburide-metformin"):
-        assert role(medicine) == "sensitive"
-    for name in ("birthyear", "zipcode", "hometown", "Geburtsdatum", "Wohnviertel", "departement_naissance"):
-        assert role(name) == "quasi-identifier"
-    for name in ("mileage", "percentage", "usage", "april", "verbose", "traced"):
-        assert role(name) == "other"
-    for name in ("fathersname", "Kundentelefon", "customeremail", "Heimadresse"):
-        assert role(name) == "identifier"
-
-
 def test_the_words_are_of_languages_and_each_has_one_role():
     text = (Path(guesses.__file__).parent / "words.csv").read_text(encoding="utf-8")
     roles = {}
