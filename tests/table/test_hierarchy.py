@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import hierarchies
 
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Hierarchy
 from pymoo_anon.table.domain_values import Bins
 
 CITIES = Hierarchy([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
@@ -178,13 +178,6 @@ def test_ages_in_steps_of_five_have_twenty_values():
     assert ages.encode(values).tolist() == [0, 0, 1, 19, 3] + [-1] * 6
 
 
-def test_intervals_of_large_whole_numbers_are_exact():
-    values = [2**53 + i for i in range(4)]
-    hierarchy = Hierarchy.intervals(values[0], values[0] + 4, widths=[2])
-    assert hierarchy.domain == tuple(values)
-    assert hierarchy.encode(values).tolist() == [0, 1, 2, 3]
-
-
 def test_intervals_that_are_refused():
     """Refuse a fraction without end with a sentence, too, not an arithmetic error."""
     numbers = "low, high, step and widths must be whole, float or Decimal numbers of at most 1e+18, got "
@@ -282,16 +275,6 @@ def test_intervals_keep_their_bins_when_they_are_extended(closed, step):
     assert missing.run_label(1, 2) == f"{built.domain[1]} | None"
 
 
-@pytest.mark.parametrize(("closed", "codes"), [("left", [0, 1, 1, 2]), ("right", [0, 0, 1, 2])])
-def test_a_table_finds_the_bins_of_an_interval_hierarchy(closed, codes):
-    """Rebuild hierarchies with numbers and missing values from a table."""
-    frame = pd.DataFrame({"age": [4, 5, 6, None]})
-    hierarchy = Hierarchy.intervals(0, 10, [], 5, closed)
-    table = Microdata.from_frame(frame, {"age": hierarchy}, missing="keep")
-    held = np.repeat(table.tuples.codes[:, 0], table.tuples.counts)
-    assert held.tolist() == codes
-
-
 def test_bins_know_decimals_as_they_are_written():
     bins = Hierarchy.intervals(0, 1, [], 0.1)
     tenths = [Decimal(i) / 10 for i in range(10)]
@@ -365,11 +348,6 @@ def test_nodes_do_not_change_and_are_not_pickled():
     assert again == cities
     assert "nodes" not in vars(again)
     assert again.nodes.labels == nodes.labels
-
-
-def test_a_domain_of_one_value_is_one_node_that_loses_nothing():
-    nodes = Hierarchy.flat(["only"]).nodes
-    assert (len(nodes), nodes.labels, nodes.losses.tolist()) == (1, ("only",), [0.0])
 
 
 def test_a_hierarchy_without_a_root_is_refused():
