@@ -49,6 +49,20 @@ class _Truth:
         return repr(self.value)
 
 
+class Keyed:
+    """Objects that are equal if their kinds and keys are."""
+
+    def _key(self) -> tuple[Hashable, ...]:
+        raise NotImplementedError(f"{type(self).__name__} must define _key")
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the keys."""
+        return self._key() == other._key() if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
 def same_as(value: Any) -> Hashable:
     """Return a key that equal values share.
 

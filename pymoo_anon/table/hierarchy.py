@@ -18,6 +18,7 @@ from pymoo_anon._messages import counted, examples, html_table, repeated
 from pymoo_anon.table.domain_values import (
     ROOT,
     Bins,
+    Keyed,
     Name,
     NumberType,
     ascending,
@@ -76,7 +77,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Hierarchy:
+class Hierarchy(Keyed):
     """A domain generalization hierarchy of one attribute (Dewri et al. 2010, section 3).
 
     It holds an ordered domain of values and, per level, the group of every value and the label of every group. Level 0
@@ -338,15 +339,6 @@ class Hierarchy:
         vars(self).update(state)
         self.groups.flags.writeable = self.n_groups.flags.writeable = False
 
-    def __eq__(self, other: object) -> bool:
-        """Compare values, groups, labels and bins."""
-        if not isinstance(other, Hierarchy):
-            return NotImplemented
-        return self._key() == other._key() and self.bins == other.bins
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
     def __repr__(self) -> str:
         return f"Hierarchy({self.n_values} values, levels of {', '.join(map(str, self.n_groups))} groups)"
 
@@ -359,7 +351,7 @@ class Hierarchy:
         return html_table(counted(self.n_values, "value", "values") + more, headings, rows)
 
     def _key(self) -> tuple[Hashable, ...]:
-        return self.groups.tobytes(), *(tuple(map(same_as, labels)) for labels in self.labels)
+        return self.bins, self.groups.tobytes(), *(tuple(map(same_as, labels)) for labels in self.labels)
 
 
 def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:
