@@ -44,12 +44,10 @@ def _read_words() -> dict[str, dict[str, Any]]:
             for place, step in enumerate(words.split(";"), start=first):
                 found[kind].update(dict.fromkeys(step.split("|"), place))
             found["scales"][kind] = role
-        elif role == "phrases" or role.endswith(" values"):
-            found[kind].update(dict.fromkeys(words.split("|"), role))
-            if role != "phrases":
+        elif role in ("list", "phrases") or role.endswith(" values"):
+            found[kind].update(dict.fromkeys(words.split(None if role == "list" else "|"), role))
+            if role.endswith(" values"):
                 found["kinds"][kind] = role.removesuffix(" values")
-        elif role == "list":
-            found[kind].update(dict.fromkeys(words.split(), role))
         else:
             _add_roles(found, role, words)
     _add_abbreviations(found)

@@ -117,7 +117,7 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
     odd = [values[i] for i in lacking]
     rows, aside = [*own.domain, *odd], (-1, _called(odd))
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {
-        str(level): [*((group, own.labels[level][group]) for group in own.groups[level]), *[aside] * len(odd)]
+        str(level): [*zip(own.groups[level].tolist(), own.columns()[level], strict=True), *[aside] * len(odd)]
         for level in range(1, own.length)
     }
     hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])

@@ -248,8 +248,8 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
     made = Hierarchy.intervals(ends[0], ends[1], ends[3:], step=ends[2])
     places = dict(zip(numbers, made.encode(present).tolist(), strict=True))
     columns = [
-        [None if value is None else labels[groups[places[value]]] for value in hierarchy.domain]
-        for groups, labels in zip(made.groups[:-1], made.labels[:-1], strict=True)
+        [None if value is None else column[places[value]] for value in hierarchy.domain]
+        for column in made.columns()[:-1]
     ]
     return Hierarchy([hierarchy.domain, *columns, [ROOT] * hierarchy.n_values])
 
