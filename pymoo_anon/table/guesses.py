@@ -445,10 +445,8 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
     pairs = [(name, names[0]) for names in alike.values() for name in names[1:]]
     if not pairs:
         return {}
-    wanted = list(dict.fromkeys(name for pair in pairs for name in pair))
-    native, aliases = aliased(frame, wanted)
-    alias = dict(zip(wanted, aliases, strict=True))
-    columns = [(as_text(alias[a]), as_text(alias[b])) for a, b in pairs]
+    native, aliases = aliased(frame, [name for pair in pairs for name in pair])
+    columns = zip(map(as_text, aliases[::2]), map(as_text, aliases[1::2]), strict=True)
     same = [
         nw.when((a == b) | (a.is_null() & b.is_null())).then(nw.lit(1)).otherwise(nw.lit(0)).sum() for a, b in columns
     ]
