@@ -94,7 +94,9 @@ def is_missing(value: Any) -> bool:
 
 
 def tallied(values: Iterable[Any], counts: Iterable[int]) -> dict[Hashable, tuple[Any, int]]:
-    """Return the first of each value and its number of rows, by key, missing ones as None.
+    """Return the first of equal values with their rows, by key.
+
+    Missing values are None.
 
     >>> tallied([1, 1.0, float("nan"), "1"], [2, 1, 1, 1])
     {1: (1, 3), None: (None, 1), '1': ('1', 1)}
@@ -173,7 +175,7 @@ _WITH_UNIT = re.compile(
 
 
 def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
-    """Read numbers in the one notation that fits most rows, and without the unit that most of them have.
+    """Read numbers in the notation of most rows, without a common unit.
 
     Returns:
         A number or None for every value, and the decimal separator of the notation, empty for that of Python.

@@ -225,7 +225,7 @@ class Hierarchy(Keyed):
         return bool(self.n_groups[-1] == 1)
 
     def columns(self) -> list[tuple[Hashable, ...]]:
-        """Return the label of every value at each level, from fine to general."""
+        """Return the labels of all values, level by level."""
         return [
             tuple(labels[group] for group in groups) for groups, labels in zip(self.groups, self.labels, strict=True)
         ]

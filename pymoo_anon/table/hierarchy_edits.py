@@ -1,4 +1,4 @@
-"""Hierarchies in the hands of a person: findings about their files, and changes by hand."""
+"""Findings about hierarchy files, and changes of hierarchies by hand."""
 
 from __future__ import annotations
 
