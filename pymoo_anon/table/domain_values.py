@@ -205,7 +205,8 @@ def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Dec
 
 def _without_unit(values: Sequence[Any], counts: Sequence[int]) -> list[Any] | None:
     """Remove the unit of more than half of the rows, or return None."""
-    found = [_WITH_UNIT.fullmatch(value) if isinstance(value, str) else None for value in values]
+    short = (isinstance(value, str) and len(value) <= _LONGEST_NUMBER for value in values)
+    found = [_WITH_UNIT.fullmatch(value) if own else None for own, value in zip(short, values, strict=True)]
     units = [(match[2], match[4].strip()) if match else ("", "") for match in found]
     rows: Counter[tuple[str, str]] = Counter()
     for unit, count in zip(units, counts, strict=True):

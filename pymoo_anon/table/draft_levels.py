@@ -412,8 +412,8 @@ _NOTATIONS = {
     "dates (day, month, year)": re.compile(f"{_DAY}{_SIGN}{_MONTH}(?P=sign){_YEAR}{_TIME}", re.ASCII),
     "dates (month, day, year)": re.compile(f"{_MONTH}{_SIGN}{_DAY}(?P=sign){_YEAR}{_TIME}", re.ASCII),
     _MONTHS_ALONE: re.compile(
-        rf"\s*(?=.*?{_YEAR})(?=(?:\d{{4}}[-./])?(?:{_MONTH}(?!\d))?)"
-        r"(?:(?P<word>[^\W\d_]{3,10})\.?[-. /]*\d{4}|\d{4}[-./]\d\d|\d\d?[-./]\d{4})\s*"
+        rf"\s*(?=\S)(?=.*?{_YEAR})(?=(?:\d{{4}}[-./])?(?:{_MONTH}(?!\d))?)"
+        r"(?:(?P<word>[^\W\d_]{3,10})\.?[-. /]*\d{4}|\d{4}[-./]\d\d|\d\d?[-/]\d{4})\s*"
     ),
 }
 

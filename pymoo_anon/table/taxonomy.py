@@ -208,7 +208,7 @@ class Taxonomy:
 
 
 def _names_and_depths(tree: Any) -> tuple[list[str], list[int]]:
-    """Return the names and depths of all nodes in preorder."""
+    # Nodes are in preorder.
     names, depths = [], []
     # Placed mappings by identity. They are kept, so that no other object gets the identity of one.
     placed: dict[int, Any] = {}
