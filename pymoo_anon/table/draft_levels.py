@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -156,6 +156,8 @@ class Draft:
         if not self.odd:
             return None
         what = "not in the order" if self.kind == "ordered" else f"no {self.kind[:-1]}"
+        if self.kind == "numbers" and all(read_numbers([value], [1])[0] != [None] for value, _ in self.odd):
+            what = "far from all others"
         rows = counted(sum(count for _, count in self.odd), "row", "rows")
         return f"{examples([value for value, _ in self.odd])} in {rows} is {what}: is it a missing value?"
 
@@ -219,6 +221,10 @@ _MOST_GROUPS = 12
 # The spread of numbers leaves out a fortieth of the rows at either end.
 _ENDS = 40
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
+# Surveys write such numbers for no answer, the first also with a minus, the second with one alone.
+_CODES, _CODES_BELOW = {97, 98, 99, 997, 998, 999, 9997, 9998, 9999}, {7, 8, 9}
+# Positive ones are so many times as large as any answer.
+_FAR = 8
 # The precision is exact for all of these numbers.
 _EXACT = Context(prec=700)
 
@@ -237,7 +243,8 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     if not enough([number is not None for number in numbers], counts):
         bad = [value for value, number in zip(values, numbers, strict=True) if number is None]
         raise ValueError(f"numbers must be at most {LARGEST_NUMBER:.0e}, or text that spells such, got {examples(bad)}")
-    read.sort(key=lambda row: (row[1], str(values[row[0]])))
+    aside = _answer_codes({number for _, number in read})
+    read = sorted((row for row in read if row[1] not in aside), key=lambda row: (row[1], str(values[row[0]])))
     rows = [(number, values[i]) for i, number in read]
     whole = all(number == number.to_integral_value() for number, _ in rows)
     low, high = rows[0][0], rows[-1][0]
@@ -254,6 +261,15 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     }
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
+
+
+def _answer_codes(numbers: Set[Decimal]) -> Set[Decimal]:
+    """Return codes of no answer, such as 99 and -9 among small numbers from 0."""
+    codes = {number for number in numbers if abs(number) in _CODES or -number in _CODES_BELOW}
+    others = numbers - codes
+    if len(others) < 2 or min(others) < 0:
+        return set()
+    return {number for number in codes if number < 0 or number > _FAR * max(others)}
 
 
 def has_leading_zero(value: Any) -> bool:

@@ -58,7 +58,8 @@ def draft_hierarchy(
 
     A column has a kind if 95 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
     count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
-    another. A level that gains nothing is left out.
+    another. So are numbers such as 99 and -9 among small ones, which may stand for no answer. A level that gains
+    nothing is left out.
 
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
