@@ -82,16 +82,7 @@ def draft_hierarchy(
     """
     if kind != "auto" and kind not in _DRAFTERS:
         raise ValueError(f"kind must be 'auto', {', '.join(map(repr, _DRAFTERS))}, got {kind!r}")
-    listed = [
-        value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
-        for value in values
-    ]
-    given = [1] * len(listed) if counts is None else [int(count) for count in counts]
-    if len(given) != len(listed):
-        raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
-    if bad := [count for count in given if count < 1]:
-        raise ValueError(f"counts must be positive, got {examples(bad)}")
-    held = tallied([None if isinstance(value, str) and not value else value for value in listed], given)
+    held = _counted(values, counts)
     missing = held.pop(None, None) is not None
     if not held:
         if not missing:
@@ -103,6 +94,19 @@ def draft_hierarchy(
     draft = _first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read)
     draft = _with_odd(draft, distinct, weights)
     return _with_missing(draft) if missing else draft
+
+
+def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashable, tuple[Any, int]]:
+    listed = [
+        value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
+        for value in values
+    ]
+    given = [1] * len(listed) if counts is None else [int(count) for count in counts]
+    if len(given) != len(listed):
+        raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
+    if bad := [count for count in given if count < 1]:
+        raise ValueError(f"counts must be positive, got {examples(bad)}")
+    return tallied([None if isinstance(value, str) and not value else value for value in listed], given)
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
