@@ -52,8 +52,7 @@ def draft_hierarchy(
     - dates, moments and text that spells them: month, quarter, year, decade.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together.
-    - codes, which are digits after a leading 0 or beside capital letters, and times such as "08:15": redaction from
-      the right.
+    - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
     - categories, which are all else: rare values together, then groups of about the same number of rows.
 
     A column has a kind if 95 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
@@ -88,11 +87,10 @@ def draft_hierarchy(
         if not missing:
             raise ValueError("values must hold at least one, got none")
         return Draft(Hierarchy([[None]]), "categories", "no value at all")
-    distinct = ascending([value for value, _ in held.values()])
-    weights = [held[same_as(value)][1] for value in distinct]
-    read = (distinct, weights) if kind in ("auto", "categories") else _present(distinct, weights)
-    draft = _first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read)
-    draft = _with_odd(draft, distinct, weights)
+    every = ascending([value for value, _ in held.values()])
+    weights = [held[same_as(value)][1] for value in every]
+    read = (every, weights) if kind in ("auto", "categories") else _present(every, weights)
+    draft = _with_odd(_first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read), every, weights)
     return _with_missing(draft) if missing else draft
 
 
