@@ -16,7 +16,7 @@ from itertools import accumulate, chain, compress, count, pairwise, product
 from typing import Any
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import LARGEST_NUMBER, ROOT, day_of, is_number, label_text, read_numbers
+from pymoo_anon.table.domain_values import LARGEST_NUMBER, ROOT, day_of, is_number, label_text, number_of, read_numbers
 from pymoo_anon.table.hierarchy import Hierarchy
 
 
@@ -156,7 +156,7 @@ class Draft:
         if not self.odd:
             return None
         what = "not in the order" if self.kind == "ordered" else f"no {self.kind[:-1]}"
-        if self.kind == "numbers" and all(read_numbers([value], [1])[0] != [None] for value, _ in self.odd):
+        if self.kind == "numbers" and all(number_of(value) is not None for value, _ in self.odd):
             what = "far from all others"
         rows = counted(sum(count for _, count in self.odd), "row", "rows")
         return f"{examples([value for value, _ in self.odd])} in {rows} is {what}: is it a missing value?"

@@ -220,6 +220,7 @@ class _Looks(NamedTuple):
     pattern: str | None
     are_dates: bool
     are_places: bool
+    are_names: bool
     are_prose: bool
     are_diagnoses: bool
     known: str | None
@@ -260,6 +261,7 @@ class _Looks(NamedTuple):
             are_dates=alike(looks_like_a_date),
             are_places=(near and not WORDS["places"].keys().isdisjoint(split_words(str(profile.name))))
             or alike(_PLACE.fullmatch, texts),
+            are_names=alike(_is_name, texts),
             are_prose=bool(texts) and (sum(map(len, texts)) >= _PROSE * len(values) or n_words >= _WORDY * len(values)),
             are_diagnoses=alike(_ICD.fullmatch, texts) and 2 * sum("." in text for text in texts) > len(texts),
             known=known if len(values) > 1 else None,
@@ -268,6 +270,12 @@ class _Looks(NamedTuple):
     @property
     def are_whole(self) -> bool:
         return bool(self.numbers) and all(number == number.to_integral_value() for number in self.numbers)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text is two to four words with capitals."""
+    words = text[:_LOOKED_AT].split()
+    return 2 <= len(words) <= 4 and all(word[0].isupper() for word in words) and not any(map(str.isdigit, text))
 
 
 def _tells_contact(text: str) -> bool:
@@ -320,6 +328,9 @@ def _role_by_attribute(
     exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
     if exits and manners:
         return "sensitive", f"the name says {exits[0]!r} and {manners[0]!r}, which {_MEANINGS['sensitive']}"
+    relative = next((word for word in words if word in WORDS["relatives"]), None)
+    if relative is not None and looks.are_names and profile.n_distinct >= TELLING:
+        return "identifier", f"the name says {relative!r}, and it holds names"
     # The purpose of a loan or of a visit tells little about a person.
     if words[-1] in WORDS["purposes"]:
         return None
