@@ -205,19 +205,18 @@ def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Dec
 
 def _without_unit(values: Sequence[Any], counts: Sequence[int]) -> list[Any] | None:
     """Remove the unit of more than half of the rows, or return None."""
-    short = (isinstance(value, str) and len(value) <= _LONGEST_NUMBER for value in values)
-    found = [_WITH_UNIT.fullmatch(value) if own else None for own, value in zip(short, values, strict=True)]
-    units = [(match[2], match[4].strip()) if match else ("", "") for match in found]
-    rows: Counter[tuple[str, str]] = Counter()
-    for unit, count in zip(units, counts, strict=True):
-        rows[unit] += count
+    found = {
+        i: match
+        for i, value in enumerate(values)
+        if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and (match := _WITH_UNIT.fullmatch(value))
+    }
+    units, rows = {i: (match[2], match[4].strip()) for i, match in found.items()}, Counter[tuple[str, str]]()
+    for i, unit in units.items():
+        rows[unit] += counts[i]
     most = max(rows, key=lambda unit: rows[unit], default=("", ""))
     if most == ("", "") or 2 * rows[most] <= sum(counts):
         return None
-    return [
-        match[1] + match[3] if match and unit == most else value
-        for match, unit, value in zip(found, units, values, strict=True)
-    ]
+    return [found[i][1] + found[i][3] if units.get(i) == most else value for i, value in enumerate(values)]
 
 
 def _number_written(value: Any, sign: str) -> Decimal | None:
