@@ -157,7 +157,7 @@ class Draft:
             return None
         what = "not in the order" if self.kind == "ordered" else f"no {self.kind[:-1]}"
         if self.kind == "numbers" and all(number_of(value) is not None for value, _ in self.odd):
-            what = "far from all others"
+            what = "perhaps a code"
         rows = counted(sum(count for _, count in self.odd), "row", "rows")
         return f"{examples([value for value, _ in self.odd])} in {rows} is {what}: is it a missing value?"
 

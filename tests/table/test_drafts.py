@@ -405,7 +405,7 @@ def test_a_draft_of_a_large_column_is_made_quickly():
 
 def test_a_code_of_no_answer_is_asked_about():
     draft = draft_hierarchy([1, 2, 3, 4, 5] * 9 + [99] * 7 + [-9])
-    assert draft.question == "99, -9 in 8 rows is far from all others: is it a missing value?"
+    assert draft.question == "99, -9 in 8 rows is perhaps a code: is it a missing value?"
     assert draft.hierarchy.labels[1] == ("0–1", "2–3", "4–5", "99 and 1 other")
 
 
