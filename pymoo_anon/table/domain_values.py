@@ -94,7 +94,7 @@ def is_missing(value: Any) -> bool:
 
 
 def tallied(values: Iterable[Any], counts: Iterable[int]) -> dict[Hashable, tuple[Any, int]]:
-    """Return the first of equal values with their rows, by key.
+    """Count equal values by key, and keep their first.
 
     Missing values are None.
 
@@ -204,7 +204,7 @@ def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Dec
 
 
 def _without_unit(values: Sequence[Any], counts: Sequence[int]) -> list[Any] | None:
-    """Remove the unit of more than half of the rows, or return None."""
+    """Remove the unit of most rows, or return None."""
     found = {
         i: match
         for i, value in enumerate(values)

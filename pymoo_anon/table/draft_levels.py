@@ -264,7 +264,7 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def _answer_codes(numbers: Set[Decimal]) -> Set[Decimal]:
-    """Return codes of no answer, such as 99 and -9 among small numbers from 0."""
+    """Return codes of no answer, such as 99 and -9."""
     codes = {number for number in numbers if abs(number) in _CODES or -number in _CODES_BELOW}
     others = numbers - codes
     if len(others) < 2 or min(others) < 0:

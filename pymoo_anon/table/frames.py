@@ -320,7 +320,7 @@ def at_hand(frame: Any) -> Any:
 
 
 def sampled_values(frame: Any, name: Name, n: int) -> tuple[int, int, list[Any]]:
-    """Count missing and distinct values of a column, and take about n."""
+    """Count the values of a column, and take about n."""
     native, (column,) = aliased(frame, [name])
     table: Any = nw.from_native(native)
     there = table.filter(~missing(table, column))

@@ -273,7 +273,7 @@ class _Looks(NamedTuple):
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a text is two to four words with capitals."""
+    """Tell two to four words with capitals."""
     words = text[:_LOOKED_AT].split()
     return 2 <= len(words) <= 4 and all(word[0].isupper() for word in words) and not any(map(str.isdigit, text))
 

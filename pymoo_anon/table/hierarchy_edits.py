@@ -90,7 +90,7 @@ def check_hierarchy(
 
 class _Findings(list[Finding]):
     def add(self, severity: str, what: object, items: Iterable[Any] | None = None) -> None:
-        """Add a finding. One about some items is left out if there are none."""
+        """Add a finding, unless it is about no items."""
         texts = [str(item) for item in items or ()]
         if texts or items is None:
             self.append(Finding(severity, str(what), tuple(texts[:5]), len(texts)))
