@@ -23,8 +23,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses, row_ids
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.table.domain_values import Name, day_of, is_day
-from pymoo_anon.table.draft_levels import read_numbers
+from pymoo_anon.table.domain_values import Name, day_of, is_day, read_numbers
 from pymoo_anon.table.generalization import HOW_RELEASED
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata

@@ -16,9 +16,9 @@ from pymoo_anon.study.names import HIERARCHIES, file_names
 from pymoo_anon.study.project import OF_ROLE, Project, read_project
 from pymoo_anon.study.proposal import Proposer
 from pymoo_anon.table.delimited import text_of_file
-from pymoo_anon.table.findings import Finding, check_hierarchy
 from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.hierarchy import Hierarchy, matched
+from pymoo_anon.table.hierarchy_edits import Finding, check_hierarchy
 from pymoo_anon.typing import Ints
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, positive_whole, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses, grouped
-from pymoo_anon.table.domain_values import ROOT, Name, is_number, is_whole, label_text, meant
+from pymoo_anon.table.domain_values import ROOT, Keyed, Name, is_number, is_whole, label_text, meant
 from pymoo_anon.table.hierarchy import Hierarchy, Nodes
 from pymoo_anon.typing import Bools, Floats, Ints
 
@@ -27,7 +27,7 @@ SUPPRESSED = ROOT
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Generalization:
+class Generalization(Keyed):
     """A full-domain recoding of every quasi-identifier.
 
     Instances are immutable.
@@ -93,13 +93,6 @@ class Generalization:
     def _key(self) -> tuple[Hashable, ...]:
         return tuple((name, self.labels[name], own.tobytes()) for name, own in self.groups.items())
 
-    def __eq__(self, other: object) -> bool:
-        """Compare groups and labels."""
-        return self._key() == other._key() if isinstance(other, Generalization) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Generalization, (dict(self.groups), dict(self.labels))
 
@@ -127,7 +120,7 @@ def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[st
     return texts
 
 
-class LocalGeneralization:
+class LocalGeneralization(Keyed):
     """A local recoding, with nodes for every class of tuples.
 
     A value has one group in each class, so it stands at several levels in a release: multidimensional recoding (LeFevre
@@ -212,16 +205,8 @@ class LocalGeneralization:
         }
 
     def _key(self) -> tuple[Hashable, ...]:
-        return tuple(self.quasi_identifiers), self.nodes.tobytes(), self.class_of.tobytes(), self.kept.tobytes()
-
-    def __eq__(self, other: object) -> bool:
-        """Compare hierarchies, cells and suppression."""
-        if not isinstance(other, LocalGeneralization):
-            return NotImplemented
-        return self._key() == other._key() and self.quasi_identifiers == other.quasi_identifiers
-
-    def __hash__(self) -> int:
-        return hash(self._key())
+        arrays = self.nodes, self.class_of, self.kept
+        return *self.quasi_identifiers.items(), *(array.tobytes() for array in arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = partial(LocalGeneralization, suppressed=not self.kept.all())
