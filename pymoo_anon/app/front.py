@@ -17,10 +17,9 @@ from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view
 from pymoo_anon.publishing.report.subject import Subject, checked_subject
 from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.study.names import CHOICE
-from pymoo_anon.study.requiring import told_measures
 from pymoo_anon.study.stored import bound_text
 from pymoo_anon.study.study import Study
-from pymoo_anon.study.tables import constraint
+from pymoo_anon.study.tables import constraint, told_measures
 
 #: So many points stand side by side.
 MOST_BESIDE = 3

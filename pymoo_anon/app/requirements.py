@@ -15,8 +15,7 @@ from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.names import SUPPRESSED
 from pymoo_anon.study.options import Settings, bounds_of_adversary, measures_in, usual
 from pymoo_anon.study.project import Project
-from pymoo_anon.study.requiring import in_words, told_measures, unmet
-from pymoo_anon.study.tables import Roles, constraint, measures_by_name
+from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 
 # Writes changes into the project file.
 Write: TypeAlias = Callable[[dict[tuple[str, ...], Any]], None]

@@ -8,7 +8,7 @@ from command import own
 from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.names import MEASURES
 from pymoo_anon.study.project import read_project
-from pymoo_anon.study.requiring import in_words, told_measures, unmet
+from pymoo_anon.study.tables import in_words, told_measures, unmet
 
 pytestmark = pytest.mark.usefixtures("own_table")
 
