@@ -12,7 +12,7 @@ from pymoo_anon.study.options import (
     check_path,
     is_project,
     measures_in,
-    numeral,
+    named_values,
     option,
 )
 
@@ -159,22 +159,12 @@ class PickRequest(Invocation):
         ways = [f"--{name}" for name in _WAYS if name in self.given]
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: each says which point to take")
-        if self.weights is not None:
-            self.weighted()
+        self.weighted()
 
     def weighted(self) -> dict[str, float]:
         """Return the weights by name of measure."""
-        assert self.weights is not None
-        found: dict[str, float] = {}
-        for part in measures_in(self.weights):
-            # The last sign is the weight's: the name of a column may hold one, too.
-            name, sign, weight = part.rpartition("=")
-            if not sign or not name.strip():
-                raise ValueError(f"--weights must be NAME=W,..., such as k=1,GLM=2, got {part!r}")
-            if name.strip() in found:
-                raise ValueError(f"--weights must name each measure once, got {name.strip()!r} twice")
-            found[name.strip()] = numeral("--weights", weight.strip())
-        return found
+        parts = [] if self.weights is None else measures_in(self.weights)
+        return named_values("--weights", parts, float, "NAME=W,..., such as k=1,GLM=2", "measure")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,11 +306,6 @@ class CountRequest(Invocation):
     codebook: Path | None = option(
         None, "The codebook of the release.", metavar="FILE.csv", shown="beside the table: TABLE.codebook.csv"
     )
-
-    def check(self) -> None:
-        """Raise ValueError for a missing table."""
-        super().check()
-        check_path(self.file)
 
 
 @dataclass(frozen=True, kw_only=True)

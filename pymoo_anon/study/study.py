@@ -108,15 +108,6 @@ class Study:
         return record
 
     @cached_property
-    def _front_csv(self) -> bytes:
-        path, known = self.folder / FRONT, self.record["front"]["sha256"]
-        content = content_of(path)
-        if hashlib.sha256(content).hexdigest() != known:
-            record = self.folder / RECORD
-            raise ValueError(f"{path} has changed since the search: its checksum in {record} differs; search again")
-        return content
-
-    @cached_property
     def _stored(self) -> Stored | None:
         path, sha256 = self.folder / STORED, self.record["front"].get(STORED)
         if sha256 is None:
@@ -152,8 +143,12 @@ class Study:
         """
         if self.audience is not None:
             return self.audience_search[0]
+        record, content = self.record, content_of(self.folder / FRONT)
+        if hashlib.sha256(content).hexdigest() != record["front"]["sha256"]:
+            told = f"{self.folder / FRONT} has changed since the search: its checksum in {self.folder / RECORD} differs"
+            raise ValueError(f"{told}; search again")
         # As text, so that every number is the one that was written.
-        content, stored, certified = self._front_csv, self._stored, self.record["certified"]
+        stored, certified = self._stored, record["certified"]
         try:
             heading, *lines = csv.reader(StringIO(content.decode(), newline=""), strict=True)
             written = [dict(zip(heading, line, strict=True)) for line in lines]
@@ -163,7 +158,7 @@ class Study:
             if isinstance(self.problem, LatticeProblem):
                 X = np.array([[numeral(name, row[name]) for name in names] for row in written])
             else:
-                X = np.array(self.record["front"].get("x", []))
+                X = np.array(record["front"].get("x", []))
                 if len(X) != len(written):
                     raise ValueError(f"{self.folder / RECORD} must hold its {len(written)} points, got {len(X)}")
             X = X.reshape(-1, self.problem.n_var)

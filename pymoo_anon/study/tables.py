@@ -26,17 +26,8 @@ from pymoo_anon.objectives.knowledge import knowledge_in_words
 from pymoo_anon.problems.arguments import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.requirements import impossible
+from pymoo_anon.study import options
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
-from pymoo_anon.study.options import (
-    Settings,
-    bound_parts,
-    choice_of,
-    levels_of,
-    measures_in,
-    numeral,
-    usual,
-    weights_of,
-)
 from pymoo_anon.study.project import Project
 from pymoo_anon.table.generalization import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -218,8 +209,8 @@ def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> l
 
 def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
     """Return the problem of the options of a search or of its record."""
-    names = usual(table.sensitive) if asked["objectives"] is None else measures_in(asked["objectives"])
-    weighted = _weighted(weights_of(asked.get("weight", ())), table)
+    names = options.usual(table.sensitive) if asked["objectives"] is None else options.measures_in(asked["objectives"])
+    weighted = _weighted(options.weights_of(asked.get("weight", ())), table)
     goals = [objective("objectives", name, table, weighted) for name in names]
     constraints = [constraint(text, table, weighted) for text in asked["require"]]
     if weighted and not any(one in weighted for one in [*goals, *(own.objective for own in constraints)]):
@@ -229,7 +220,7 @@ def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
         from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
         return LocalRecodingProblem(table, goals, constraints)
-    levels = levels_of(asked.get("level", ()))
+    levels = options.levels_of(asked.get("level", ()))
     return LatticeProblem(table, goals, suppression_of(asked["suppression"]), constraints, levels=levels)
 
 
@@ -265,13 +256,13 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
         if short_name(one) == name:
             return one
     short, sets, column = measure_in(name)
-    kind: Any = Objective.registered.get(short) or choice_of(option, short, measures_by_name())
+    kind: Any = Objective.registered.get(short) or options.choice_of(option, short, measures_by_name())
     role = kind.role
     columns: tuple[Any, ...] = ()
     if kind.numbered:
         if not column:
             raise ValueError(f"{option}: {short} needs a number, {short}:NUMBER, got {name!r}")
-        columns = (numeral(f"{option}: the number of {short}", column),)
+        columns = (options.numeral(f"{option}: the number of {short}", column),)
     elif role is None:
         if column:
             raise ValueError(f"{option}: {short} reads no column, got {name!r}")
@@ -295,16 +286,16 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
 
 def constraint(text: str, table: Microdata | Roles, known: Iterable[Objective] = ()) -> Constraint:
     """Return the constraint of a text such as "k>=5"."""
-    name, sign, limit = bound_parts(text)
-    return Constraint(objective("require", name, table, known), numeral("require", limit), sign == ">=")
+    name, sign, limit = options.bound_parts(text)
+    return Constraint(objective("require", name, table, known), options.numeral("require", limit), sign == ">=")
 
 
 def suppression_of(text: str) -> Suppression:
     """Return the rule of a text such as "0.01", "301", "below:5" or "violating:0.01"."""
     kind, colon, bound = text.rpartition(":")
     rules: dict[str, Any] = {"below": Below, "violating": Violating}
-    rule = choice_of("suppression", kind.strip(), rules) if colon else AtMost
-    return rule(numeral("suppression", bound.strip()))
+    rule = options.choice_of("suppression", kind.strip(), rules) if colon else AtMost
+    return rule(options.numeral("suppression", bound.strip()))
 
 
 # --- requirements in words --------------------------------------------------------------------------------------------
@@ -353,7 +344,7 @@ def unmet(project: Project) -> list[str]:
     Raises:
         ValueError: The project cannot be searched, or a bound cannot be read.
     """
-    settings = project.settings(Settings(file=project.path, given=frozenset({"file"})))
+    settings = project.settings(options.Settings(file=project.path, given=frozenset({"file"})))
     table = table_of(project)
     problem = problem_of(table, vars(settings))
     asked = {"": problem.constraints}

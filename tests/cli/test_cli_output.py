@@ -56,7 +56,7 @@ def test_a_folder_without_permission_or_space_is_found_before_any_work(monkeypat
     assert os.listdir() == []
 
 
-@pytest.mark.parametrize("stage", ["study.search.search_record", "visualization.fronts.plot_front"])
+@pytest.mark.parametrize("stage", ["study.search.Run.record", "visualization.fronts.plot_front"])
 def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(monkeypatch, stage):
     with monkeypatch.context() as patch:
         patch.setattr(f"pymoo_anon.{stage}", interrupt)
@@ -162,7 +162,7 @@ KILLED = """
 import os, signal, sys
 from pymoo_anon.cli import main
 from pymoo_anon.study import search as searching
-searching.search_record = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
+searching.Run.record = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
 sys.argv = ["pymoo-anon", "search", "--rows", "100", "--generations", "3"]
 main()
 """

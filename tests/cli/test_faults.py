@@ -118,7 +118,7 @@ def test_without_resume_a_journal_is_mentioned_and_not_used(fronts):
 
 def test_another_search_is_not_resumed(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("pymoo_anon.study.search.search_record", interrupt)
+        patch.setattr("pymoo_anon.study.search.Run.record", interrupt)
         assert search(*SEARCHES["pbgea"]).exit_code == 130
     for more in (["--seed", "2"], ["--rows", "2999"], ["--objectives", "k,GLM"]):
         result = search(*SEARCHES["pbgea"], *more, "--resume")
