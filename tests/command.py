@@ -29,10 +29,10 @@ def command(*arguments, **environment):
 
 
 def run(*arguments, code=0):
-    """Return a command's output, or its error for another exit code."""
+    """Return a command's output, or its error for an exit code of 2."""
     result = command(*arguments)
     assert result.exit_code == code, result.output
-    return result.stdout if code == 0 else result.stderr
+    return result.stderr if code == 2 else result.stdout
 
 
 def answer(*arguments):
@@ -60,13 +60,19 @@ def search(*arguments):
     return command("search", *arguments)
 
 
-def refused(*arguments, command_name="search", file="front"):
-    """Return the error of a command that is refused before any output, by default of a search."""
-    result = command(command_name, *arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert not Path(file).exists()
-    return result.stderr.removesuffix("\n")
+def touched():
+    """Return when each file here was written."""
+    return {path: path.is_file() and path.stat().st_mtime_ns for path in Path().rglob("*")}
+
+
+def refused(*arguments):
+    """Return the one sentence by which a command is refused. It prints nothing else and touches no file."""
+    before, result = touched(), command(*arguments)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1, result.stderr
+    assert touched() == before
+    return result.stderr[7:-1]
 
 
 def without_compiling(stderr):

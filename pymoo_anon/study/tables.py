@@ -25,7 +25,6 @@ from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge
 from pymoo_anon.objectives.knowledge import knowledge_in_words
 from pymoo_anon.problems.arguments import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.study import options
 from pymoo_anon.study.names import Reading, Source, file_names, source_of
 from pymoo_anon.study.project import Project
@@ -344,26 +343,28 @@ def unmet(project: Project) -> list[str]:
     Raises:
         ValueError: The project cannot be searched, or a bound cannot be read.
     """
+    # It loads the local recodings.
+    from pymoo_anon.problems.requirements import impossible
+
     settings = project.settings(options.Settings(file=project.path, given=frozenset({"file"})))
-    table = table_of(project)
+    table, told = table_of(project), []
     problem = problem_of(table, vars(settings))
     asked = {"": problem.constraints}
     for name, audience in project.audiences.items():
         asked[f" for {name}"] = [constraint(bound, table, problem.measured) for bound in audience["require"]]
-    return [
-        f"Impossible{whom}: {sentence(one)} Not even one class of all rows keeps it{_why(table, one)}."
-        for whom, constraints in asked.items()
-        for one in impossible(table, constraints)
-    ]
+    for whom, constraints in asked.items():
+        for one in impossible(table, constraints):
+            wrong = [name for name, own in _by_column(table, one).items() if impossible(table, [own])]
+            why = f", because of {listed(map(str, wrong))}: require it of other columns alone" if wrong else ""
+            told.append(f"Impossible{whom}: {sentence(one)} Not even one class of all rows keeps it{why}.")
+    return told
 
 
-def _why(table: Microdata, one: Constraint) -> str:
-    """Name the columns for which a bound on every sensitive column is impossible."""
-    if one.objective.column is not None or not one.objective.every:
-        return ""
+def _by_column(table: Microdata, one: Constraint) -> dict[Any, Constraint]:
+    """Return a bound on every sensitive column for each of them, and nothing for others."""
     by_column = {}
-    for column in table.sensitive:
-        measure = by_column[column] = copy(one.objective)
+    for column in table.sensitive if one.objective.column is None and one.objective.every else ():
+        measure = copy(one.objective)
         measure.column = column
-    wrong = [name for name, own in by_column.items() if impossible(table, [replace(one, objective=own)])]
-    return f", because of {listed(map(str, wrong))}: require it of other columns alone"
+        by_column[column] = replace(one, objective=measure)
+    return by_column

@@ -21,12 +21,7 @@ pytestmark = pytest.mark.usefixtures("own_table")
 hierarchy = partial(command, "hierarchy")
 
 
-def error(*arguments):
-    """Return the error of a command that is refused."""
-    result = hierarchy(*arguments)
-    assert (result.exit_code, result.stdout) == (2, ""), result.output
-    assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("Error: ").removesuffix("\n")
+error = partial(refused, "hierarchy")
 
 
 def read(data, folder="hierarchies"):
@@ -36,9 +31,7 @@ def read(data, folder="hierarchies"):
     return list(table_of(read_project(path)).quasi_identifiers)
 
 
-def given(*arguments):
-    """Return the sentence by which init refuses a folder of hierarchies."""
-    return run("init", "mine.csv", "--hierarchies", "trees", *arguments, code=2).removesuffix("\n")
+given = partial(refused, "init", "mine.csv", "--hierarchies", "trees")
 
 
 def files(folder="."):
@@ -50,18 +43,17 @@ def test_kinds_are_those_of_the_drafts():
 
 
 def test_every_column_gets_a_draft():
-    result = hierarchy("draft", "mine.csv")
-    assert result.exit_code == 0, result.output
+    result = run("hierarchy", "draft", "mine.csv")
     assert files("hierarchies") == ["diagnosis.csv", "note.csv", "paid.csv", "sex.csv", "zip.csv"]
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n"
     assert Path("hierarchies/zip.csv").read_text().startswith("02130;*\n02131;*\n")
-    rows = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    rows = [" ".join(line.split()) for line in result.splitlines()]
     assert "zip codes 10 → 1 codes of 5 characters, redacted from the right" in rows
-    assert result.stdout.endswith(
+    assert result.endswith(
         "Written: hierarchies/zip.csv, hierarchies/sex.csv, hierarchies/diagnosis.csv, hierarchies/paid.csv, "
         "hierarchies/note.csv\nNext: read and edit them, then: pymoo-anon hierarchy check hierarchies --data mine.csv\n"
     )
-    assert hierarchy("check", "hierarchies", "--data", "mine.csv").exit_code == 0
+    run("hierarchy", "check", "hierarchies", "--data", "mine.csv")
 
 
 def test_columns_may_be_named():
@@ -91,7 +83,7 @@ def test_columns_that_a_hierarchy_does_not_help_are_left_out_unless_named():
 
 def test_a_column_without_a_name_gets_no_draft():
     Path("t.csv").write_text("sex,\n" + "F,x\nM,y\n")
-    assert hierarchy("draft", "t.csv").exit_code == 0
+    run("hierarchy", "draft", "t.csv")
     assert files("hierarchies") == ["sex.csv"]
 
 
@@ -106,7 +98,7 @@ def test_drafts_replace_files_only_by_force():
     assert one == f"{message}, --column zip drafts what is not there"
     assert files("hierarchies") == ["sex.csv"]
     assert Path("hierarchies/sex.csv").read_text() == "edited"
-    assert hierarchy("draft", "mine.csv", "--force").exit_code == 0
+    run("hierarchy", "draft", "mine.csv", "--force")
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n"
     assert error("draft", "mine.csv").endswith("another place, --force --column NAME replaces one alone")
 
@@ -124,13 +116,13 @@ def test_a_name_that_no_file_has_gets_the_file_that_init_gives_it():
     header = ["Gewicht/kg", ".a", "c\\d", "é" * 120, "CON", "size", "Size"]
     rows = [[f"{50 + i % 4}", *(pair[i % 2] for pair in ("xy", "pq", "uv", "rs", "LM", "AB"))] for i in range(40)]
     Path("t.csv").write_text("\n".join(map(",".join, [header, *rows])))
-    assert hierarchy("draft", "t.csv").exit_code == 0
+    run("hierarchy", "draft", "t.csv")
     assert files("hierarchies") == sorted(names.file_names(header))
     assert sorted(read("t.csv")) == sorted(header)
     checked = hierarchy("check", "hierarchies", "--data", "t.csv")
     assert (checked.exit_code, checked.stdout.count("no findings")) == (0, len(header)), checked.output
     # One alone has the same file.
-    assert hierarchy("draft", "t.csv", "--column", "Size", "--output", "one").exit_code == 0
+    run("hierarchy", "draft", "t.csv", "--column", "Size", "--output", "one")
     assert files("one") == ["Size-2.csv"]
     made = command("init", "t.csv", "--output", "made", "--role", "*=quasi-identifier")
     assert made.exit_code == 0, made.output
@@ -140,14 +132,12 @@ def test_a_name_that_no_file_has_gets_the_file_that_init_gives_it():
 def test_odd_values_are_asked_about_and_a_search_takes_the_drafts():
     rows = [f"{83000 + i % 60};{i % 80 + 70},5;{'FM'[i % 2]}" for i in range(400)] + ["k.A.;-,0;F"] * 8
     Path("t.csv").write_text("\n".join(["plz;Gewicht;sex", *rows]))
-    result = hierarchy("draft", "t.csv")
-    assert result.exit_code == 0, result.output
-    assert "\nplz: 'k.A.' in 8 rows is no code: is it a missing value?\n" in result.stdout
-    assert "\nGewicht: '-,0' in 8 rows is no number: is it a missing value?\n" in result.stdout
-    assert hierarchy("check", "hierarchies", "--data", "t.csv").exit_code == 0
+    result = run("hierarchy", "draft", "t.csv")
+    assert "\nplz: 'k.A.' in 8 rows is no code: is it a missing value?\n" in result
+    assert "\nGewicht: '-,0' in 8 rows is no number: is it a missing value?\n" in result
+    run("hierarchy", "check", "hierarchies", "--data", "t.csv")
     run("init", "t.csv", "--hierarchies", "hierarchies", "--output", ".")
-    found = search("t.toml", "--generations", "5")
-    assert found.exit_code == 0, found.output
+    run("search", "t.toml", "--generations", "5")
 
 
 PROJECT = """
@@ -174,14 +164,13 @@ def test_a_draft_of_a_project_reads_the_table_as_the_project_does():
     said = search("study/my.toml").stderr
     asked = "pymoo-anon hierarchy draft study/my.toml --column age"
     assert said.endswith(f"must have a hierarchy, the name of a CSV file; {asked} drafts one\n")
-    result = hierarchy(*asked.split()[2:])
-    assert result.exit_code == 0, result.output
+    result = run("hierarchy", *asked.split()[2:])
     assert files("study/hierarchies") == ["age.csv"]
     # A missing value is a value of its own and no text such as ?, so that numbers stay numbers.
     assert set(Hierarchy.from_csv("study/hierarchies/age.csv").labels[0]) == {None, *map(str, range(20, 50))}
-    assert "and name them in study/my.toml" in result.stdout
+    assert "and name them in study/my.toml" in result
     assert "age.csv exists" in error("draft", "study/my.toml")
-    assert hierarchy("draft", "study/my.toml", "--output", "here").exit_code == 0
+    run("hierarchy", "draft", "study/my.toml", "--output", "here")
     assert files("here") == ["age.csv", "town.csv"]
     assert error("draft", "study/my.toml", "--column", "aeg").startswith("study/patients.data must have the columns")
 
@@ -192,8 +181,7 @@ def test_a_draft_of_a_project_reads_the_table_as_the_project_does():
 def test_any_other_name_survives_the_round_trip(name):
     quoted = '"' + name.replace('"', '""') + '"'
     Path("t.csv").write_text(f"{quoted},s\n" + "1,x\n2,y\n" * 20)
-    result = hierarchy("draft", "t.csv", "--column", name)
-    assert result.exit_code == 0, result.output
+    run("hierarchy", "draft", "t.csv", "--column", name)
     assert files("hierarchies") == names.file_names([name])
     assert read("t.csv") == [name]
     # A file that a person made has the name itself.
@@ -223,9 +211,8 @@ def test_check_says_everything_of_every_file():
 
 def test_show():
     Path("zip.csv").write_text("".join(f"{i:03};{i // 10:02}*;*\n" for i in range(34)) + ";;*\n")
-    result = hierarchy("show", "zip.csv")
-    assert result.exit_code == 0
-    lines = [line.split() for line in result.stdout.splitlines()]
+    result = run("hierarchy", "show", "zip.csv")
+    lines = [line.split() for line in result.splitlines()]
     assert lines[0] == ["zip.csv:", "35", "values,", "2", "levels", "above."]
     assert lines[2:5] == [
         ["0", "35", "1", "000,", "001,", "002,", "003,", "…,", "(missing)"],
@@ -258,7 +245,7 @@ def test_malformed_files_end_in_one_sentence(start):
         assert "\x1b" not in checked.stdout + shown.stdout
         if not loads:
             assert error("show", "trees/sex.csv").startswith("trees/sex.csv")
-            assert refused(*own()).startswith("Error: trees/sex.csv")
+            assert refused("search", *own()).startswith("trees/sex.csv")
 
 
 ARX = {"zip": "mine_hierarchy_zip.csv", "sex": "mine_hierarchy_sex.csv"}
@@ -294,7 +281,7 @@ def test_a_file_of_the_table_that_is_of_no_column_is_refused():
     as_arx()
     shutil.copy("trees/mine_hierarchy_sex.csv", "trees/mine_hierarchy_Sex.csv")
     assert given().startswith(
-        "Error: hierarchies must be of columns of mine.csv, got files of other names: 'trees/mine_hierarchy_Sex.csv'; "
+        "hierarchies must be of columns of mine.csv, got files of other names: 'trees/mine_hierarchy_Sex.csv'; "
     )
 
 
@@ -314,13 +301,13 @@ def test_one_table_of_another_name_may_have_files_of_arx():
 def test_two_files_for_a_column(more, message):
     as_arx()
     Path("trees", more).write_text("F;*\nM;*\n")
-    assert given() == f"Error: {message}"
+    assert given() == message
 
 
 def test_files_of_several_tables_are_refused_where_none_is_the_table():
     os.rename("trees/zip.csv", "trees/a_hierarchy_zip.csv")
     os.rename("trees/sex.csv", "trees/b_hierarchy_sex.csv")
-    assert given() == ("Error: hierarchies must be of one table, got files of 'a', 'b', none of which is 'mine'")
+    assert given() == "hierarchies must be of one table, got files of 'a', 'b', none of which is 'mine'"
 
 
 COLUMNS = ["zip", "sex", "x_hierarchy_sex", "b_hierarchy_c", "c", "a/b", "C"]

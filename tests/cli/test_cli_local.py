@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import answer, front, record, search, write_persons, write_project_of_persons
+from command import answer, front, record, run, write_persons, write_project_of_persons
 from persons_of_a_report import read
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -26,7 +26,7 @@ def project(folder):
 
 def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     project(recoding="local")
-    assert search("mine.toml").exit_code == 0
+    run("search", "mine.toml")
     found = record("mine-front")
     assert found["options"]["local"] is True
     assert found["algorithm"]["name"] == "sweep"
@@ -50,12 +50,12 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     assert evidence["settings"]["space"] == "LocalRecodingProblem"
     labels = pd.read_csv("out.csv.codebook.csv", dtype=str)
     assert set(released.age) == set(labels[labels.column == "age"].label)
-    assert answer("verify", "mine.toml")[0] == 0
+    run("verify", "mine.toml")
     # The front's table describes its points, and the report describes the cells.
     assert set(front("mine-front")["made for"].str[:7]) == {"k from "}
     assert own["bound"] is None
     for external in ([], ["--external"]):
-        assert answer("report", "mine.toml", *external)[0] == 0
+        run("report", "mine.toml", *external)
     page = read(Path("out.report.html").read_text(encoding="utf-8"))
     assert {row[0] for row in page.tables["levels"]} == {"age", "sex"}
     assert next(row[1] for row in page.tables["beside"]) == str(sizes.min())
@@ -71,7 +71,7 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
 
 def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
     project(recoding="local")
-    assert search("mine.toml").exit_code == 0
+    run("search", "mine.toml")
     study = Study.open("mine-front")
     problem, n = study.problem.fresh_copy(), len(study.front)
 
@@ -80,7 +80,7 @@ def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
 
     known = study.front.values(KAnonymity()), study.front.values(GeneralLossMetric())
     k = next(k for k in range(3, 120) if loss(k) < known[1][known[0] >= k].min())
-    assert answer("pick", "mine.toml", "--require", f"k>={k}", "--most", "k")[0] == 0
+    run("pick", "mine.toml", "--require", f"k>={k}", "--most", "k")
     status, said = answer("pick", "mine.toml", "--require", f"k>={k}", "--explain")
     assert status == 0, said
     choice = json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))
@@ -97,8 +97,8 @@ def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
 
 def test_a_damaged_local_release_does_not_verify(project):
     project(recoding="local")
-    assert search("mine.toml").exit_code == 0
-    assert answer("release", "mine.toml", "--row", "3")[0] == 0
+    run("search", "mine.toml")
+    run("release", "mine.toml", "--row", "3")
     rows = Path("out.csv").read_text(encoding="utf-8").splitlines()
     Path("out.csv").write_text("\n".join([rows[0], rows[-1], *rows[2:], ""]), encoding="utf-8")
     status, said = answer("verify", "mine.toml")
@@ -108,9 +108,9 @@ def test_a_damaged_local_release_does_not_verify(project):
 
 def test_a_point_of_whole_columns_is_released_refined(project):
     project()
-    assert search("mine.toml").exit_code == 0
-    assert answer("pick", "mine.toml", "--require", "k>=4")[0] == 0
-    assert answer("release", "mine.toml")[0] == 0
+    run("search", "mine.toml")
+    run("pick", "mine.toml", "--require", "k>=4")
+    run("release", "mine.toml")
     before = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
     status, said = answer("release", "mine.toml", "--local", "--force")
     assert status == 0, said
@@ -121,23 +121,23 @@ def test_a_point_of_whole_columns_is_released_refined(project):
     losses = [next(one["recounted"] for one in own["claims"] if one["measure"] == "GLM") for own in (before, after)]
     assert losses[1] < losses[0]
     assert "--local" in after["reproduce"][-1]
-    assert answer("verify", "mine.toml")[0] == 0
-    assert answer("report", "mine.toml")[0] == 0
+    run("verify", "mine.toml")
+    run("report", "mine.toml")
     page = read(Path("out.report.html").read_text(encoding="utf-8"))
     assert len(page.tables["beside"]) == 3
 
 
 def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
     project()
-    assert search("mine.toml").exit_code == 0
-    assert answer("pick", "mine.toml", "--require", "k>=4")[0] == 0
-    assert answer("release", "mine.toml")[0] == 0
+    run("search", "mine.toml")
+    run("pick", "mine.toml", "--require", "k>=4")
+    run("release", "mine.toml")
     # A refinement has more classes, and so a greater mean risk.
     risk = pd.read_csv("out.csv", dtype=str).groupby(["age", "sex"]).ngroups / 120
     for path in Path().glob("out*"):
         path.unlink()
     row = str(json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["row"])
-    assert answer("pick", "mine.toml", "--row", row, "--require", f"marketer-risk<={risk + 1e-9}")[0] == 0
+    run("pick", "mine.toml", "--row", row, "--require", f"marketer-risk<={risk + 1e-9}")
     for more in ([], ["--anyway", "it is only a test"]):
         status, said = answer("release", "mine.toml", "--local", *more)
         assert status == 2
@@ -149,11 +149,11 @@ def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
 
 def test_a_refined_release_its_evidence_and_its_codebook_share_one_recoding(project, monkeypatch):
     project(suppression=0.05)
-    assert search("mine.toml").exit_code == 0
+    run("search", "mine.toml")
     made, recode = [], refining.recode
     monkeypatch.setattr(refining, "recode", lambda *given: made.append(given[3]) or recode(*given))
-    assert answer("pick", "mine.toml", "--require", "k>=3")[0] == 0
+    run("pick", "mine.toml", "--require", "k>=3")
     for name, *options in (("release", "--local"), ("verify",), ("report",)):
         made.clear()
-        assert answer(name, "mine.toml", *options)[0] == 0
+        run(name, "mine.toml", *options)
         assert made == ["bottom-up"]

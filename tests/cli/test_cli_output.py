@@ -64,7 +64,7 @@ def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(mo
     assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
     assert result.stdout.endswith("All evaluations are kept in front/search.journal; --resume continues the search.\n")
     assert (os.listdir(), os.listdir("front")) == (["front"], ["search.journal"])
-    assert search(*SMALL, "--resume").exit_code == 0
+    run("search", *SMALL, "--resume")
     assert sorted(os.listdir("front")) == FILES
 
 
@@ -153,8 +153,7 @@ def test_temporary_folders_of_ended_searches_are_removed():
         Path("front", name).mkdir(parents=True)
         Path("front", name, "front.csv").write_text("half")
     Path("front", f".pymoo_anon-{host}-{ended_process()}-abcdefgi").write_text("a file")
-    result = search(*SMALL)
-    assert result.exit_code == 0, result.output
+    run("search", *SMALL)
     assert sorted(name for name in os.listdir("front") if name[-1] != "i") == sorted([*kept, *FILES])
 
 
@@ -175,7 +174,7 @@ def test_what_a_killed_search_left_is_removed_by_the_next():
     left, journal = sorted(os.listdir("front"))
     assert left.startswith(".pymoo_anon-")
     assert journal == "search.journal"
-    assert search(*SMALL).exit_code == 0
+    run("search", *SMALL)
     assert sorted(os.listdir("front")) == FILES
 
 
@@ -191,13 +190,12 @@ def test_names_are_printed_and_drawn_as_they_stand(folder):
     roles = [part for name in (names["diagnosis"], "paid") for part in ("--role", f"{name}=sensitive")]
     run("init", "mine.csv", "--hierarchies", "trees", "--role", "*=drop", *roles)
     output = ["--output", "$a$\x1b[1m"]
-    result = search("mine.toml", *output, "--objectives", f"k,l:{names['diagnosis']},l:paid,GLM")
-    assert result.exit_code == 0, result.output
+    result = run("search", "mine.toml", *output, "--objectives", f"k,l:{names['diagnosis']},l:paid,GLM")
     assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", "l of $dia$:cat:\\u202e"]
-    assert "s\\x1b[31me\\nx" in result.stdout
-    assert "l of $dia$:cat:\\u202e" in result.stdout
-    assert str(Path("$a$\\x1b[1m", "front.csv")) in result.stdout
-    assert not re.search("[\x1b\u202e]", result.stdout)
+    assert "s\\x1b[31me\\nx" in result
+    assert "l of $dia$:cat:\\u202e" in result
+    assert str(Path("$a$\\x1b[1m", "front.csv")) in result
+    assert not re.search("[\x1b\u202e]", result)
     result = search("mine.toml", "--require", "l:a\x1b[1mb>=2")
     assert result.exit_code == 2
     assert not re.search("\x1b", result.stderr)

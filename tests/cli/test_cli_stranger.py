@@ -9,20 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from command import FILES, command, front, record, search, without_compiling
+from command import FILES, command, front, record, refused, run, without_compiling
 from malformed_projects import RIGHT
 
 pytestmark = pytest.mark.usefixtures("right_project")
-
-
-def said(*arguments):
-    """Return the one sentence of a refused command that leaves no file."""
-    before = sorted(Path().rglob("*"))
-    result = command(*arguments)
-    assert result.exit_code == 2, result.output
-    assert "Traceback" not in result.output
-    assert sorted(Path().rglob("*")) == before
-    return result.stderr.removesuffix("\n")
 
 
 @pytest.mark.parametrize(
@@ -39,11 +29,11 @@ def said(*arguments):
 def test_a_project_file_with_a_wrong_value(old, new, words):
     assert old in RIGHT
     Path("my.toml").write_text(RIGHT.replace(old, new), encoding="utf-8")
-    assert words in said("search", "my.toml")
+    assert words in refused("search", "my.toml")
 
 
 def test_what_is_given_twice_counts_as_the_command_line_says():
-    assert search("my.toml", "--seed", "7", "--seed", "8", "--require", "k>=3").exit_code == 0
+    run("search", "my.toml", "--seed", "7", "--seed", "8", "--require", "k>=3")
     options = record("out")["options"]
     # The last of repeated options counts. Those of the file count if the command line has none.
     assert (options["seed"], options["require"], options["generations"]) == (8, ["k>=3"], 2)
@@ -54,7 +44,7 @@ def test_what_is_given_twice_counts_as_the_command_line_says():
 def test_names_of_files_that_are_no_text():
     name = os.fsdecode(b"my-\xff.toml")
     os.rename("my.toml", name)
-    assert search(name, "--output", os.fsdecode(b"out-\xfe")).exit_code == 0
+    run("search", name, "--output", os.fsdecode(b"out-\xfe"))
     assert sorted(os.listdir(b"out-\xfe")) == [os.fsencode(file) for file in [*FILES, "search.npz"]]
 
 
@@ -71,14 +61,14 @@ def test_a_narrow_terminal_loses_no_number(width):
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything is written by root")
 def test_a_folder_that_may_not_be_written_to():
     Path("locked").mkdir(mode=0o500)
-    assert "Permission denied; name another folder" in said("search", "my.toml", "--output", "locked/out")
+    assert "Permission denied; name another folder" in refused("search", "my.toml", "--output", "locked/out")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends a signal")
 def test_ctrl_c_while_it_searches_writes_what_was_found():
     # Compiled loops are on disk from here on.
-    assert search("--rows", "300", "--algorithm", "pbgea", "--generations", "3").exit_code == 0
+    run("search", "--rows", "300", "--algorithm", "pbgea", "--generations", "3")
     shutil.rmtree("front")
     call = [sys.executable, "-m", "pymoo_anon", "search", "--algorithm", "pbgea", "--generations", "1000000"]
     with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import FILES, interrupt, record, search, without_compiling
+from command import FILES, interrupt, record, run, search, without_compiling
 
 #: Moments at which a search is killed.
 MOMENTS = [0, *(pytest.param(moment, marks=pytest.mark.slow) for moment in range(1, 6))]
@@ -54,8 +54,7 @@ def fronts(tmp_path_factory):
     found = {}
     for name, arguments in SEARCHES.items():
         output = tmp_path_factory.mktemp(name)
-        result = search(*arguments, "--output", str(output))
-        assert result.exit_code == 0, result.output
+        run("search", *arguments, "--output", str(output))
         found[name] = (output / "front.csv").read_bytes(), record(output)["n_unique"]
     return found
 
@@ -98,9 +97,8 @@ def test_a_killed_search_goes_on_as_if_it_never_stopped(fronts, moment):
     code, _, error = killed_after(n_records, number, SEARCHES[name])
     assert "Traceback" not in error
     check_nothing_is_partial(code, number)
-    result = search(*SEARCHES[name], "--output", "front", "--resume")
-    assert result.exit_code == 0, result.output
-    assert int(result.stdout.split("Resumed with ")[1].split()[0].replace(",", "")) > 0
+    result = run("search", *SEARCHES[name], "--output", "front", "--resume")
+    assert int(result.split("Resumed with ")[1].split()[0].replace(",", "")) > 0
     assert (Path("front", "front.csv").read_bytes(), record()["n_unique"]) == fronts[name]
     assert sorted(os.listdir("front")) == FILES
 
@@ -109,9 +107,8 @@ def test_without_resume_a_journal_is_mentioned_and_not_used(fronts):
     arguments = SEARCHES["pbgea"]
     Path("front").mkdir()
     Path("front/search.journal").write_bytes(b"pymoo_anon journal 1\nnot read at all")
-    result = search(*arguments, "--output", "front")
-    assert result.exit_code == 0, result.output
-    assert "front/search.journal: an earlier search did not end; --resume continues it." in result.stdout
+    result = run("search", *arguments, "--output", "front")
+    assert "front/search.journal: an earlier search did not end; --resume continues it." in result
     assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]
     assert sorted(os.listdir("front")) == FILES
 
@@ -125,7 +122,7 @@ def test_another_search_is_not_resumed(monkeypatch):
         assert result.exit_code == 2
         assert result.stderr == "Error: front/search.journal belongs to another search\n"
     # The journal remains for the search to which it belongs.
-    assert search(*SEARCHES["pbgea"], "--resume").exit_code == 0
+    run("search", *SEARCHES["pbgea"], "--resume")
 
 
 @pytest.mark.parametrize("more", [[], ["--resume"]])
@@ -139,9 +136,8 @@ def test_what_is_no_journal_stays(more):
 
 
 def test_nothing_to_resume_is_no_error():
-    result = search("--rows", "300", "--generations", "3", "--resume")
-    assert result.exit_code == 0, result.output
-    assert "Resumed with 0 evaluated nodes.\n" in result.stdout
+    result = run("search", "--rows", "300", "--generations", "3", "--resume")
+    assert "Resumed with 0 evaluated nodes.\n" in result
 
 
 # The disk takes this many bytes of the journal, so that the last record is written by half.
@@ -169,7 +165,6 @@ def test_a_full_disk_stops_a_search_with_one_line(fronts):
     told = f"Error: front: nothing can be written there: No space left on device; {hint}\n"
     assert without_compiling(done.stderr) == told
     assert os.listdir("front") == ["search.journal"]
-    result = search(*arguments, "--resume")
-    assert result.exit_code == 0, result.output
-    assert "Resumed: 0 nodes" not in result.stdout
+    result = run("search", *arguments, "--resume")
+    assert "Resumed: 0 nodes" not in result
     assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]

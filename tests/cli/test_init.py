@@ -12,7 +12,7 @@ from random import Random
 import numpy as np
 import pandas as pd
 import pytest
-from command import command, read_front, record, search
+from command import command, read_front, record, run, search
 from rich.console import Console
 
 from pymoo_anon.cli.console import tell_some
@@ -85,8 +85,7 @@ def test_from_a_file_to_a_front():
         "team": "keep",
     }
     assert own.missing == "keep"
-    found = search("patients.toml", "--generations", "5")
-    assert found.exit_code == 0, found.output
+    run("search", "patients.toml", "--generations", "5")
     assert (own.output / "front.csv").is_file()
 
 
@@ -130,7 +129,7 @@ def test_equal_and_decided_columns_are_dropped(monkeypatch):
             "case_id", "score.1", "age",
         }  # fmt: skip
     # Roles that were asked for stay.
-    assert init("court.csv", "--force", "--role", "age=quasi-identifier", "--role", "score.1=sensitive").exit_code == 0
+    run("init", "court.csv", "--force", "--role", "age=quasi-identifier", "--role", "score.1=sensitive")
     assert roles_of("court.toml")["age"] == "quasi-identifier"
     assert roles_of("court.toml")["score.1"] == "sensitive"
 
@@ -179,12 +178,12 @@ def test_a_table_is_opened_once(monkeypatch):
     real = initializing.open_frame
     monkeypatch.setattr(initializing, "open_frame", lambda *given: opened.append(given) or real(*given))
     patients().assign(sex=["F", "M", "?", "M"] * (ROWS // 4)).to_csv("patients.csv", index=False)
-    assert init("patients.csv").exit_code == 0
+    run("init", "patients.csv")
     assert len(opened) == 1
     assert "# sex: 2 distinct values, 15 missing\n" in Path("patients.toml").read_text(encoding="utf-8")
     # The rows of a sample are not known.
     monkeypatch.setattr(guesses, "MOST_VALUES", 2)
-    assert init("patients.csv", "--force").exit_code == 0
+    run("init", "patients.csv", "--force")
     assert len(opened) == 3
     assert "# sex: 2 distinct values, 15 missing\n" in Path("patients.toml").read_text(encoding="utf-8")
 
@@ -216,7 +215,7 @@ def test_the_file_holds_no_value():
     """Write names, counts and missing marks, but no value of a row."""
     frame = patients().assign(team=["?", "secret team"] * (ROWS // 2))
     frame.to_csv("patients.csv", index=False)
-    assert init("patients.csv").exit_code == 0
+    run("init", "patients.csv")
     text = Path("patients.toml").read_text()
     assert 'empty = ["?"]' in text
     for name in frame:
@@ -227,7 +226,7 @@ def test_the_file_holds_no_value():
 
 def test_nothing_is_overwritten_without_force():
     write_patients()
-    assert init("patients.csv").exit_code == 0
+    run("init", "patients.csv")
     Path("patients.toml").write_text("mine")
     Path("hierarchies/zip.csv").unlink()
     result = init("patients.csv")
@@ -238,7 +237,7 @@ def test_nothing_is_overwritten_without_force():
     assert Path("patients.toml").read_text() == "mine"
     assert not Path("hierarchies/zip.csv").exists()
     Path("hierarchies/mine.csv").write_text("stays")
-    assert init("patients.csv", "--force").exit_code == 0
+    run("init", "patients.csv", "--force")
     assert sorted(os.listdir("hierarchies")) == ["birth_date.csv", "mine.csv", "sex.csv", "zip.csv"]
     assert table_of(decided("patients.toml")).n_rows == ROWS
 
@@ -249,7 +248,7 @@ def test_the_project_file_comes_last(monkeypatch, failing, force):
     """Whatever draft could not be put in place, the project file is as it was."""
     write_patients()
     if force:
-        assert init("patients.csv").exit_code == 0
+        run("init", "patients.csv")
         Path("patients.toml").write_text("mine")
     replace, calls = os.replace, []
 
@@ -272,7 +271,7 @@ def test_another_folder():
     assert (result.exit_code, os.listdir()) == (2, ["patients.csv"])
     assert result.stderr.endswith("make the folder made first, or name another folder\n")
     Path("made").mkdir()
-    assert init("patients.csv", "--output", "made/project").exit_code == 0
+    run("init", "patients.csv", "--output", "made/project")
     own = decided("made/project/patients.toml")
     assert table_of(own).n_rows == ROWS
     assert 'file = "../../patients.csv"' in Path("made/project/patients.toml").read_text()
@@ -296,8 +295,7 @@ def test_a_file_without_names_and_with_blanks():
     result = init("adult.data", "--force")
     told = "Error: adult.data must name its columns in its first row, got '39', '5' there; --names NAME,NAME,... names"
     assert (result.exit_code, result.stderr) == (2, f"{told} the columns of a file without such a row\n")
-    result = init("adult.data", "--names", 'age,workclass,"work, years",salary', "--force")
-    assert result.exit_code == 0, result.output
+    run("init", "adult.data", "--names", 'age,workclass,"work, years",salary', "--force")
     own = decided("adult.toml")
     names = ("age", "workclass", "work, years", "salary")
     assert (own.reading.names, own.reading.strip, own.reading.empty) == (names, True, ("?",))
@@ -326,7 +324,7 @@ def test_the_first_bytes_of_a_file_may_end_anywhere(text, encoding, monkeypatch)
 def test_what_stands_for_suppressed_is_no_value():
     frame = patients().assign(sex=["F", "M", "*", "F"] * (ROWS // 4), team=["?", "w1"] * (ROWS // 2))
     frame.to_csv("patients.csv", index=False)
-    assert init("patients.csv").exit_code == 0
+    run("init", "patients.csv")
     own = decided("patients.toml")
     assert own.reading.empty == ("?", "*")
     assert Path("hierarchies/sex.csv").read_text() == "F;*\nM;*\n;*\n"
@@ -376,7 +374,7 @@ def test_what_is_proposed_as_missing_decides_on_its_own_columns_alone(monkeypatc
         monkeypatch.setattr(
             initializing, name, lambda *given, n=name, f=own, **named: called.append(n) or f(*given, **named)
         )
-    assert init("ward.csv", *(f"--role={name}=quasi-identifier" for name in [*ASKED, "test", "sex"])).exit_code == 0
+    run("init", "ward.csv", *(f"--role={name}=quasi-identifier" for name in [*ASKED, "test", "sex"]))
     assert called.count("equal_columns") == 1
     # Nine columns first, and then those with "k.A.", "n. b.", "n/a" and "grün".
     assert called.count("draft_hierarchy") == 9 + 5
@@ -411,8 +409,7 @@ def test_odd_values_are_proposed_as_missing_and_a_search_runs():
     assert {name: tree.n_groups[1] for name, tree in table.quasi_identifiers.items() if name in ASKED} == {
         **{"plz": 21, "Alter": 10, "Gewicht/kg": 11, "Geburtsdatum": 59, "size": 3, "height": 11, "year": 7}
     }
-    found = search("ward.toml", "--generations", "3")
-    assert found.exit_code == 0, found.output
+    run("search", "ward.toml", "--generations", "3")
 
 
 def roles_of(project):
@@ -436,7 +433,7 @@ def test_roles_of_many_columns_are_asked_for():
 
 def test_what_is_not_decided_says_what_each_choice_means():
     write_patients()
-    assert init("patients.csv").exit_code == 0
+    run("init", "patients.csv")
     text = Path("patients.toml").read_text(encoding="utf-8")
     assert "role = \"drop\"  # an identifier: the name says 'name', which names a person\n" in text
     own = text.partition("# team:")[2].partition("[columns")[0]
@@ -456,8 +453,7 @@ def test_any_name_survives():
     frame = pd.DataFrame({f"{name} age": [f"{rng.randrange(3)}.5" for _ in NAMES] for name in NAMES})
     frame = frame.assign(**{name: [rng.choice("FM") for _ in NAMES] for name in ("sex", "Sex")})
     frame.to_csv("my 'odd\" [file].csv", index=False)
-    result = init("my 'odd\" [file].csv")
-    assert result.exit_code == 0, result.output
+    run("init", "my 'odd\" [file].csv")
     (project,) = Path().glob("*.toml")
     own = decided(project)
     assert list(own.columns) == list(frame)
@@ -495,13 +491,11 @@ def test_a_table_of_duckdb():
         connection.execute(
             "CREATE TABLE people AS SELECT *, DATE '2020-01-01' + CAST(name[6:] AS INT) AS day FROM frame"
         )
-    result = init("duckdb:my.duckdb:people", "--output", "project")
-    assert result.exit_code == 0, result.output
+    run("init", "duckdb:my.duckdb:people", "--output", "project")
     own = decided("project/people.toml")
     assert str(own.data).startswith("duckdb:")
     assert own.columns["day"].role == "quasi-identifier"
-    found = search("project/people.toml", "--generations", "5")
-    assert found.exit_code == 0, found.output
+    run("search", "project/people.toml", "--generations", "5")
     # Changes of a table in a database are seen by its rows.
     assert len(record(own.output)["inputs"]["sha256"][str(own.data)]) == 64
     assert len(read_front(own)[0]) > 0
@@ -513,7 +507,6 @@ def test_values_that_no_hierarchy_file_holds_are_said(monkeypatch):
 
     write_patients()
     monkeypatch.setattr("pymoo_anon.table.hierarchy.Hierarchy.to_csv", fail)
-    result = init("patients.csv")
-    assert result.exit_code == 0, result.output
+    run("init", "patients.csv")
     assert "but its values fit into no hierarchy file" in Path("patients.toml").read_text()
     assert not Path("hierarchies").exists()

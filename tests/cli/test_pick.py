@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import OF_OWN_TABLE, command, made_in, project_of, read_choice, read_front, search, write_own_table
-from command import refused as refused_of
+from command import (
+    OF_OWN_TABLE,
+    command,
+    made_in,
+    project_of,
+    read_choice,
+    read_front,
+    refused,
+    run,
+    write_own_table,
+)
 
 from pymoo_anon.cli.options import PickRequest as Wish
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -43,17 +52,13 @@ def in_searched(searched, monkeypatch):
 pick = partial(command, "pick")
 
 
-refused = partial(refused_of, command_name="pick", file=CHOICE)
-
-
 def chosen():
     return json.loads(CHOICE.read_text(encoding="utf-8"))
 
 
 def test_what_it_says_and_writes():
-    result = pick("mine.toml", "--require", "k>=5", "--least", "GLM")
-    assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines() == [
+    result = run("pick", "mine.toml", "--require", "k>=5", "--least", "GLM")
+    assert result.splitlines() == [
         "Row 3 of 4: k = 8, l = 3 and GLM = 17.7778 (22.2 %).",
         "Next: pymoo-anon release mine.toml",
     ]
@@ -102,9 +107,8 @@ def test_what_it_says_and_writes():
     ],
 )
 def test_every_way_to_choose(arguments, row):
-    result = pick("mine.toml", *arguments)
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith(f"Row {row} of 4: ")
+    result = run("pick", "mine.toml", *arguments)
+    assert result.startswith(f"Row {row} of 4: ")
     assert chosen()["row"] == row
 
 
@@ -152,20 +156,19 @@ def test_what_makes_no_release_is_not_offered(own_table):
         "mine.csv", index=False
     )
     Path("mine.toml").write_text(PROJECT, encoding="utf-8")
-    assert search("mine.toml").exit_code == 0
+    run("search", "mine.toml")
     front, _ = read_front(read_project(Path("mine.toml")))
     alone = [place for place in range(len(front)) if front.values(KAnonymity())[place] == 1]
     assert alone == [len(front) - 1]
     assert front.choose().row == alone[0]
-    result = pick("mine.toml", "--explain")
-    assert result.exit_code == 0, result.output
+    result = run("pick", "mine.toml", "--explain")
     assert chosen()["row"] < len(front)
     assert chosen()["values"]["k"] > 1
     left_out = f"1 point cannot be released. Row {len(front)}: k is 1: some row stands alone in a class."
-    assert left_out in " ".join(result.stdout.split())
+    assert left_out in " ".join(result.split())
     CHOICE.unlink()
-    assert refused("mine.toml", "--row", str(len(front))) == (
-        f"Error: --row {len(front)} cannot be released: k is 1: some row stands alone in a class; pick another row"
+    assert refused("pick", "mine.toml", "--row", str(len(front))) == (
+        f"--row {len(front)} cannot be released: k is 1: some row stands alone in a class; pick another row"
     )
 
 
@@ -176,16 +179,15 @@ def test_what_is_asked_for_is_held_against_the_marked_rows(own_table):
         file.write("\n".join([*rows, ""]))
     text = PROJECT.replace('["k", "l", "GLM"]', '["k", "GLM"]').replace("suppression = 0", "suppression = 4")
     Path("mine.toml").write_text(text, encoding="utf-8")
-    assert search("mine.toml").exit_code == 0
+    run("search", "mine.toml")
     front, _ = read_front(read_project(Path("mine.toml")))
     (row,) = [place + 1 for place in range(len(front)) if front.n_suppressed[place] == 4]
-    assert pick("mine.toml", "--row", str(row)).exit_code == 0
+    run("pick", "mine.toml", "--row", str(row))
     CHOICE.unlink()
     why = f"row {row} cannot be released: its 4 suppressed rows would be a class with l = 1, not 2; "
-    assert why in refused("mine.toml", "--row", str(row), "--require", "l>=2")
-    assert refused("mine.toml", "--row", str(row), "--risk", "0.1").startswith(
-        "Error: --row must be a point with k >= 10"
-    )
+    assert why in refused("pick", "mine.toml", "--row", str(row), "--require", "l>=2")
+    told = refused("pick", "mine.toml", "--row", str(row), "--risk", "0.1")
+    assert told.startswith("--row must be a point with k >= 10")
 
 
 @pytest.mark.parametrize(
@@ -201,15 +203,14 @@ def test_what_is_asked_for_is_held_against_the_marked_rows(own_table):
     ],
 )
 def test_what_was_asked_for_is_kept_and_read_again(arguments, requirements):
-    result = pick("mine.toml", *arguments, "--explain")
-    assert result.exit_code == 0, result.output
+    result = run("pick", "mine.toml", *arguments, "--explain")
     assert chosen()["requirements"] == requirements
     project = read_project(Path("mine.toml"))
     front, _ = read_front(project)
     choice = read_choice(project, front)
     assert len(choice.requirements) == len(requirements)
     assert choice.reason == chosen()["reason"]
-    assert result.stdout.count("Required: ") == result.stdout.count(", met.") == len(requirements)
+    assert result.count("Required: ") == result.count(", met.") == len(requirements)
     content = chosen()
     CHOICE.write_text(json.dumps(content | {"requirements": ["k>=1000"]}), encoding="utf-8")
     with pytest.raises(ValueError, match=r"must hold what the chosen point meets, got \['k>=1000'\]"):

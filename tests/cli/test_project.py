@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command import FILES, command, front, made_in, read_front, record, search, write_own_table
+from command import FILES, command, front, made_in, read_front, record, refused, run, search, write_own_table
 from malformed_projects import RIGHT, project_files, tables
 from strategies import times
 
@@ -27,7 +27,7 @@ def written(text):
     return read_project(Path("my.toml"))
 
 
-def refused(text):
+def broken(text):
     with pytest.raises(ValueError, match=r"^my\.toml") as error:
         written(text)
     return str(error.value).removeprefix("my.toml").removeprefix(": ")
@@ -110,59 +110,51 @@ def test_texts_of_options_may_be_lists():
 )  # fmt: skip
 def test_what_is_refused(old, new, message):
     assert old in RIGHT
-    assert refused(RIGHT.replace(old, new)) == message
+    assert broken(RIGHT.replace(old, new)) == message
 
 
 def test_roles_that_one_column_may_have():
     two = RIGHT.replace('"keep"', '"person"').replace('"drop"', '"person"')
-    assert refused(two) == "one column at most may be the person, got 'paid', 'note'"
+    assert broken(two) == "one column at most may be the person, got 'paid', 'note'"
     none = RIGHT.replace('"quasi-identifier"', '"drop"')
-    assert refused(none) == "at least one column must have the role quasi-identifier, got none"
+    assert broken(none) == "at least one column must have the role quasi-identifier, got none"
 
 
 def test_what_is_no_toml():
-    assert refused("[data\n").startswith(" must be a TOML file: ")
+    assert broken("[data\n").startswith(" must be a TOML file: ")
     Path("my.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match=r"^my\.toml must be text in UTF-8, got the byte 0xff$"):
         read_project(Path("my.toml"))
 
 
-def said(*arguments):
-    result = search(*arguments)
-    assert result.exit_code == 2, result.output
-    return result.stderr.removeprefix("Error: ").removesuffix("\n")
-
-
 def test_columns_that_nobody_decided_on_stop_a_search():
     Path("my.toml").write_text(RIGHT.replace('[columns."note"]\nrole = "drop"\n', ""))
-    assert said("my.toml") == (
+    assert refused("search", "my.toml") == (
         "the project file must say what becomes of the columns 'note' of mine.csv: write a table [columns.\"NAME\"] "
         'with its role, such as role = "drop"'
     )
     Path("my.toml").write_text(RIGHT.replace('[columns."note"]', '[columns."nota"]'))
-    assert said("my.toml") == (
+    assert refused("search", "my.toml") == (
         "mine.csv must have the columns 'nota', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'"
     )
     assert not Path("out").exists()
 
 
 def test_a_search_of_a_project():
-    result = search("my.toml")
-    assert result.exit_code == 0, result.output
+    run("search", "my.toml")
     assert sorted(os.listdir("out")) == [*FILES, "search.npz"]
     assert record("out")["options"]["generations"] == 2
     assert (front("out")["k"] >= 2).all()
-    read, run = read_front(read_project(Path("my.toml")))
+    read, made = read_front(read_project(Path("my.toml")))
     assert len(read) > 0
     assert list(read.to_frame()) == list(front("out"))
     assert read.to_frame().to_numpy().tolist() == front("out").to_numpy().tolist()
-    assert read.certified == run["certified"]
-    assert run["project"]["file"] == "../my.toml"
+    assert read.certified == made["certified"]
+    assert made["project"]["file"] == "../my.toml"
 
 
 def test_options_win_over_the_file():
-    result = search("my.toml", "--seed", "7", "--output", "mine", "--algorithm", "bnb")
-    assert result.exit_code == 0, result.output
+    run("search", "my.toml", "--seed", "7", "--output", "mine", "--algorithm", "bnb")
     options = record("mine")["options"]
     assert (options["seed"], options["algorithm"], options["suppression"]) == (7, "bnb", "0.1")
     # The file's generations are for another algorithm.
@@ -172,7 +164,7 @@ def test_options_win_over_the_file():
 def test_from_another_folder(monkeypatch, right_project):
     Path("elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
-    assert search("../my.toml").exit_code == 0
+    run("search", "../my.toml")
     assert sorted(os.listdir("../out")) == [*FILES, "search.npz"]
     assert len(read_front(read_project(right_project / "my.toml"))[0]) > 0
 
@@ -180,7 +172,10 @@ def test_from_another_folder(monkeypatch, right_project):
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")
-    assert said("my.toml") == f"output must not replace {Path('out/run.json')}, which is read; name another place"
+    assert (
+        refused("search", "my.toml")
+        == f"output must not replace {Path('out/run.json')}, which is read; name another place"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -253,14 +248,14 @@ def test_a_search_that_was_edited_since_is_noticed(searched, old, new, changed):
     if changed is None:
         assert len(read_front(read_project(Path("my.toml")))[0]) > 0
         return
-    said = f"changed since: {changed} in [search] of my.toml; search again"
+    told = f"changed since: {changed} in [search] of my.toml; search again"
     for asked in (["pick", "my.toml", "--row", "1"], ["release", "my.toml", "--row", "1"], ["report", "my.toml"]):
         result = command(*asked)
-        assert (result.exit_code, said in result.stderr) == (2, True), (asked, result.stderr)
+        assert (result.exit_code, told in result.stderr) == (2, True), (asked, result.stderr)
 
 
 def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
-    assert search("my.toml", "--require", "k>=4").exit_code == 0
+    run("search", "my.toml", "--require", "k>=4")
     assert len(read_front(read_project(Path("my.toml")))[0]) > 0
     change("my.toml", "k>=2", "k>=4")
     assert len(read_front(read_project(Path("my.toml")))[0]) > 0
@@ -286,9 +281,9 @@ def test_every_key_of_a_record_is_checked(searched):
 def test_what_never_ends_is_not_read(searched, path, got):
     os.mkfifo("pipe")
     Path("my.toml").write_text(RIGHT.replace("trees/sex.csv", path))
-    assert said("my.toml") == f"{path} must be a file, got {got}; name a file"
+    assert refused("search", "my.toml") == f"{path} must be a file, got {got}; name a file"
     other = "trees" if path == "." else path
-    assert said(other) == f"{other} must be a file, got {got}; name a file"
+    assert refused("search", other) == f"{other} must be a file, got {got}; name a file"
     Path("my.toml").write_text(RIGHT)
     for file in ("out/front.csv", "out/run.json", "mine.csv"):
         whole = Path(file).read_bytes()
@@ -317,16 +312,16 @@ def is_one_sentence(result):
 
 
 @pytest.mark.parametrize(
-    ("path", "broken", "n", "most"),
+    ("path", "made", "n", "most"),
     [("my.toml", project_files, N_BROKEN, 0.5), ("mine.csv", tables, N_BROKEN // 2, 0.4)],
 )
-def test_broken_files_end_in_one_sentence(monkeypatch, path, broken, n, most):
+def test_broken_files_end_in_one_sentence(monkeypatch, path, made, n, most):
     # The search itself is tested elsewhere.
     monkeypatch.setattr("pymoo_anon.study.search.write_front", lambda *args: None)
     monkeypatch.setattr("pymoo_anon.study.search.put_in_place", lambda *args: [])
     ran = 0
     for seed in range(n):
-        Path(path).write_bytes(broken(seed))
+        Path(path).write_bytes(made(seed))
         result = search("my.toml")
         assert is_one_sentence(result), (seed, result.output, result.exception)
         ran += result.exit_code == 0

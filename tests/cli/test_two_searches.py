@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import FILES, SMALL, search
+from command import FILES, SMALL, run, search
 
 from pymoo_anon import _files
 from pymoo_anon._files import alone
@@ -43,8 +43,8 @@ def test_the_second_search_is_refused_until_the_first_has_ended():
             "Error: another search writes to the folder 'front'; wait for its end, or name another folder by --output\n"
         )
         assert os.listdir("front") == []
-        assert search(*SMALL, "--output", "another").exit_code == 0
-    assert search(*SMALL).exit_code == 0
+        run("search", *SMALL, "--output", "another")
+    run("search", *SMALL)
     assert sorted(os.listdir("front")) == FILES
 
 

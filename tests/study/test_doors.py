@@ -13,7 +13,7 @@ import pandas as pd
 import psycopg
 import pytest
 import xlsxwriter
-from command import command, run
+from command import command, refused, run
 from persons import cells
 from servers import PASSWORD, postgres_server
 
@@ -32,15 +32,6 @@ ROWS = [(f"{20 + i % 4}", "FM"[i % 2], ["grün", 'a"b', "x;y", "two\nlines"][i %
 
 def opened(reading):
     return cells(open_frame(reading, list))
-
-
-def refused(*arguments):
-    """Return the one sentence of a command that is refused."""
-    done = command(*arguments)
-    assert (done.exit_code, done.stdout) == (2, ""), done.output
-    assert done.stderr.startswith("Error: ")
-    assert done.stderr.count("\n") == 1, done.stderr
-    return done.stderr[7:-1]
 
 
 def study_of(*init, output=None):
