@@ -180,29 +180,6 @@ def test_bounds_of_an_audience_hold_jointly(folder):
     assert list(problem.constraints) == [*bounds, *(KAnonymity(joint=True) >= one.bound for one in bounds)]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("\n[audience]\nname = 1\n", "each audience must be a table of its own, [[audience]]"),
-        ('\n[[audience]]\nname = "a"\n', "each [[audience]] must have a name of its own, and what it requires"),
-        ('\n[[audience]]\nname = "a"\nrequire = "k"\n', "[audience] require must be bounds such as"),
-        ('\n[[audience]]\nname = "a"\nrequire = "k>=2"\nk = 2\n', "[audience] may have name, require, file, got 'k'"),
-        (AUDIENCES + AUDIENCES, "each [[audience]] must have a name of its own"),
-        (
-            AUDIENCES.replace('name = "public"', 'name = "public"\nfile = "fine.csv"'),
-            "each [[audience]] must have a file of its own, got 'fine.csv' twice",
-        ),
-    ],
-)
-def test_audiences_that_are_no_such_tables_are_refused(text, message, folder):
-    write_persons()
-    write_project_of_persons(recoding="local")
-    add(text)
-    exit_code, said = answer("search", "mine.toml")
-    assert exit_code == 2
-    assert f"mine.toml: {message}" in said
-
-
 def test_other_audiences_are_refused(project):
     for name in ("release", "report"):
         told = run(name, project, "--audience", "press", code=2)

@@ -95,17 +95,6 @@ def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
     assert json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["x"] == choice["x"]
 
 
-def test_a_damaged_local_release_does_not_verify(project):
-    project(recoding="local")
-    run("search", "mine.toml")
-    run("release", "mine.toml", "--row", "3")
-    rows = Path("out.csv").read_text(encoding="utf-8").splitlines()
-    Path("out.csv").write_text("\n".join([rows[0], rows[-1], *rows[2:], ""]), encoding="utf-8")
-    status, said = answer("verify", "mine.toml")
-    assert status == 1
-    assert "its checksum differs" in said
-
-
 def test_a_point_of_whole_columns_is_released_refined(project):
     project()
     run("search", "mine.toml")

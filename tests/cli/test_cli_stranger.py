@@ -10,26 +10,8 @@ from pathlib import Path
 
 import pytest
 from command import FILES, command, front, record, refused, run, without_compiling
-from malformed_projects import RIGHT
 
 pytestmark = pytest.mark.usefixtures("right_project")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("seed = 1", "seed = 1\nseed = 2", 'my.toml must be a TOML file: Key "seed" already exists'),
-        ("generations = 2", "generations = 2.0", "[search] generations must be a whole number from 1, got 2.0"),
-        ("pop-size = 4", "pop_size = 4", "got 'pop_size'"),
-        ('"pbgea"', '["pbgea"]', "[search] algorithm must be one of auto, pls"),
-        ("seed = 1", "resume = true", "got 'resume'"),
-        ('suppressed = "mark"', 'suppressed = "star"', "[release] suppressed must be one of mark, drop"),
-    ],
-)
-def test_a_project_file_with_a_wrong_value(old, new, words):
-    assert old in RIGHT
-    Path("my.toml").write_text(RIGHT.replace(old, new), encoding="utf-8")
-    assert words in refused("search", "my.toml")
 
 
 def test_what_is_given_twice_counts_as_the_command_line_says():

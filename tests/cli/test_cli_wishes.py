@@ -47,27 +47,6 @@ def test_wishes_reach_the_report():
     assert record("out")["objectives"][1] == "GeneralLossMetric({'sex': 2.0})"
 
 
-@pytest.mark.parametrize(
-    ("own", "words"),
-    [
-        ("levels = [1]", "levels must be the least and the greatest level, such as [0, 2], got [1]"),
-        ("levels = [0, true]", "levels must be the least and the greatest level, such as [0, 2], got [0, True]"),
-        ('weight = "2"', "weight must be a number, got '2'"),
-    ],
-)
-def test_a_project_with_wishes_that_are_none(own, words):
-    Path("my.toml").write_text(WISHES.replace("levels = [1, 1]\nweight = 3", own), encoding="utf-8")
-    with pytest.raises(ValueError, match=r'my.toml: \[columns."zip"\] ') as raised:
-        read_project(Path("my.toml"))
-    assert words in str(raised.value)
-
-
-def test_wishes_are_of_quasi_identifiers():
-    Path("my.toml").write_text(WISHES.replace('role = "sensitive"', 'role = "sensitive"\nweight = 2'), encoding="utf-8")
-    with pytest.raises(ValueError, match="weight is of the role 'quasi-identifier', got the role 'sensitive'"):
-        read_project(Path("my.toml"))
-
-
 def test_weights_of_shares_have_the_sum_1():
     run("search", *own()[:3], "--objectives", "k,NWP", "--weight", "zip=3")
     assert record()["objectives"][1] == "NormalizedWeightedPenalty({'zip': 0.75, 'sex': 0.25})"

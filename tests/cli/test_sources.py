@@ -210,12 +210,13 @@ def test_a_file_that_gzip_packed_is_unpacked(tmp_path, text, name):
         opened(path)
 
 
-def test_files_without_names_and_with_blanks(tmp_path):
+def test_a_file_without_names_has_as_many_fields_as_the_names_that_are_given(tmp_path):
     path = tmp_path / "adult.data"
     path.write_text("39, State-gov, <=50K\n50, ?, >50K\n")
-    got = opened(path, names=("age", "work", "pay"), strip=True)
-    assert cells(got) == [("39", "State-gov", "<=50K"), ("50", None, ">50K")]
-    assert nw.from_native(got).collect_schema().names() == ["age", "work", "pay"]
+    assert cells(opened(path, names=("a", "b", "c"), strip=True)) == [
+        ("39", "State-gov", "<=50K"),
+        ("50", None, ">50K"),
+    ]
     with pytest.raises(ValueError, match="must have 2 fields in every row, one for each of the names; got 3 fields"):
         opened(path, names=("age", "work"))
 
