@@ -21,9 +21,8 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 #: Command lines that need no search.
-ANSWERED = (
-    """--help|--version|search --help|init --help|pick --help|release --help|report --help|hierarchy draft --help"
-)
+ANSWERED = """--help|--version|search --help|init --help|pick --help|release --help|report --help
+hierarchy draft --help"""
 REFUSED = """|init|hierarchy|search --wrong|search --rows many|search --algorithm wrong|search --demo nowhere
 search nowhere.toml|search --algorithm bnb --epsilon 1|init mine.csv --engine wrong|release nowhere.toml
 release nowhere.toml --suppressed wrong|verify nowhere.toml|verify nowhere.csv|report nowhere.toml

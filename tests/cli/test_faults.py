@@ -118,9 +118,8 @@ def test_another_search_is_not_resumed(monkeypatch):
         patch.setattr("pymoo_anon.study.search.Run.record", interrupt)
         assert search(*SEARCHES["pbgea"]).exit_code == 130
     for more in (["--seed", "2"], ["--rows", "2999"], ["--objectives", "k,GLM"]):
-        result = search(*SEARCHES["pbgea"], *more, "--resume")
-        assert result.exit_code == 2
-        assert result.stderr == "Error: front/search.journal belongs to another search\n"
+        told = run("search", *SEARCHES["pbgea"], *more, "--resume", code=2)
+        assert told == "Error: front/search.journal belongs to another search\n"
     # The journal remains for the search to which it belongs.
     run("search", *SEARCHES["pbgea"], "--resume")
 
@@ -129,9 +128,8 @@ def test_another_search_is_not_resumed(monkeypatch):
 def test_what_is_no_journal_stays(more):
     Path("front").mkdir()
     Path("front/search.journal").write_text("dear diary")
-    result = search("--rows", "300", "--generations", "3", *more)
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Error: front/search.journal is no journal of a search, got b'dear diary'")
+    told = run("search", "--rows", "300", "--generations", "3", *more, code=2)
+    assert told.startswith("Error: front/search.journal is no journal of a search, got b'dear diary'")
     assert Path("front/search.journal").read_text() == "dear diary"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import answer, made_in, read_front, record, run, write_persons, write_project_of_persons
+from command import answer, made_in, read_front, record, refused, run, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.objectives.base import marked_class
@@ -148,8 +149,7 @@ def test_a_search_that_is_killed_while_it_writes_leaves_no_half_file(project):
             path.unlink()
     killed()
     assert not STORED.exists()
-    status, said = answer("pick", "mine.toml")
-    assert (status, "search mine.toml --resume writes it" in " ".join(said.split())) == (2, True)
+    assert "search mine.toml --resume writes it" in refused("pick", "mine.toml")
     run("search", "mine.toml", "--resume")
     assert {path.name for path in Path("mine-front").iterdir()} == {*before, "choice.json", "releases.json"}
     run("pick", "mine.toml", "--require", "k>=3")
@@ -179,13 +179,10 @@ def test_a_damaged_or_missing_file_is_refused_in_one_sentence(project):
     whole = STORED.read_bytes()
     for damaged in (whole[:-1], whole + b"0", b"PK", whole[: len(whole) // 2] + b"!" + whole[len(whole) // 2 + 1 :]):
         STORED.write_bytes(damaged)
-        status, said = answer("pick", "mine.toml")
-        assert status == 2
-        assert " ".join(said.split()) == (
-            f"Error: {STORED} must be what the search in mine-front wrote, got another file; search again"
-        )
+        told = f"{STORED} must be what the search in mine-front wrote, got another file; search again"
+        assert refused("pick", "mine.toml") == told
     STORED.unlink()
-    assert "got none; search again" in " ".join(answer("pick", "mine.toml")[1].split())
+    assert "got none; search again" in refused("pick", "mine.toml")
 
 
 def test_a_file_of_something_else_is_refused_though_its_checksum_is_right(project):
@@ -195,18 +192,13 @@ def test_a_file_of_something_else_is_refused_though_its_checksum_is_right(projec
     path, content = Path("mine-front", "run.json"), record("mine-front")
     content["front"]["search.npz"] = checksum(STORED)
     path.write_text(json.dumps(content), encoding="utf-8")
-    status, said = answer("pick", "mine.toml")
-    assert status == 2
-    assert "other values than those of a column" in " ".join(said.split())
-    assert "search again" in " ".join(said.split())
+    assert re.search("other values than those of a column.*search again", refused("pick", "mine.toml"))
 
 
 def test_a_changed_table_is_refused_before_it_is_read(project):
     with Path("mine.csv").open("a", encoding="utf-8") as file:
         file.write("30,F,flu\n")
-    status, said = answer("pick", "mine.toml")
-    assert status == 2
-    assert "is out of date, changed since" in " ".join(said.split())
+    assert "is out of date, changed since" in refused("pick", "mine.toml")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
