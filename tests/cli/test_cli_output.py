@@ -12,6 +12,7 @@ import pytest
 from command import FILES, SMALL, front, interrupt, record, refused, run, search, without_compiling, write_own_table
 
 from pymoo_anon import _files
+from pymoo_anon._files import alone
 from pymoo_anon.study import search as searching
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -201,3 +202,69 @@ def test_what_needs_more_memory_than_there_is(monkeypatch, args, said):
     message = f"Error: out of memory{said}"
     assert run("search", *SMALL, code=2) == f"{message}; --algorithm pbgea needs the least\n"
     assert run("init", "t.csv", code=2) == f"{message}\n"
+
+
+lockable = pytest.mark.skipif(_files.fcntl is None, reason="the system knows no such locks")
+
+
+HOLDS = """
+import sys
+from pathlib import Path
+from pymoo_anon._files import alone
+with alone(Path("front")):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def is_free():
+    try:
+        with alone(Path("front")):
+            return True
+    except ValueError:
+        return False
+
+
+@lockable
+def test_the_second_search_is_refused_until_the_first_has_ended():
+    Path("front").mkdir()
+    with alone(Path("front")):
+        told = "another search writes to the folder 'front'; wait for its end, or name another folder by --output"
+        assert refused("search", *SMALL) == told
+        run("search", *SMALL, "--output", "another")
+    run("search", *SMALL)
+    assert sorted(os.listdir("front")) == FILES
+
+
+@lockable
+def test_a_search_holds_its_folder(monkeypatch):
+    free = []
+    monkeypatch.setattr("pymoo_anon.study.search.write_front", lambda *given: free.append(is_free()) or 1 / 0)
+    assert isinstance(search(*SMALL).exception, ZeroDivisionError)
+    assert free == [False]
+
+
+@lockable
+def test_a_killed_process_leaves_no_lock():
+    Path("front").mkdir()
+    command = [sys.executable, "-c", HOLDS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "held\n"
+        assert not is_free()
+        process.kill()
+        process.wait()
+        assert is_free()
+    assert os.listdir("front") == []
+
+
+@lockable
+def test_where_nothing_can_be_locked_nobody_is_kept_out(monkeypatch):
+    def unsupported(*given):
+        raise OSError(95, "Operation not supported")
+
+    Path("front").mkdir()
+    with monkeypatch.context() as patched, alone(Path("front")):
+        patched.setattr(_files.fcntl, "flock", unsupported)
+        assert is_free()
+        patched.setattr(_files, "fcntl", None)
+        assert is_free()

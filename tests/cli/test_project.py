@@ -4,10 +4,23 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
-from command import FILES, front, made_in, read_front, record, refused, run, search, write_own_table
+from command import (
+    FILES,
+    command,
+    front,
+    made_in,
+    own,
+    read_front,
+    record,
+    refused,
+    run,
+    search,
+    write_own_table,
+)
 from malformed_projects import RIGHT, project_files, tables
 from strategies import times
 
@@ -353,3 +366,73 @@ def test_broken_files_end_in_one_sentence(monkeypatch, path, made, n, most):
         ran += result.exit_code == 0
     # Some are broken in no way that matters, most are.
     assert 0.02 * N_BROKEN < ran < most * N_BROKEN
+
+
+WISHES = RIGHT.replace('trees/zip.csv"', 'trees/zip.csv"\nlevels = [1, 1]\nweight = 3')
+
+
+def test_wishes_reach_the_report():
+    Path("my.toml").write_text(WISHES, encoding="utf-8")
+    assert dict(read_project(Path("my.toml")).search) | {"level": ["zip=1..1"], "weight": ["zip=3.0"]} == dict(
+        read_project(Path("my.toml")).search
+    )
+    run("search", "my.toml")
+    assert set(front("out").zip) == {1}
+    assert record("out")["objectives"] == ["KAnonymity()", "GeneralLossMetric({'zip': 3.0})"]
+    lines = ["Asked of columns:", "zip: from level 1 to 1, of 0 to 2", "GLM: zip counts 3, others 1"]
+    said = [line.strip() for line in run("pick", "my.toml", "--explain", "--require", "GLM<=1000").splitlines()]
+    assert [line for line in said if line in lines] == lines
+    run("release", "my.toml")
+    content = json.loads(Path("released.csv.evidence.json").read_text(encoding="utf-8"))
+    assert content["settings"]["levels"] == {"zip": [1, 1]}
+    assert "weights={'zip': 3.0}" in content["settings"]["measures"][1]["repr"]
+    assert run("verify", "my.toml") == "released.csv: holds.\n"
+    run("report", "my.toml")
+    text = Path("released.report.html").read_text(encoding="utf-8")
+    assert "Asked of columns: zip: from level 1 to 1, of 0 to 2." in text
+    assert "Asked of columns: GLM: zip counts 3, others 1." in text
+    # Other wishes make another search.
+    for old, new, key in (("weight = 3", "weight = 2", "weights"), ("[1, 1]", "[0, 1]", "levels")):
+        Path("my.toml").write_text(WISHES.replace(old, new), encoding="utf-8")
+        assert f"changed since: {key} in [columns] of my.toml" in refused("pick", "my.toml")
+    # The command line wins.
+    run("search", "my.toml", "--level", "zip=2..2", "--weight", "sex=2")
+    assert set(front("out").zip) == {2}
+    assert record("out")["objectives"][1] == "GeneralLossMetric({'sex': 2.0})"
+
+
+def test_weights_of_shares_have_the_sum_1():
+    run("search", *own()[:3], "--objectives", "k,NWP", "--weight", "zip=3")
+    assert record()["objectives"][1] == "NormalizedWeightedPenalty({'zip': 0.75, 'sex': 0.25})"
+
+
+def test_what_is_given_twice_counts_as_the_command_line_says():
+    run("search", "my.toml", "--seed", "7", "--seed", "8", "--require", "k>=3")
+    options = record("out")["options"]
+    # The last of repeated options counts. Those of the file count if the command line has none.
+    assert (options["seed"], options["require"], options["generations"]) == (8, ["k>=3"], 2)
+    assert (front("out")["k"] >= 3).all()
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names of files are text there")
+def test_names_of_files_that_are_no_text():
+    name = os.fsdecode(b"my-\xff.toml")
+    os.rename("my.toml", name)
+    run("search", name, "--output", os.fsdecode(b"out-\xfe"))
+    assert sorted(os.listdir(b"out-\xfe")) == [os.fsencode(file) for file in [*FILES, "search.npz"]]
+
+
+@pytest.mark.parametrize("width", ["24", "40"])
+def test_a_narrow_terminal_loses_no_number(width):
+    result = command("search", "my.toml", COLUMNS=width, TERM="dumb")
+    assert result.exit_code == 0, result.output
+    for name in ("search", "pick", "release", "verify", "report", "init"):
+        shown = command(name, "--help", COLUMNS=width, TERM="dumb")
+        assert shown.exit_code == 0
+        assert max(map(len, shown.stdout.splitlines())) <= int(width)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything is written by root")
+def test_a_folder_that_may_not_be_written_to():
+    Path("locked").mkdir(mode=0o500)
+    assert "Permission denied; name another folder" in refused("search", "my.toml", "--output", "locked/out")
