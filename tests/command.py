@@ -29,16 +29,10 @@ def command(*arguments, **environment):
 
 
 def run(*arguments, code=0):
-    """Return a command's output, or its error for an exit code of 2."""
+    """Return all that a command prints, or its error for an exit code of 2."""
     result = command(*arguments)
     assert result.exit_code == code, result.output
-    return result.stderr if code == 2 else result.stdout
-
-
-def answer(*arguments):
-    """Return a command's exit code and all that it printed, on long lines."""
-    result = command(*arguments, COLUMNS="1000")
-    return result.exit_code, result.output
+    return result.stderr if code == 2 else result.output
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import answer, front, record, run, write_persons, write_project_of_persons
+from command import front, record, run, write_persons, write_project_of_persons
 from persons_of_a_report import read
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -32,11 +32,9 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     assert found["algorithm"]["name"] == "sweep"
     assert found["n_nodes"] is None
     assert len(found["front"]["x"]) == len(front("mine-front")) > 3
-    status, said = answer("pick", "mine.toml", "--require", "k>=4", "--explain")
-    assert status == 0
+    said = run("pick", "mine.toml", "--require", "k>=4", "--explain")
     assert "at level 0" in said
-    status, said = answer("release", "mine.toml")
-    assert status == 0, said
+    said = run("release", "mine.toml")
     assert "What was promised holds." in said
     evidence = read_evidence("out.csv.evidence.json")
     own = evidence["chosen"]["local"]
@@ -59,10 +57,9 @@ def test_a_project_file_asks_for_local_recodings_from_search_to_verify(project):
     page = read(Path("out.report.html").read_text(encoding="utf-8"))
     assert {row[0] for row in page.tables["levels"]} == {"age", "sex"}
     assert next(row[1] for row in page.tables["beside"]) == str(sizes.min())
-    assert answer("release", "mine.toml", "--row", "1", "--local", "--force")[0] == 2
+    run("release", "mine.toml", "--row", "1", "--local", "--force", code=2)
     # A second release of the same search is warned of.
-    status, said = answer("release", "mine.toml", "--row", "1", "--lower-bound", "3", "--force")
-    assert status == 0, said
+    said = run("release", "mine.toml", "--row", "1", "--lower-bound", "3", "--force")
     bound = read_evidence("out.csv.evidence.json")["chosen"]["local"]["bound"]
     assert 0 <= bound["gap"] < 1
     assert bound["passes"] <= 3
@@ -81,17 +78,15 @@ def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
     known = study.front.values(KAnonymity()), study.front.values(GeneralLossMetric())
     k = next(k for k in range(3, 120) if loss(k) < known[1][known[0] >= k].min())
     run("pick", "mine.toml", "--require", f"k>={k}", "--most", "k")
-    status, said = answer("pick", "mine.toml", "--require", f"k>={k}", "--explain")
-    assert status == 0, said
+    said = run("pick", "mine.toml", "--require", f"k>={k}", "--explain")
     choice = json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))
     assert choice["values"]["GLM"] == pytest.approx(loss(k))
     assert choice["row"] == n + 1
     for command in ("release", "verify", "report"):
-        status, said = answer(command, "mine.toml")
-        assert status == 0, said
+        run(command, "mine.toml")
     assert pd.read_csv("out.csv", dtype=str).groupby(["age", "sex"]).size().min() >= k
     again = read_evidence("out.csv.evidence.json")["reproduce"]
-    assert answer(*shlex.split(again[1])[1:])[0] == 0
+    run(*shlex.split(again[1])[1:])
     assert json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["x"] == choice["x"]
 
 
@@ -101,8 +96,7 @@ def test_a_point_of_whole_columns_is_released_refined(project):
     run("pick", "mine.toml", "--require", "k>=4")
     run("release", "mine.toml")
     before = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
-    status, said = answer("release", "mine.toml", "--local", "--force")
-    assert status == 0, said
+    said = run("release", "mine.toml", "--local", "--force")
     assert "Whoever has both and links their rows sees joint k = " in said
     after = read_evidence("out.csv.evidence.json")
     assert before["chosen"]["local"] is None
@@ -128,8 +122,7 @@ def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
     row = str(json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["row"])
     run("pick", "mine.toml", "--row", row, "--require", f"marketer-risk<={risk + 1e-9}")
     for more in ([], ["--anyway", "it is only a test"]):
-        status, said = answer("release", "mine.toml", "--local", *more)
-        assert status == 2
+        said = run("release", "mine.toml", "--local", *more, code=2)
         assert re.fullmatch(
             rf"Error: --local would raise marketer risk from {risk:.6g} to 0\.\d+\. Nothing was written\.\n", said
         ), said

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import answer, made_in, read_front, record, refused, run, write_persons, write_project_of_persons
+from command import made_in, read_front, record, refused, run, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.objectives.base import marked_class
@@ -72,8 +72,7 @@ def test_what_is_read_is_what_the_table_gives(project):
 
 def told(commands):
     """Return the outputs and files of commands."""
-    said = [answer(*one) for one in commands]
-    assert [status for status, _ in said] == [0] * len(commands), said
+    said = [run(*one) for one in commands]
     names = ["mine-front/choice.json", "out.csv", "out.csv.codebook.csv"]
     evidence = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
     del evidence["made"]
